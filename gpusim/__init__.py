@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from gpusim.base.errors import UserError as UserError
     from gpusim.core.gpu_spec import GpuSpec as GpuSpec
     from gpusim.core.occupancy import OccupancyError as OccupancyError
-    from gpusim.jobs.run import RunResult as RunResult
     from gpusim.jobs.run import run as run
     from gpusim.networks.script import NetworkResult as NetworkResult
     from gpusim.networks.script import run_network as run_network
+    from gpusim.running.script import RunResult as RunResult
     from gpusim.store.reading import open_store as open_store
     from gpusim.store.sweeps import SweepTable as SweepTable
     from gpusim.sweep.script import run_sweep as run_sweep
@@ -78,7 +78,7 @@ _EXPORTED = {
     "Queue": "gpusim.api.queue",
     "QueueError": "gpusim.api.queue",
     "QueueResult": "gpusim.api.launch_result",
-    "RunResult": "gpusim.jobs.run",
+    "RunResult": "gpusim.running.script",
     "SimulationError": "gpusim.base.errors",
     "SweepTable": "gpusim.store.sweeps",
     "UserError": "gpusim.base.errors",

@@ -56,11 +56,11 @@ class ElementType:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of one; a vector of 3 takes the room of 4."""
+        """Bytes of one element; a vector of 3 takes the room of 4."""
         return self.scalar.itemsize * (4 if self.width == 3 else self.width)
 
     def may_hold(self, dtype: np.dtype) -> bool:
-        """Whether memory of this type may be an array of `dtype`: the same size and kind of number, signed or not.
+        """Tell whether memory of this type may be an array of `dtype`: the same size and kind of number, signed or not.
 
         Bytes may be anything, and a structure may be laid over anything; a complex number is a vector of 2.
         """
@@ -73,7 +73,7 @@ class ElementType:
 
 
 def pointee(argument: "KernelArgument") -> ElementType | None:
-    """What a pointer points to; None where the metadata does not say, or names a type of the program's own."""
+    """Return what a pointer points to; None where the metadata does not say, or names a type of the program's own."""
     name = _bare(argument.type_name)
     if name.endswith("*"):
         return _named(name[:-1].strip())
@@ -83,7 +83,7 @@ def pointee(argument: "KernelArgument") -> ElementType | None:
 
 
 def by_value(argument: "KernelArgument") -> ElementType | None:
-    """The type of a value; None where the metadata does not say, or names a type of the program's own."""
+    """Return the type of a value; None where the metadata does not say, or names a type of the program's own."""
     found = _named(_bare(argument.type_name)) or _valued(argument.value_type)
     # a typedef may carry a built-in name's form, and value_type names a vector's elements: the size decides
     return found if found is not None and found.size_bytes == argument.size else None

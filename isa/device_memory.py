@@ -21,12 +21,12 @@ class DeviceMemoryError(UserError):
 
 
 def _with_guard(end: int) -> int:
-    """First offset at which another allocation may begin after one that ends at `end`."""
+    """Return the first offset at which another allocation may begin after one that ends at `end`."""
     return -(-(end + GUARD_BYTES) // ALLOCATION_ALIGNMENT_BYTES) * ALLOCATION_ALIGNMENT_BYTES
 
 
 def _own_image(capacity_bytes: int) -> np.ndarray:
-    """Zeros from a page's start, by over-allocation: lines of the image are then host cache lines too."""
+    """Return zeros from a page's start, by over-allocation: lines of the image are then host cache lines too."""
     raw = np.zeros(capacity_bytes + 4096, np.uint8)
     offset = -raw.ctypes.data % 4096
     return raw[offset : offset + capacity_bytes]
@@ -50,10 +50,10 @@ class Allocation:
 class DeviceMemory:
     """The device's memory image of `capacity_bytes`, addressed from `VIRTUAL_BASE`.
 
-    `image` holds the bytes, `permissions` one byte per 64-byte line (READABLE | WRITABLE | PARTIAL, the last
-    for a line whose end lies outside its allocation). Pages never touched cost nothing. image: instead of memory of the
-    process's own, zeroed bytes that others see too, from the start of a page; clear: how those between two offsets
-    become zeros again.
+    `image` holds the bytes, `permissions` one byte per 64-byte line (READABLE | WRITABLE | PARTIAL, the last for a line
+    whose end lies outside its allocation). Pages that were never touched take no host memory. image: zeroed bytes from
+    the start of a page that other processes see too, in place of this process's own; clear: zeroes the bytes of `image`
+    between two offsets.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class DeviceMemory:
             self._free.insert(k, (start, end))
 
     def _reuse(self, size_bytes: int) -> int | None:
-        """Start of the first range given back that is large enough, zeroed and taken; None if there is none."""
+        """Take the first freed range that is large enough, zeroed; returns its start, None if there is none."""
         needed = _with_guard(size_bytes)
         for k, (start, end) in enumerate(self._free):
             if end - start >= needed:
@@ -135,7 +135,7 @@ class DeviceMemory:
         return None
 
     def discard(self, address: int, size_bytes: int) -> None:
-        """What these bytes hold is needed no more: the host may have their pages back, and they are zeros then."""
+        """Zero bytes that are needed no more with `clear`, if there is one, which gives their pages back."""
         if self._clear is not None:
             start = address - VIRTUAL_BASE
             self._clear(start, start + size_bytes)
@@ -147,7 +147,7 @@ class DeviceMemory:
         self.image[start:end] = 0
 
     def upload(self, array: np.ndarray, name: str, writable: bool = True) -> Allocation:
-        """Allocate and copy `array`'s bytes (in its own memory order)."""
+        """Allocate memory, writable or not, and copy `array`'s bytes into it (in its own memory order)."""
         flat = array.ravel(order="K")
         allocation = self.allocate(flat.nbytes, name, writable)
         self.view(allocation, flat.dtype)[:] = flat
@@ -162,26 +162,28 @@ class DeviceMemory:
 
     @property
     def allocations(self) -> list[Allocation]:
-        """What is allocated, oldest first."""
+        """The present allocations, oldest first."""
         return list(self._held.values())
 
     @property
     def ends(self) -> np.ndarray:
-        """First addresses after the allocations, ordered: int64."""
+        """First addresses after the allocations, in ascending order: int64."""
         return np.array(self._ends, np.int64)
 
     def at(self, address: int) -> Allocation | None:
-        """The allocation that begins at an address."""
+        """Return the allocation that begins at an address, None if there is none."""
         return self._held.get(address)
 
     def view(self, allocation: Allocation, dtype: np.typing.DTypeLike = np.uint8) -> np.ndarray:
-        """The allocation's bytes as a flat array of `dtype`, shared with the image."""
+        """Return the allocation's bytes as a flat array of `dtype`, shared with the image."""
         start = allocation.address - VIRTUAL_BASE
         return self.image[start : start + allocation.size_bytes].view(dtype)
 
     def set_uncomputed(self, kernarg: bytes, why: str) -> None:
-        """Note that a launch with these arguments has not computed all that it should have: of every allocation that a
-        kernel may write to and that an argument points into."""
+        """Note, for the allocations of a launch's arguments, that the launch has not computed all that it should have.
+
+        Those are the allocations that an argument points into and that a kernel may write to. why: the reason.
+        """
         words = np.frombuffer(kernarg[: len(kernarg) // 8 * 8], "<u8")
         for allocation in self.allocations:
             if allocation.writable and ((words >= allocation.address) & (words < allocation.end)).any():
@@ -192,16 +194,16 @@ class DeviceMemory:
         self._uncomputed.pop(allocation.address, None)
 
     def why_uncomputed(self, allocation: Allocation) -> str:
-        """Why an allocation may hold what no workgroup has computed; empty if it does not."""
+        """Return why an allocation may hold what no workgroup has computed; empty if it does not."""
         return self._uncomputed.get(allocation.address, "")
 
     def uncomputed(self, addresses: Sequence[int]) -> list[Allocation]:
-        """Allocations that one of the addresses points into and that may hold what no workgroup has computed."""
+        """Return the allocations at some addresses that may hold what no workgroup has computed."""
         held = [self._held[address] for address in self._uncomputed if address in self._held]
         return [one for one in held if any(one.address <= address < one.end for address in addresses)]
 
     def nearest(self, address: int) -> Allocation | None:
-        """The allocation that holds `address`, or else the one closest to it."""
+        """Return the allocation that holds `address`, or else the one closest to it."""
         ordered = sorted(self.allocations, key=lambda a: a.address)
         i = bisect_right([a.address for a in ordered], address)
         around = ordered[max(0, i - 1) : i + 1]

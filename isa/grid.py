@@ -33,7 +33,10 @@ class Grid:
 
 
 def grid(kernel: "Kernel", global_size: Size, local_size: Size | None, offset: Size = 0) -> Grid:
-    """Checked sizes; missing dimensions are 1. Without local_size the kernel must require one. Raises GridError."""
+    """Return the checked sizes of a grid; missing dimensions are 1.
+
+    Without local_size the kernel must require one. Raises GridError.
+    """
     name = kernel.name
     total = _three(name, "global_size", global_size, 1)
     required = kernel.required_workgroup_size

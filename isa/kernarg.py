@@ -57,21 +57,21 @@ class Local:
 
 @dataclass(frozen=True)
 class Kernarg:
-    """block: the kernel argument block; dynamic_lds_bytes: LDS after the kernel's own, to which its arguments point."""
+    """A packed argument block. block: its bytes; dynamic_lds_bytes: LDS after the kernel's own, for its arguments."""
 
     block: bytes
     dynamic_lds_bytes: int
 
 
 def explicit(kernel: "Kernel") -> list["KernelArgument"]:
-    """The arguments that a caller passes, in order."""
+    """Return the arguments that a caller passes, in order."""
     return [argument for argument in kernel.arguments if not argument.kind.startswith("hidden_")]
 
 
 def signature(kernel: "Kernel") -> str:
-    """'name(float* a, uint n, float* tile: gpusim.Local)', as far as the metadata gives types and names.
+    """Return the kernel's signature as text, as far as the metadata gives types and names.
 
-    C++ names are without their parameters.
+    Such as 'name(float* a, uint n, float* tile: gpusim.Local)'; C++ names are without their parameters.
     """
     parts = [" ".join(filter(None, (a.type_name or _kind_text(a), a.name))) + _passed_as(a) for a in explicit(kernel)]
     return f"{short(kernel.name)}({', '.join(parts)})"
@@ -86,7 +86,7 @@ def _passed_as(argument: "KernelArgument") -> str:
 
 
 def in_order(kernel: "Kernel", values: Mapping[str, Any]) -> list[Any]:
-    """Values by name in the kernel's order; in their own order where the metadata gives no names."""
+    """Return values given by name in the kernel's order; in their own order where the metadata gives no names."""
     names = [argument.name for argument in explicit(kernel)]
     if not all(names):
         return list(values.values())
@@ -100,11 +100,11 @@ def in_order(kernel: "Kernel", values: Mapping[str, Any]) -> list[Any]:
 def pack(
     kernel: "Kernel", values: Sequence[Any] | Mapping[str, Any], global_offset: tuple[int, int, int] = (0, 0, 0)
 ) -> Kernarg:
-    """The argument block for `values`, in order or by name.
+    """Build the argument block for `values`, in order or by name.
 
-    A value is a Pointer or None for global memory, a Local for local memory; by value a NumPy scalar, array or
-    `bytes` of the argument's size, or a Python number where the argument is a scalar. Element types are checked where
-    the metadata names them (isa/argument_types.py). Raises KernargError.
+    A value is a Pointer or None for global memory, a Local for local memory; by value a NumPy scalar, array or `bytes`
+    of the argument's size, or a Python number where the argument is a scalar. Element types are checked where the
+    metadata names them (isa/argument_types.py). Raises KernargError.
     """
     ordered = in_order(kernel, values) if isinstance(values, Mapping) else list(values)
     arguments = explicit(kernel)
@@ -141,9 +141,10 @@ def pack(
 
 
 def pack_undescribed(kernel: "Kernel", values: Sequence[Any]) -> Kernarg:
-    """The block for a code object without metadata: values in order, each at a multiple of its size, as in C.
+    """Build the argument block for a code object without metadata.
 
-    A value is a Pointer, None, a Local (4 bytes) or a NumPy scalar. Raises KernargError.
+    Values come in order, each at a multiple of its size, as in C. A value is a Pointer, None, a Local (4 bytes) or a
+    NumPy scalar. Raises KernargError.
     """
     block = bytearray()
     lds_end = kernel.lds_bytes
@@ -210,7 +211,7 @@ def _by_value(where: str, argument: "KernelArgument", value: Any) -> bytes:
 
 
 def _number(where: str, argument: "KernelArgument", base: np.dtype | None, value: int | float) -> bytes:
-    """A Python number as the argument's type; where the metadata gives none, a whole number of its size."""
+    """Encode a Python number as the argument's type; where the metadata gives none, as a whole number of its size."""
     if base is not None and base.kind == "f":
         with np.errstate(over="ignore"):
             number = np.array(float(value) if abs(value) < 1 << 1024 else math.inf, base)
@@ -228,14 +229,14 @@ def _number(where: str, argument: "KernelArgument", base: np.dtype | None, value
 
 
 def _short(value: int | float) -> str:
-    """A number for a message: Python refuses to write out whole numbers of thousands of digits."""
+    """Write a number for a message: Python refuses to write out whole numbers of thousands of digits."""
     if isinstance(value, int) and abs(value) >= 1 << 256:
         return f"a number of {value.bit_length()} bits"
     return str(value)
 
 
 def _named(argument: "KernelArgument") -> str:
-    """The argument's type in parentheses, where the metadata gives one."""
+    """Return the argument's type in parentheses, or '' where the metadata gives none."""
     name = argument.type_name or argument.value_type
     return f" ({name})" if name else ""
 

@@ -51,7 +51,7 @@ class Launch:
 
     @property
     def pointers(self) -> list[int]:
-        """The addresses among the arguments, in order."""
+        """The addresses among the kernel's arguments, in order."""
         return [
             struct.unpack_from("<Q", self.kernarg, argument.offset)[0]
             for argument in self.kernel.arguments

@@ -32,7 +32,7 @@ class SparseRegion:
 
     @property
     def column_bytes(self) -> int:
-        """Distance between the starts of two columns."""
+        """Bytes between the starts of two neighbouring columns."""
         return 4 * self.leading_dimension
 
     @property

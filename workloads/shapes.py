@@ -85,12 +85,12 @@ class GemmShape:
 
 
 def round_up(value: int, multiple: int) -> int:
-    """The smallest multiple that is at least `value`."""
+    """Return the smallest multiple of `multiple` that is at least `value`."""
     return -(-value // multiple) * multiple
 
 
 def output_size(layer: Layer) -> tuple[int, int]:
-    """Rows and columns of an output feature map."""
+    """Return the rows and columns of an output feature map."""
     height, width = (
         (size + 2 * layer.padding - layer.filter_size) // layer.stride + 1
         for size in (layer.input_height, layer.input_width)
@@ -99,7 +99,9 @@ def output_size(layer: Layer) -> tuple[int, int]:
 
 
 def gemm_shape(layer: Layer, batch: int) -> GemmShape:
-    """The layer's forward pass over `batch` images: a column of B for every output pixel of every image."""
+    """Return the GEMM of the layer's forward pass over `batch` images: B has a column for each output pixel of each
+    image.
+    """
     height, width = output_size(layer)
     return GemmShape(layer.output_channels, batch * height * width, layer.input_channels * layer.filter_size**2)
 
@@ -122,7 +124,7 @@ ALEXNET: tuple[ConvLayer, ...] = (
 
 
 def _vgg16() -> tuple[ConvLayer, ...]:
-    """Simonyan and Zisserman 2015, table 1, configuration D."""
+    """Build the layers of Simonyan and Zisserman 2015, table 1, configuration D."""
     layers, channels, number = [], 3, 0
     for size, filters, repeats in ((224, 64, 2), (112, 128, 2), (56, 256, 3), (28, 512, 3), (14, 512, 3)):
         for _ in range(repeats):
@@ -133,7 +135,9 @@ def _vgg16() -> tuple[ConvLayer, ...]:
 
 
 def _resnet18() -> tuple[ConvLayer, ...]:
-    """He et al. 2016, table 1, 18 layers; conv<block>_<layer>, the 1x1 projections left out."""
+    """Build the layers of He et al. 2016, table 1, 18 layers; names are conv<block>_<layer>, the 1x1 projections left
+    out.
+    """
     layers = [ConvLayer("ResNet-18 conv1", 3, 64, 224, 224, filter_size=7, stride=2, padding=3)]
     channels, size = 64, 56
     for block, filters in ((2, 64), (3, 128), (4, 256), (5, 512)):

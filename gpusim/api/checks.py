@@ -16,35 +16,37 @@ Sample = bool | float | Mapping[str, Any] | SamplingSpec | None
 
 
 def whole(name: str, value: Any, least: int) -> int:
-    """A whole number of at least `least`; raises LaunchError."""
+    """Return a whole number of at least `least`; raise LaunchError."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise LaunchError(f"{name}: {shown(value)} is not a whole number of at least {least}")
     return int(value)
 
 
 def switch(name: str, value: Any) -> bool:
-    """True or False; raises LaunchError for what only counts as one of them, as 'off' counts as True."""
+    """Return True or False; raise LaunchError for other values, even if they count as one of them, as 'off' counts as
+    True.
+    """
     if not isinstance(value, bool | np.bool_):
         raise LaunchError(f"{name}: {shown(value)} is neither True nor False")
     return bool(value)
 
 
 def function_or_none(name: str, value: Any) -> Callable[..., Any] | None:
-    """A function, or None; raises LaunchError."""
+    """Return a function, or None; raise LaunchError."""
     if value is not None and not callable(value):
         raise LaunchError(f"{name}: {shown(value)} is not a function")
     return value
 
 
 def kernel_function(value: Any) -> KernelFunction:
-    """A kernel of a loaded code object; raises LaunchError."""
+    """Return a kernel of a loaded code object; raise LaunchError."""
     if not isinstance(value, KernelFunction):
         raise LaunchError(f"kernel: {shown(value)} is no kernel; gpu.load(file)['name'] is one")
     return value
 
 
 def arguments(value: Any) -> Sequence[Any] | Mapping[str, Any]:
-    """Arguments in order or by name; raises LaunchError."""
+    """Return arguments in order or by name; raise LaunchError."""
     if value is None:
         return ()
     if isinstance(value, str | bytes | bytearray) or not isinstance(value, Sequence | Mapping):
@@ -53,14 +55,16 @@ def arguments(value: Any) -> Sequence[Any] | Mapping[str, Any]:
 
 
 def watcher(value: Any) -> Any:
-    """What draws a timeline, or None; raises LaunchError."""
+    """Return an object that draws a timeline, or None; raise LaunchError."""
     if value is not None and not callable(getattr(value, "attach", None)):
         raise LaunchError(f"timeline: {shown(value)} is no gpusim.timeline.timeline.Timeline")
     return value
 
 
 def sampling(value: Any) -> SamplingSpec | None:
-    """How to sample, as `sample=` says: False, True, the wanted error, what `SamplingSpec` has by name, or one."""
+    """Return how to sample: `sample=` is False, True, the wanted error, `SamplingSpec`'s values by name, or a
+    SamplingSpec.
+    """
     if value is None or isinstance(value, bool | np.bool_):
         return SamplingSpec() if value else None
     if isinstance(value, SamplingSpec):
@@ -77,7 +81,7 @@ def sampling(value: Any) -> SamplingSpec | None:
 
 
 def shown(value: Any) -> str:
-    """A value in a message: its type, and what it is where that is short."""
+    """Return a value as text for a message: its type, and the value itself where that is short."""
     try:
         text = repr(value)
     except ValueError:  # a whole number of thousands of digits

@@ -80,11 +80,11 @@ class Device:
         return f"<device {self.gpu.name}: {self.gpu.cus} compute units, {held} bytes of memory in use{timing}>"
 
     def load(self, source: str | Path | bytes) -> Module:
-        """A code object from a file or from memory; raises CodeObjectError."""
+        """Load a code object from a file or from memory; raise CodeObjectError."""
         return Module(source, self._reporter, timing=self.timing)
 
     def array(self, host: Any, *, name: str = "", read_only: bool = False) -> DeviceArray:
-        """A copy of `host` in device memory. name: for errors; read_only: a kernel that writes to it faults."""
+        """Copy `host` to device memory. name: for errors; read_only: a kernel that writes to it faults."""
         values = host_array(host)
         name = self._name(name, values.dtype, values.shape)
         return DeviceArray(
@@ -92,7 +92,7 @@ class Device:
         )
 
     def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float32, *, name: str = "") -> DeviceArray:
-        """An array of zeros in device memory."""
+        """Allocate an array of zeros in device memory."""
         kind, whole = dtype_of(dtype), shape_of(shape)
         return DeviceArray(self.memory, None, whole, kind, self._name(name, kind, whole), True)
 
@@ -121,16 +121,17 @@ class Device:
         scalars or Python numbers. kernarg: instead of args, the whole argument block. dynamic_lds_bytes: LDS in
         addition to that of `gpusim.Local` arguments. caches: 'warm' leaves in L2 and the TLBs what the launch before
         left there, 'flushed' empties them, None is as the GPU's `caches` says (L1 is always empty at first).
-        max_instructions: of one wavefront, before it counts as an endless loop. checked: assert the model's conservation laws. hotspots: how many of the costliest instructions
-        `result.hotspots` lists. observer: called several times a second, ends the launch by returning False. timeline:
-        what happens in each cycle is drawn into it (gpusim.timeline.timeline.Timeline). sample: True simulates the
-        launch in part and estimates the rest, with `name_half_width` beside each metric `name`; a number: the wanted
-        half-width of the cycles, relative; a mapping or SamplingSpec: whatever `gpusim.sampling.spec` names. Results of
+        max_instructions: of one wavefront, before it counts as an endless loop. checked: assert the model's
+        conservation laws. hotspots: how many of the costliest instructions `result.hotspots` lists. observer:
+        called several times a second, ends the launch by returning False. timeline: what happens in each cycle is drawn
+        into it (gpusim.timeline.timeline.Timeline). sample: True simulates the launch in part and estimates the rest,
+        with `name_half_width` beside each metric `name`; a number: the wanted half-width of the cycles, relative; a
+        mapping or SamplingSpec: whatever `gpusim.sampling.spec` names. Results of
         skipped workgroups are then not computed, unless `functional` says so, and reading them back is an error.
 
-        Raises KernargError, GridError, LaunchError, DecodeError, ProgramError, OccupancyError, DeviceMemoryError;
-        ExecutionFault for what the kernel does wrong: its message names kernel, program counter, instruction,
-        wavefront, lane, address and the nearest allocation. Arrays then hold what was written before.
+        Raise KernargError, GridError, LaunchError, DecodeError, ProgramError, OccupancyError, DeviceMemoryError;
+        ExecutionFault for an error of the kernel: its message names kernel, program counter, instruction, wavefront,
+        lane, address and the nearest allocation. Arrays then hold what was written before.
         """
         command = self.command(
             kernel,
@@ -155,7 +156,7 @@ class Device:
         timeline: "Timeline | None" = None,
         sample: checks.Sample = False,
     ) -> Queue:
-        """A queue of launches and copies, which runs at the end of its `with` block; options as for `launch`.
+        """Return a queue of launches and copies, which runs at the end of its `with` block; options as for `launch`.
 
         with gpu.queue() as queue:
             queue.write(a, host_a)
@@ -178,7 +179,7 @@ class Device:
         caches: Caches | None = None,
         max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS,
     ) -> LaunchCommand:
-        """A launch that is checked and packed, to be run later; arguments as for `launch`."""
+        """Return a launch that is checked and packed, to be run later; arguments as for `launch`."""
         if caches not in (None, *CACHES):
             raise LaunchError(f"caches is 'flushed' or 'warm', not {caches!r}")
         checks.kernel_function(kernel)
@@ -214,7 +215,7 @@ class Device:
         return record
 
     def _config(self, **more: Any) -> dict[str, Any]:
-        """What a result depends on, as plain data: the GPU and what `more` says."""
+        """Return the values that a result depends on, as plain data: the GPU and those of `more`."""
         return {"gpu": self.gpu.model_dump(mode="json"), **more}
 
     def _kernarg(

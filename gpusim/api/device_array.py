@@ -12,7 +12,7 @@ from isa.kernarg import Pointer
 
 
 class DeviceArrayError(UserError):
-    """An array that cannot be put on the device, or was freed, or does not fit what is written to it."""
+    """An array cannot be put on the device, was freed, or does not fit the values written to it."""
 
 
 class DeviceArray:
@@ -59,7 +59,7 @@ class DeviceArray:
         return self._held().address
 
     def pointer(self, offset_bytes: int = 0) -> Pointer:
-        """A kernel argument that points into the array, whatever the type of the kernel's elements."""
+        """Return a kernel argument that points into the array, whatever the type of the kernel's elements."""
         if isinstance(offset_bytes, bool) or not isinstance(offset_bytes, int | np.integer):
             raise DeviceArrayError(f"array '{self.name}': offset_bytes: {offset_bytes!r} is not a whole number")
         if not 0 <= offset_bytes < self.nbytes:
@@ -67,7 +67,7 @@ class DeviceArray:
         return Pointer(self.address + offset_bytes)
 
     def numpy(self) -> np.ndarray:
-        """A copy of the contents; raises DeviceArrayError where a sampled launch has not computed all of them."""
+        """Return a copy of the contents; raise DeviceArrayError where a sampled launch has not computed all of them."""
         why = self._memory.why_uncomputed(self._held())
         if why:
             raise DeviceArrayError(f"array '{self.name}': {why}")
@@ -103,7 +103,7 @@ class DeviceArray:
         self._allocation = None
 
     def belongs_to(self, memory: DeviceMemory) -> bool:
-        """Whether the array lies in this memory."""
+        """Tell whether the array lies in this memory."""
         return self._memory is memory
 
     def _held(self) -> Allocation:
@@ -123,7 +123,7 @@ class DeviceArray:
 
 
 def host_array(host: Any) -> np.ndarray:
-    """What a script passes as contents, as an array; raises DeviceArrayError."""
+    """Return contents that a script passes as an array; raise DeviceArrayError."""
     try:
         return np.asarray(host)
     except (ValueError, TypeError, OverflowError) as error:
@@ -131,7 +131,7 @@ def host_array(host: Any) -> np.ndarray:
 
 
 def dtype_of(dtype: Any) -> np.dtype:
-    """NumPy's type of elements; raises DeviceArrayError."""
+    """Return NumPy's type of elements; raise DeviceArrayError."""
     try:
         return np.dtype(dtype)
     except (TypeError, ValueError) as error:
@@ -139,7 +139,7 @@ def dtype_of(dtype: Any) -> np.dtype:
 
 
 def shape_of(shape: Any) -> tuple[int, ...]:
-    """A shape as a tuple; raises DeviceArrayError."""
+    """Return a shape as a tuple; raise DeviceArrayError."""
     whole = (shape,) if isinstance(shape, int | np.integer) else shape
     if not isinstance(whole, tuple | list) or not all(
         isinstance(n, int | np.integer) and not isinstance(n, bool) and n >= 1 for n in whole
@@ -149,7 +149,7 @@ def shape_of(shape: Any) -> tuple[int, ...]:
 
 
 def _holds(dtype: np.dtype, number: np.ndarray) -> bool:
-    """Whether one number can be an element: exactly if the elements are whole numbers."""
+    """Tell whether a number can be an element, which has to be exact if the elements are whole numbers."""
     if number.dtype.kind not in "biufc" or dtype.kind not in "biufc":
         return False
     if number.dtype.kind == "c":

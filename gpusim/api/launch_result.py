@@ -37,11 +37,11 @@ class LaunchResult(Mapping[str, Any]):
 
     @property
     def resident(self) -> list[WavefrontGroup]:
-        """Where the wavefronts stood when the launch was stopped; empty after a whole one."""
+        """The wavefronts and their places when the launch was stopped; empty after a whole launch."""
         return self.record.total.resident
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of the launch, laid out as that of `gpusim run`."""
+        """Return the JSON object of the launch, laid out as that of `gpusim run`."""
         return document(self.config, [self.record])
 
     def __getattr__(self, name: str) -> Any:
@@ -74,7 +74,7 @@ class LaunchResult(Mapping[str, Any]):
         return terminal.as_text(self.to_dict())
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """Return the result as HTML for notebooks."""
         from gpusim.report.page.fragment import fragment
 
         return fragment(self.to_dict())
@@ -108,10 +108,10 @@ class QueueResult(LaunchResult):
 
     @property
     def commands(self) -> list[CommandTimes]:
-        """When each launch and copy happened, in microseconds from the first packet; empty without timing."""
+        """The times of each launch and copy, in microseconds from the first packet; empty without timing."""
         return self.record.commands
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of all launches together, and under `launches` and `commands` each by itself."""
+        """Return the JSON object of all launches together, and under `launches` and `commands` each by itself."""
         launches = [metrics.launch_tree(facts, self.record.energy) for facts in self.record.launches]
         return {**super().to_dict(), "launches": launches, "commands": [asdict(c) for c in self.commands]}

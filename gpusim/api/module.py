@@ -37,10 +37,10 @@ class KernelFunction:
 
 
 class Module(Mapping[str, KernelFunction]):
-    """A loaded code object: `module["name"]` is a kernel. Raises CodeObjectError for a file that is none.
+    """A loaded code object: `module["name"]` is a kernel. Raises CodeObjectError for a file of another kind.
 
-    reporter: notified when a kernel is asked for and what is to translate it has to be compiled; timing: its kernels
-    will be simulated, so that all of the simulator is compiled then.
+    reporter: notified when a kernel is asked for whose translator has to be compiled first; timing: its kernels will be
+    simulated, so that all of the simulator is compiled then.
     """
 
     def __init__(self, source: str | Path | bytes, reporter: Reporter | None = None, *, timing: bool = False) -> None:
@@ -57,9 +57,9 @@ class Module(Mapping[str, KernelFunction]):
         return self._object.source
 
     def __getitem__(self, name: str) -> KernelFunction:
-        """A kernel by its name or an unambiguous form of it (isa.object.names).
+        """Return a kernel by its name or an unambiguous form of it (isa.object.names).
 
-        Raises KernelNameError, and DecodeError or ProgramError for code that cannot be executed.
+        Raise KernelNameError, and DecodeError or ProgramError for code that cannot be executed.
         """
         name = find(self._object.kernels, str(name), self.source)
         if name not in self._functions:

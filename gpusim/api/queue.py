@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class QueueError(UserError):
-    """A queue that is used before or after its time."""
+    """A queue is used before or after its time."""
 
 
 class Queue:
     """Commands for a device, each after the one before; they run when the `with` block ends without an error.
 
-    What a command needs is taken when it is added: arguments are packed, host arrays are copied. An error of a command
-    is raised at the end of the block; what ran before it has happened.
+    The operands of a command are taken when it is added: arguments are packed, host arrays are copied. An error of a
+    command is raised at the end of the block; the commands before it have run then.
     """
 
     def __init__(self, device: "Device", options: RunOptions, observer: Observer | None) -> None:
@@ -66,9 +66,9 @@ class Queue:
         args: Sequence[Any] | Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        """Run a kernel to its end; arguments and options as for `Device.launch`, but for what the whole queue has.
+        """Run a kernel to its end; arguments and options as for `Device.launch`, except those of the whole queue.
 
-        Raises KernargError, GridError, LaunchError.
+        Raise KernargError, GridError, LaunchError.
         """
         command = self._device.command(kernel, global_size, local_size, args, **options)
         given = checks.arguments(args)
@@ -83,7 +83,9 @@ class Queue:
         self._add(CopyCommand(f"to '{array.name}'", array.nbytes, lambda: array.write(values)), array)
 
     def read(self, array: DeviceArray, into: np.ndarray | None = None) -> np.ndarray:
-        """A host array that holds the array's contents once the block has ended; `into`: which one it is to be."""
+        """Return a host array that holds the array's contents once the block has ended; `into`: the host
+        array to use.
+        """
         self._check_array(array)
         host = np.zeros(array.shape, array.dtype) if into is None else into
         array._check(host)

@@ -43,7 +43,7 @@ class Section(Mapping[str, Any]):
 
 
 def member(path: str, values: Mapping[str, Any], name: str) -> Any:
-    """A value of a section, or the section under it; raises MetricNameError."""
+    """Return a value of a section, or the section under it; raise MetricNameError."""
     if name not in values:
         raise MetricNameError(unknown_name("metric", f"{path}.{name}" if path else str(name), values))
     value = values[name]

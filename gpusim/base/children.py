@@ -19,15 +19,15 @@ _HELD = (signal.SIGINT, signal.SIGTERM)
 
 
 class ProcessLostError(SimulationError):
-    """A process ended without having said what came of its work: something ended it from outside, or it crashed."""
+    """A process ended without reporting the result of its work: something ended it from outside, or it crashed."""
 
 
 @contextlib.contextmanager
 def signals_held() -> Iterator[None]:
-    """Start a process in here: signals wait, in it until `signals_taken`, as they could end neither of both cleanly.
+    """Hold signals back while a process is started; in the new process they wait until `signals_taken`.
 
-    A handler that raised in the process before it is in the hands of `multiprocessing` would have it go on as a second
-    copy of this one.
+    In between, they could end neither process cleanly: if a handler raised in the new process before `multiprocessing`
+    has it in hand, it would go on as a second copy of this one.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
     try:
@@ -37,14 +37,14 @@ def signals_held() -> Iterator[None]:
 
 
 def signals_taken() -> None:
-    """The process that was started has its own handlers: what was held comes now."""
+    """Deliver the signals held back, now that the started process has its own handlers."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)
 
 
 class Children:
-    """At most `limit` processes at a time; what each returned, or raised, comes back by its key.
+    """At most `limit` processes at a time; the result of each, or its error, comes back by its key.
 
-    nested: they may have processes of their own; what: the keys number these, for people: 'point'.
+    nested: the processes may start others; what: names the thing that keys number, for messages: 'point'.
     """
 
     def __init__(self, limit: int, nested: bool = False, what: str = "") -> None:
@@ -58,7 +58,7 @@ class Children:
 
     @property
     def full(self) -> bool:
-        """Whether another one has to wait."""
+        """Whether the next process would have to wait."""
         return len(self._running) >= self._limit
 
     @property
@@ -68,7 +68,9 @@ class Children:
 
     @property
     def connections(self) -> list[Connection]:
-        """One of each process, ready when it has come back: to wait for beside others."""
+        """A connection of each process, ready when the process has come back, so that one can wait for
+        several sources.
+        """
         return list(self._running)
 
     def start(self, key: Any, work: Callable[[], Any]) -> None:
@@ -85,7 +87,7 @@ class Children:
         self._running[ours] = (key, process)
 
     def finished(self, timeout_s: float = POLL_S) -> list[tuple[Any, Any]]:
-        """(key, result) of those that came back within the time; raises what one of them raised."""
+        """Return (key, result) of those that came back within the time; raise an error that one of them raised."""
         found = self.outcomes(timeout_s)
         for _, result in found:
             if isinstance(result, GpusimError):
@@ -93,7 +95,9 @@ class Children:
         return found
 
     def outcomes(self, timeout_s: float = POLL_S) -> list[tuple[Any, Any]]:
-        """(key, result) of those that came back within the time; of one that raised or died, the error."""
+        """Return (key, result) of those that came back within the time; the result of one that raised or died is the
+        error.
+        """
         found = []
         for connection in wait(list(self._running), timeout_s):
             assert isinstance(connection, Connection)
@@ -111,7 +115,7 @@ class Children:
         return found
 
     def stop(self) -> None:
-        """End all that are running."""
+        """End all running processes."""
         for connection in self.connections:
             self._end(connection)
 
@@ -129,12 +133,12 @@ class Children:
         left(self._name(key))
 
     def _name(self, key: Any) -> str:
-        """Of a process's work, for people."""
+        """Return the name of a process's work, for messages."""
         return f"{self._what} {key}" if self._what else str(getattr(key, "name", key))
 
 
 def _end(code: int) -> str:
-    """What became of a process that said nothing: it ended by itself, or the system ended it."""
+    """Describe how a process ended that reported nothing: by itself, or by a signal."""
     if code >= 0:
         return f"its process ended with code {code}"
     memory = ", as where memory is short" if -code == signal.SIGKILL else ""
@@ -167,7 +171,7 @@ def _work(connection: Connection, work: Callable[[], Any], parent: int, name: st
 
 
 def _picklable(error: GpusimError) -> GpusimError:
-    """The error, or one of its family with the same message, where its class keeps more than that."""
+    """Return the error or, where its class keeps more than a message, one of its family with the same message."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

@@ -15,7 +15,7 @@ from gpusim.base.errors import unknown_name
 
 
 class Aggregation(Enum):
-    """How a count combines over the instances of a unit (CUs, channels), and over launches."""
+    """The combination of a count over the instances of a unit (CUs, channels), and over launches."""
 
     SUM = "sum"
     MAX = "max"
@@ -25,7 +25,7 @@ class Aggregation(Enum):
     DISTINCT = "distinct"  # text, each once, joined by ' + '
 
     def over_launches(self, values: Sequence[Any]) -> Any:
-        """One value for several launches, given theirs."""
+        """Combine the values of several launches into one."""
         return _OVER_LAUNCHES[self](values)
 
 
@@ -44,11 +44,11 @@ FIRST, JOINED, DISTINCT = Aggregation.FIRST, Aggregation.JOINED, Aggregation.DIS
 
 @dataclass(frozen=True)
 class Counter:
-    """One count.
+    """A count of a unit.
 
-    name: in facts and metrics; unit: '' for text; field: of the unit's state, `name` if not given; per: the field has
-    a row for each of a unit's instances, and the state's field of this name says how many are in use; elements: the
-    field holds several counts side by side, of which these are added up; length: the field holds so many, kept apart.
+    name: in facts and metrics; unit: '' for text; field: of the unit's state, `name` if not given; per: the field has a
+    row for each of a unit's instances, and the state's field of this name says how many are in use; elements: the field
+    holds several counts, of which these are added up; length: the field holds so many, kept apart.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Counter:
         return self.field or self.name
 
     def read(self, state: Any) -> Any:
-        """The count over all instances of the unit, in plain Python numbers. state: the unit's record."""
+        """Return the count over all instances of the unit, in plain Python numbers. state: the unit's record."""
         values = state[self.state_field]
         if not values.ndim:  # the unit's only instance, and not worth NumPy's sums
             return int(values)
@@ -82,7 +82,8 @@ class Counter:
 class NotCounted(AttributeError):
     """A section of facts has no such count.
 
-    Its text is made when it is read: metrics ask for what was not counted, thousands of times in a program of launches.
+    The message is made when it is read, since metrics ask for missing counts thousands of times in a program of
+    launches.
     """
 
     def __init__(self, name: str, counted: "Counts") -> None:
@@ -108,10 +109,10 @@ class Counts(dict[str, Any]):
 
 @dataclass(frozen=True)
 class CounterTable:
-    """What a unit counts.
+    """The counters of a unit.
 
-    section: of the facts; state: path of the unit's record in the machine's, '' for what is not counted by the machine
-    but known of the launch as a whole; present: path of the field that is 1 if the unit is part of the machine at all.
+    section: of the facts; state: path of the unit's record in the machine's, '' for counts that come from the launch as
+    a whole; present: path of the field that is 1 if the unit is part of the machine at all.
     """
 
     section: str
@@ -125,17 +126,19 @@ class CounterTable:
         return [counter.name for counter in self.counters]
 
     def counts(self, state: Any) -> Counts:
-        """The counts of a unit, over all its instances. state: the unit's record, or an array of its instances'."""
+        """Return the counts of a unit, over all its instances. state: the unit's record, or an array of its
+        instances'.
+        """
         return Counts((counter.name, counter.read(state)) for counter in self.counters)
 
     def read(self, m: Any) -> Counts | None:
-        """The counts of the unit in the machine record `m`, None if it is no part of the machine."""
+        """Return the counts of the unit in the machine record `m`; None if the unit is no part of the machine."""
         if self.present and not int(_at(m, self.present)):
             return None
         return self.counts(_at(m, self.state))
 
     def combined(self, launches: Iterable[Counts]) -> Counts:
-        """The counts of several launches as one; of each counter, over those launches that know it."""
+        """Combine the counts of several launches, each counter over those launches that have it."""
         parts = list(launches)
         total = Counts()
         for counter in self.counters:

@@ -37,14 +37,14 @@ class MissingExtraError(UserError):
 
 
 def nearest(name: str, valid: Iterable[str], cutoff: float = 0.5) -> str | None:
-    """The valid name that `name` was probably meant to be; cutoff: how alike they must be, 1 for equal."""
+    """Return the valid name that `name` was probably meant to be; cutoff: how alike they must be, 1 for equal."""
     by_folded = {v.lower(): v for v in valid}
     found = difflib.get_close_matches(str(name).lower(), list(by_folded), n=1, cutoff=cutoff)
     return by_folded[found[0]] if found else None
 
 
 def unknown_name(kind: str, name: str, valid: Iterable[str]) -> str:
-    """'unknown layer 'X'; did you mean 'Y'? (allowed: ...)'."""
+    """Return a message such as 'unknown layer 'X'; did you mean 'Y'? allowed: ...'."""
     names = list(valid)
     guess = nearest(name, names)
     hint = f"; did you mean '{guess}'?" if guess else ";"

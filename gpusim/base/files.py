@@ -11,7 +11,7 @@ from gpusim.base.errors import UserError
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Replace `path` by `content`; when that fails what was there before stays, and UserError says why.
+    """Replace `path` by `content`; when that fails, the former file stays, and UserError says why.
 
     A link is followed; a device or a pipe is not replaced but written to.
     """
@@ -19,7 +19,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def write_together(contents: Mapping[Path, str | bytes]) -> None:
-    """Replace several files, all or none: each is written beside its place, then all move (see `write_whole`)."""
+    """Replace several files, all or none: each is written next to its place, then all move (see `write_whole`)."""
     written: list[tuple[str, Path]] = []
     path = Path()
     try:
@@ -47,9 +47,9 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
 
 
 class WholeFile:
-    """A file that is written piece by piece: into `stream`, beside its place, which it takes when it is kept.
+    """A file that is written piece by piece into `stream`, next to its place, to which `keep` moves it.
 
-    A device or a pipe is written to directly. Raises UserError where it cannot be written.
+    A device or a pipe is written to directly. Raises UserError where the file cannot be written.
     """
 
     stream: BinaryIO
@@ -69,14 +69,14 @@ class WholeFile:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """What the system says against writing becomes a UserError."""
+        """Turn the system's errors of writing into a UserError."""
         try:
             yield
         except OSError as error:
             raise UserError(f"{self._path}: cannot be written: {error.strerror or error}") from None
 
     def keep(self) -> int:
-        """The file is complete: put it in its place; returns its bytes."""
+        """Complete the file and put it in its place; return its size in bytes."""
         with self.errors():
             self.stream.flush()
             size = self.stream.tell() if self._temporary else 0
@@ -87,13 +87,13 @@ class WholeFile:
         return size
 
     def discard(self) -> None:
-        """Leave what was there before."""
+        """Leave the former file as it was."""
         if self._temporary:
             Path(self._temporary).unlink(missing_ok=True)
 
 
 def folder(path: Path) -> Path:
-    """Make sure that a folder for output exists."""
+    """Make a folder for output if it does not exist; return its path. Raise UserError."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -14,28 +14,31 @@ if TYPE_CHECKING:
 
 
 class Follower(Protocol):
-    """Hears of what happens in a run, in the process in which it happens. It must return soon, and raise nothing.
+    """Hears of the events of a run, in the process in which they happen. Its methods must return soon, and raise
+    nothing.
 
-    work: whose process it is, empty: the command's own.
+    work: name of the process's work, '' for the command's own process.
     """
 
     def said(self, text: str) -> None:
-        """A message went to the user."""
+        """Take a message that went to the user."""
 
     def overall(self, work: str, done: int, total: int, unit: str, text: str) -> None:
-        """So many steps, points or variants of `total` have ended; text: which is the last, or what is under way."""
+        """Take how many steps, points or variants of `total` have ended; text: names the last one, or the one under
+        way.
+        """
 
     def begun(self, work: str, title: str, unit: str) -> None:
-        """A launch, or a measurement in other units, begins."""
+        """Take the begin of a launch, or of a measurement in other units."""
 
     def progress(self, work: str, progress: "Progress") -> None:
-        """How far it is, several times a second; `progress.machine` may be read until this returns."""
+        """Take the progress of a launch, several times a second; `progress.machine` may be read until this returns."""
 
     def ended(self, work: str) -> None:
-        """It has ended, or failed."""
+        """Take the end of a launch, or its failure."""
 
     def left(self, work: str) -> None:
-        """The process of this work has ended."""
+        """Take the end of the process of this work."""
 
 
 _follower: ContextVar[Follower | None] = ContextVar("follower", default=None)
@@ -43,18 +46,18 @@ _work: ContextVar[str] = ContextVar("work", default="")
 
 
 def follower() -> Follower | None:
-    """Who follows, if anyone does."""
+    """Return the follower, None if there is none."""
     return _follower.get()
 
 
 def work() -> str:
-    """Whose process this is: the names of the work from the outermost process to this one, joined by ': '."""
+    """Return the names of the work from the outermost process to this one, joined by ': '."""
     return _work.get()
 
 
 @contextmanager
 def followed_by(who: Follower) -> Iterator[None]:
-    """Within this, `who` follows."""
+    """Have `who` follow within the block."""
     token = _follower.set(who)
     try:
         yield
@@ -67,7 +70,7 @@ def _within(name: str) -> str:
 
 
 def enter_work(name: str) -> None:
-    """This process, which has just been forked, does the work of this name."""
+    """Note that this process, which has just been forked, does the work of this name."""
     _work.set(_within(name))
 
 

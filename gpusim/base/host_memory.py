@@ -12,7 +12,7 @@ MAP_NORESERVE = 0x4000  # Linux; not in Python's module
 
 
 def peak_memory_mb() -> float | None:
-    """Largest resident memory of the process so far; None where the system does not tell."""
+    """Return the largest resident memory of the process so far in megabytes; None where the system does not tell."""
     try:
         import resource
     except ImportError:
@@ -22,7 +22,7 @@ def peak_memory_mb() -> float | None:
 
 
 def resident_bytes() -> int | None:
-    """Resident memory of the process now; None where the system is not Linux (proc(5), statm)."""
+    """Return the present resident memory of the process; None where the system is not Linux (proc(5), statm)."""
     try:
         with open("/proc/self/statm", "rb", buffering=0) as sizes:
             return int(sizes.read().split()[1]) * mmap.PAGESIZE
@@ -31,7 +31,7 @@ def resident_bytes() -> int | None:
 
 
 def zeroed(size_bytes: int, huge_pages: bool) -> Any:
-    """A zeroed byte array that starts on a page of its own. Pages never touched cost nothing.
+    """Return a zeroed byte array that starts on a page of its own. Pages never touched cost nothing.
 
     huge_pages: of 2 MiB where the host has them. A long run misses its TLB less with them, but to touch the first byte
     of one takes tenths of a millisecond, which a short run never makes good. (NumPy's own zeros ask for them from 4 MiB
@@ -46,9 +46,11 @@ def zeroed(size_bytes: int, huge_pages: bool) -> Any:
 
 
 def returnable(size_bytes: int) -> tuple[Any, Callable[[int, int], None] | None]:
-    """As `zeroed` with huge pages, and what gives the pages between two offsets back to the host, zeros from then on.
+    """Return an array as `zeroed` with huge pages, and a function that gives pages between two offsets back to the
+    host.
 
-    None where the system has no such call: Linux alone promises the zeros (madvise(2), MADV_DONTNEED).
+    These pages hold zeros from then on. The function is None where the system has no such call: Linux alone promises
+    the zeros (madvise(2), MADV_DONTNEED).
     """
     if sys.platform != "linux":
         return np.zeros(size_bytes, np.uint8), None
@@ -69,9 +71,9 @@ def returnable(size_bytes: int) -> tuple[Any, Callable[[int, int], None] | None]
 
 
 def read_again(pages: mmap.mmap, file: int) -> bool:
-    """Give a private mapping of a whole file the file's contents again; False where the system tells too little.
+    """Give a private mapping of a whole file the file's contents again; return False where the system tells too little.
 
-    Only what was written is read: pages that the process has to itself, by Linux's /proc/self/pagemap (its
+    Only pages that were written are read: those that the process has to itself, by Linux's /proc/self/pagemap (its
     Documentation/admin-guide/mm/pagemap.rst).
     """
     written = _own_pages(np.frombuffer(pages, np.uint8).ctypes.data, len(pages))
@@ -88,7 +90,9 @@ def read_again(pages: mmap.mmap, file: int) -> bool:
 
 
 def _own_pages(address: int, size_bytes: int) -> np.ndarray | None:
-    """Numbers of the pages from an address on that are no longer the mapped file's; None: the system does not tell."""
+    """List the pages from an address on that are no longer the mapped file's, by number; None if the system does not
+    tell.
+    """
     count = -(-size_bytes // mmap.PAGESIZE)
     try:
         # opened anew, since a process that was forked has pages of its own

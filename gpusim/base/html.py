@@ -12,12 +12,14 @@ _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uff
 
 
 def clean(text: str) -> str:
-    """The text with what cannot be written replaced."""
+    """Return the text with characters replaced that cannot be written."""
     return _UNWRITABLE.sub("\ufffd", text)
 
 
 def tag(name: str, *children: Any, **attributes: str | None) -> Element:
-    """An element. children: elements, texts, None, or lists of them; attributes: `class_` and `data_v` as in HTML."""
+    """Make an element. children: elements, texts, None, or lists of them; attributes: `class_` and `data_v`
+    as in HTML.
+    """
     made = Element(name)
     for key, value in attributes.items():
         if value is not None:
@@ -46,7 +48,7 @@ def add(parent: Element, *children: Any) -> None:
 def table(
     caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], sortable: bool = True, first_is_head: bool = True
 ) -> Element:
-    """A table; a cell is a text, an element, or a pair (what is shown, value by which it is sorted).
+    """Make a table; a cell is a text, an element, or a pair (content, value by which it is sorted).
 
     sortable: its heads are buttons; it can be scrolled with the keyboard where it is wider than the page.
     """
@@ -71,5 +73,5 @@ def table(
 
 
 def written(element: Element) -> str:
-    """The element as HTML."""
+    """Return the element as HTML."""
     return ElementTree.tostring(element, encoding="unicode", method="html")

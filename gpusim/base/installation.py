@@ -8,14 +8,14 @@ _CLONE = Path(__file__).resolve().parents[2]
 
 
 def install_command(extra: str) -> str:
-    """The command that installs an extra: from the clone, folder or address that gpusim itself was installed from."""
+    """Return the command that installs an extra from the clone, folder or address that gpusim itself came from."""
     import shlex
 
     return shlex.join([sys.executable, "-m", "pip", "install", *_source(_direct_url(), extra)])
 
 
 def _direct_url() -> dict[str, Any]:
-    """Where the installed distribution came from (PEP 610); empty for one from an index, and for none."""
+    """Return where the installed distribution came from (PEP 610); empty for one from an index, and for none."""
     import json
     from importlib.metadata import PackageNotFoundError, distribution
 
@@ -28,7 +28,7 @@ def _direct_url() -> dict[str, Any]:
 
 
 def _source(origin: dict[str, Any], extra: str) -> list[str]:
-    """Arguments of `pip install`."""
+    """Return the arguments of `pip install`."""
     from urllib.parse import unquote, urlsplit
 
     url = str(origin.get("url", ""))

@@ -14,10 +14,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupt:
-    """While active, SIGINT, SIGTERM and the end of a timeout set `asked`; outside `deferred` sections, and at a second
-    time, they raise KeyboardInterrupt too.
+    """While active, SIGINT, SIGTERM and the end of a timeout set `asked`.
 
-    reason: INTERRUPTED or OUT_OF_TIME, empty before.
+    Outside `deferred` sections, and at a second time, they also raise KeyboardInterrupt. reason: INTERRUPTED or
+    OUT_OF_TIME, empty before.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Interrupt:
 
     @contextmanager
     def timeout(self, seconds: float | None) -> Iterator[None]:
-        """Interrupts the block after so much wall time; None: never."""
+        """Interrupt the block after this wall time; None: never."""
         if seconds is None:
             yield
             return

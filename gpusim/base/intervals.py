@@ -7,15 +7,15 @@ Estimate = tuple[float, float]  # a value and its half-width: 0 of what is exact
 
 
 def differ(a: Estimate, b: Estimate) -> bool:
-    """Whether two estimates can be told apart: exact ones that are equal cannot, nor intervals that overlap."""
+    """Tell whether two estimates differ; exact ones that are equal do not, nor do those whose intervals overlap."""
     return abs(a[0] - b[0]) > a[1] + b[1]
 
 
 def front(points: Sequence[Sequence[Estimate]]) -> list[bool]:
-    """Which points are on the Pareto front of the smallest values: no other point beats them.
+    """Tell which points are on the Pareto front of the smallest values: no other point beats them.
 
     A point beats another if none of its values is larger, and one of them is smaller by more than the half-widths: of
-    points that only their noise tells apart none wins. points: of each the same number of values.
+    points that only their noise tells apart, none wins. points: each has the same number of values.
     """
     order = sorted(range(len(points)), key=lambda number: [value for value, _ in points[number]])
     chosen = [False] * len(points)
@@ -32,9 +32,9 @@ Standing = Literal["front", "not distinguishable", ""]
 
 
 def standings(points: Sequence[Sequence[Estimate]]) -> list[Standing]:
-    """Of each point whether it is on the front (`front`), and whether more than noise keeps it there.
+    """Tell for each point whether it is on the front (`front`), and whether more than noise keeps it there.
 
-    'not distinguishable': beside another point of the front it is nowhere smaller by more than the half-widths;
+    'not distinguishable': compared with another point of the front, it is nowhere smaller by more than the half-widths;
     '': another point beats it.
     """
     found: list[Standing] = ["front" if chosen else "" for chosen in front(points)]
@@ -46,7 +46,7 @@ def standings(points: Sequence[Sequence[Estimate]]) -> list[Standing]:
 
 
 def _by_noise(a: Sequence[Estimate], b: Sequence[Estimate]) -> bool:
-    """Whether nothing but noise makes one point better than another, anywhere; exact ones have none."""
+    """Tell whether nothing but noise makes one point better than another, anywhere; exact points have no noise."""
     noisy = any(width for _, width in (*a, *b))
     return noisy and not any(x[0] < y[0] and differ(x, y) for x, y in zip(a, b, strict=True))
 

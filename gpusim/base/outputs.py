@@ -1,9 +1,11 @@
 """Files that a run writes: checked before it does the work, so that none takes the place of what it reads."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gpusim.base.errors import UserError
+from gpusim.base.files import write_whole
 
 STANDARD_OUTPUT = Path("-")
 
@@ -31,8 +33,16 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Sequence[Path] = (
         seen.append((option, path))
 
 
+def put(file: Path, text: str) -> None:
+    """Write a text into a file, whole or not at all, or to standard output where that is meant."""
+    if file == STANDARD_OUTPUT:
+        sys.stdout.write(text)
+    else:
+        write_whole(file, text)
+
+
 def _is_stream(path: Path) -> bool:
-    """Whether it is a device or a pipe, to which is written without taking anything's place."""
+    """Tell whether the path is a device or a pipe, to which is written without replacing anything."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 

@@ -18,20 +18,20 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
 
 
 class _Beside:
-    """Finds the packages beside gpusim before Python's search through `sys.path` (importlib.abc.MetaPathFinder)."""
+    """Finds the packages next to gpusim before Python's search through `sys.path` (importlib.abc.MetaPathFinder)."""
 
     @staticmethod
     def find_spec(
         fullname: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
     ) -> ModuleSpec | None:
-        """The package's specification; None for every other name."""
+        """Return the package's specification; None for every other name."""
         return PathFinder.find_spec(fullname, [ROOT]) if fullname in BESIDE else None
 
 
 def claim() -> None:
-    """Have the packages imported from beside gpusim from now on.
+    """Have the packages next to gpusim imported from there from now on.
 
-    Raises ImportError when another module has been imported under one of the names; warns of a file beside the running
+    Raise ImportError when another module has been imported under one of the names; warn of a file next to the running
     script that can no longer be imported.
     """
     for name in BESIDE:
@@ -55,7 +55,7 @@ def claim() -> None:
 
 
 def _file(module: "ModuleType") -> str | None:
-    """Where a module lies; a package without `__init__.py` has a path alone."""
+    """Return the path of a module; a package without `__init__.py` has only the path of its folder."""
     return getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), None)
 
 
@@ -65,7 +65,7 @@ def _is_ours(module: "ModuleType") -> bool:
 
 
 def _hidden() -> "Iterator[tuple[str, str]]":
-    """Names, and files and packages in the running script's folder that have them."""
+    """Yield the names and the paths of files and packages in the running script's folder that have them."""
     first = os.path.realpath(sys.path[0] or ".") if sys.path else ROOT
     if first == ROOT:
         return

@@ -14,13 +14,13 @@ _UNDATED = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}  # the same 
 
 
 def check_format(path: Path) -> None:
-    """UserError unless the picture's name ends in .svg or .png."""
+    """Raise UserError unless the picture's name ends in .svg or .png."""
     if path.suffix.lower() not in FORMATS:
         raise UserError(f"--picture {path}: a picture's name ends in {' or '.join(FORMATS)}")
 
 
 def require_matplotlib(command: str, option: str = " --picture") -> Any:
-    """Matplotlib, drawing into files, for `gpusim COMMAND` with an option; raises MissingExtraError."""
+    """Import Matplotlib, drawing into files, for `gpusim COMMAND` with an option; raise MissingExtraError."""
     try:
         matplotlib = importlib.import_module("matplotlib")
         matplotlib.use("Agg")
@@ -29,27 +29,24 @@ def require_matplotlib(command: str, option: str = " --picture") -> Any:
         raise MissingExtraError(f"gpusim {command}{option} (Matplotlib)", "plot") from error
 
 
-def saved(plt: Any, figure: Any, kind: str) -> bytes:
-    """The figure, which is closed, as a file of `kind`, '.svg', '.png' or '.pdf'."""
-    out = io.BytesIO()
-    with plt.rc_context(_RC):
-        figure.savefig(out, format=kind[1:], metadata=_UNDATED.get(kind, {}))
-    plt.close(figure)
-    return out.getvalue()
+def rendered(
+    draw: Callable[[Any], None], size: tuple[float, float], kind: str, ink: str = "black", framed: bool = False
+) -> bytes:
+    """Draw into a file of `kind` ('.svg', '.png' or '.pdf') what `draw` draws onto a figure of `size` inches.
 
-
-def rendered(draw: Callable[[Any], None], size: tuple[float, float], kind: str, ink: str = "black") -> bytes:
-    """A file of `kind` of what `draw` draws onto a figure of `size` inches; ink: colour of text and axes.
-
-    Without a ground, so that it lies on any page. Raises MissingExtraError.
+    ink: colour of text and axes; without a ground, so that it lies on any page. framed: Matplotlib's own style instead.
+    Raises MissingExtraError.
     """
     plt = require_matplotlib("report", "")
     inked = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "legend.edgecolor")
     style = {
-        **_RC, **dict.fromkeys(inked, ink), "font.size": 9, "axes.spines.top": False, "axes.spines.right": False,
+        **dict.fromkeys(inked, ink), "font.size": 9, "axes.spines.top": False, "axes.spines.right": False,
         "legend.frameon": False, "savefig.transparent": True, "savefig.dpi": 150, "axes.titlesize": 9,
     }  # fmt: skip
-    with plt.rc_context(style):
+    out = io.BytesIO()
+    with plt.rc_context(_RC if framed else {**_RC, **style}):
         figure = plt.figure(figsize=size)
         draw(figure)
-        return saved(plt, figure, kind)
+        figure.savefig(out, format=kind[1:], metadata=_UNDATED.get(kind, {}))
+    plt.close(figure)
+    return out.getvalue()

@@ -4,13 +4,15 @@ import os
 
 
 def default_jobs() -> int:
-    """Processes, where none are asked for: as many as this process may use processors."""
+    """Return the default number of processes: the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def share_left(processes: int) -> float:
-    """The part of a processor that each of `processes` can expect beside as many others as wanted to run in the last
-    minute; 1 where the system does not tell."""
+    """Return the part of a processor that each of `processes` can expect.
+
+    As many others compete for the processors as wanted to run in the last minute; 1 where the system does not tell.
+    """
     try:
         others = os.getloadavg()[0]
     except (AttributeError, OSError):

@@ -17,11 +17,11 @@ _said: set[str] = set()  # by `Reporter.say_once`
 
 @dataclass
 class Progress:
-    """What the simulation tells its observer a few times a second.
+    """The report of the simulation to its observer, a few times a second.
 
-    instructions_expected: of the whole launch, as far as the wavefronts that have been executed to their end tell;
-    0: not yet; instructions_at_least: of the whole launch, if its other wavefronts execute no fewer than those that
-    have begun; 0: none has; machine: the machine's record, to be read during the call and never written; None: it is
+    instructions_expected: of the whole launch, as far as the wavefronts that have been executed to their end tell; 0:
+    not yet; instructions_at_least: of the whole launch, if its other wavefronts execute no fewer than those that have
+    begun; 0: none has; machine: the machine's record, to be read during the call and never written; None: the launch is
     executed without timing.
     """
 
@@ -35,14 +35,14 @@ class Progress:
 
     @property
     def done(self) -> float:
-        """Which part of the work is done, 0 to 1; 0 where it is not known."""
+        """The part of the work that is done, 0 to 1; 0 where it is not known."""
         if self.instructions_expected:
             return min(1.0, self.wavefront_instructions / self.instructions_expected)
         return self.workgroups_done / self.workgroups_total if self.workgroups_total else 0.0
 
 
 def scaled(value: float) -> str:
-    """A count with a k/M/G suffix: 12345678 → '12.3M'."""
+    """Return a count with a k/M/G suffix: 12345678 → '12.3M'."""
     for limit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= limit:
             return f"{value / limit:.3g}{suffix}"
@@ -50,13 +50,13 @@ def scaled(value: float) -> str:
 
 
 def clock(seconds: float) -> str:
-    """Seconds as m:ss."""
+    """Return seconds as m:ss."""
     whole = max(0, round(seconds))
     return f"{whole // 60}:{whole % 60:02d}"
 
 
 class Rate:
-    """Speed and time left, from what is reported to it since the first call."""
+    """Speed and time left, computed from the reports since the first one."""
 
     def __init__(self, unit: str = "workgroups") -> None:
         self._unit = unit
@@ -64,7 +64,7 @@ class Rate:
         self._first_instructions = 0
 
     def line(self, p: Progress) -> str:
-        """'1.2M cycles, 30/512 workgroups, 6.1M instructions/s, 0:12 left'."""
+        """Return a line such as '1.2M cycles, 30/512 workgroups, 6.1M instructions/s, 0:12 left'."""
         now = time.monotonic()
         if self._start is None:
             self._start, self._first_instructions = now, p.wavefront_instructions
@@ -77,7 +77,7 @@ class Rate:
 
 
 def _left(p: Progress, elapsed: float, speed: float) -> str:
-    """Time left: by the wavefronts that have ended, else by the workgroups that have, else no less than '0:12'."""
+    """Estimate the time left by the wavefronts that have ended, else by the workgroups, else a lower bound on it."""
     if p.instructions_expected and speed > 0:
         return clock((p.instructions_expected - p.wavefront_instructions) / speed)
     if elapsed > 0 and p.workgroups_done > 0:
@@ -87,7 +87,7 @@ def _left(p: Progress, elapsed: float, speed: float) -> str:
 
 
 class Reporter:
-    """Where a run's messages go. quiet: only errors are shown."""
+    """Writes a run's messages. quiet: only errors are shown."""
 
     def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
         self.quiet = quiet
@@ -96,7 +96,7 @@ class Reporter:
         self._console: Any = None  # of the bar that is shown
 
     def say(self, text: str) -> None:
-        """One line, unless quiet. A stream that can no longer be written ends the messages, not the run."""
+        """Write a line, unless quiet. A stream that can no longer be written ends the messages, not the run."""
         if self.quiet:
             return
         live = follow.follower()
@@ -112,14 +112,14 @@ class Reporter:
             self.quiet = True
 
     def say_once(self, text: str) -> None:
-        """One line, unless quiet or said before by anyone in this process."""
+        """Write a line, unless quiet or written before by anyone in this process."""
         if not self.quiet and text not in _said:
             _said.add(text)
             self.say(text)
 
     @contextmanager
     def following(self, title: str, unit: str = "workgroups") -> Iterator[Any]:
-        """A function to be called with each Progress of one launch, or of a measurement in other units."""
+        """Provide a function to be called with each Progress of one launch, or of a measurement in other units."""
         bar = self._bar(title, unit) if self.on_terminal else nullcontext(self._lines(title, unit))
         live, work = follow.follower(), follow.work()
         with bar as update:
@@ -180,13 +180,13 @@ _reporter: ContextVar[Reporter | None] = ContextVar("reporter", default=None)
 
 
 def current_reporter() -> Reporter:
-    """Who is notified of what happens deep inside, such as a compilation: see `reporting`."""
+    """Return the reporter of events deep inside, such as a compilation: see `reporting`."""
     return _reporter.get() or Reporter()
 
 
 @contextmanager
 def reporting(reporter: Reporter) -> Iterator[None]:
-    """Within this, `current_reporter` is `reporter`; outside of any it writes to standard error."""
+    """Make `reporter` the `current_reporter` within the block; outside of any block it writes to standard error."""
     token = _reporter.set(reporter)
     try:
         yield

@@ -14,7 +14,7 @@ class Spec(BaseModel):
 
 
 def _one_of(names: list[str]) -> AfterValidator:
-    """A check that a text is in its table."""
+    """Return a check that a text is one of `names`."""
 
     def check(value: Any) -> Any:
         if value not in names:
@@ -26,7 +26,7 @@ def _one_of(names: list[str]) -> AfterValidator:
 
 
 def param(default: Any, meaning: str, source: str, among: Collection[str] | None = None, **limits: Any) -> Any:
-    """A configuration value: its default, what it means (with its unit), where the default comes from.
+    """Declare a configuration value: its default, its meaning (with its unit), and the source of the default.
 
     among: the names that a text may be, such as the rows of a table of policies. `limits` are pydantic's: ge, gt, le,
     lt, multiple_of. `source` names a manual, data sheet, paper or page, or says "assumed" and why.

@@ -22,7 +22,7 @@ CONFIG = "layerB.yaml"
 
 
 class BenchError(SimulationError):
-    """A case that does not do what it says; the message says which and how."""
+    """A case does not do what it promises; the message names it and says how it differs."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,12 @@ class BenchResult:
 
     @property
     def largest_bound(self) -> str:
-        """The roofline that allows the fewest cycles least: what bounds the kernel."""
+        """The roofline bound of the most cycles, which limits the kernel."""
         return max(self.roofline, key=lambda name: self.roofline[name])
 
 
 def chosen_cases(names: Sequence[str]) -> list[BenchCase]:
-    """The cases of these names, which commas may join, or all; raises UserError for a name that is none."""
+    """Return the cases of these names, which may be joined by commas, or all; raise UserError for an unknown name."""
     known = {case.name: case for case in CASES}
     asked = [part for name in names for part in name.split(",") if part]
     for name in asked:
@@ -71,12 +71,12 @@ def chosen_cases(names: Sequence[str]) -> list[BenchCase]:
 
 
 def load(extra: Sequence[str]) -> RunConfig:
-    """The machine that is measured; `extra`: further `--set` texts."""
+    """Load the machine that is measured; `extra`: further `--set` texts."""
     return load_run(CONFIG, [*GEMM_SETTINGS, *extra])
 
 
 def warm_up(config: RunConfig) -> float:
-    """Compile or load the core by a smallest run; returns the seconds that took."""
+    """Compile or load the core by a smallest run; return the seconds that this took."""
     case = CASES[0]
     facts = simulate(case.build(config, case.small).launch, config.gpu)
     functional = run_functional(case.build(config, case.small).launch)
@@ -84,7 +84,7 @@ def warm_up(config: RunConfig) -> float:
 
 
 def write_core_map() -> Path:
-    """Name the compiled core's functions for `perf`; after `warm_up`. Raises UserError where nothing is compiled."""
+    """Name the compiled core's functions for `perf`; after `warm_up`. Raise UserError where nothing is compiled."""
     if JIT_DISABLED:
         raise UserError("--perf-map: with the JIT disabled nothing is compiled")
     from gpusim.jit.perf_map import write_perf_map
@@ -97,7 +97,7 @@ def measure(
 ) -> BenchResult:
     """Run a case with timing, then functionally alone, both `repeat` times, of which the fastest counts.
 
-    small: at the size that is for tests. Every run's result is compared with NumPy's first: raises BenchError.
+    small: at the size that is for tests. Every run's result is first compared with NumPy's: raise BenchError.
     """
     size = case.small if small else case.size
     runs, executions, setup_s = [], [], 0.0
@@ -145,7 +145,7 @@ def _check(case: BenchCase, wrong: str | None) -> None:
 
 
 def _processor() -> str:
-    """The processor's model name, as far as the system tells it."""
+    """Return the processor's model name, as far as the system tells it."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
@@ -156,7 +156,7 @@ def _processor() -> str:
 
 
 def read_history(path: Path) -> list[dict[str, Any]]:
-    """Earlier measurements, oldest first; raises UserError for a file that is no history."""
+    """Return earlier measurements, oldest first; raise UserError for a file that is no history."""
     if not path.is_file():  # none yet, or a device, which keeps nothing
         return []
     try:
@@ -178,7 +178,7 @@ def _is_measurement(entry: dict[str, Any]) -> bool:
 
 
 def comparable(history: Sequence[dict[str, Any]], result: BenchResult) -> list[dict[str, Any]]:
-    """Earlier measurements of the same case and work on the same machine, oldest first."""
+    """Return earlier measurements of the same case and work on the same machine, oldest first."""
 
     def same(entry: dict[str, Any]) -> bool:
         case = entry.get("case", entry["kernel"])  # before there were cases, one kernel was measured
@@ -190,12 +190,12 @@ def comparable(history: Sequence[dict[str, Any]], result: BenchResult) -> list[d
 
 
 def change_percent(before: dict[str, Any], result: BenchResult) -> float:
-    """How much faster the same work has become, in per cent; negative: slower."""
+    """Return how much faster the same work has become, in per cent; negative values mean slower."""
     return 100.0 * (result.instructions_per_s / before["instructions_per_s"] - 1.0)
 
 
 def append_history(path: Path, result: BenchResult) -> None:
-    """Add a measurement to the history, one JSON object a line; its folder is made where there is none."""
+    """Append a measurement to the history, a JSON object in a line; its folder is made if there is none."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="utf-8") as file:

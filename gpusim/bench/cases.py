@@ -38,7 +38,7 @@ UNIT_ROUNDOFF = 2.0**-24
 
 @dataclass(frozen=True)
 class Prepared:
-    """A launch with its data in device memory, and the check of what it leaves there: the error's text, or None."""
+    """A launch with its data in device memory, and a check of its results, which returns the error's text or None."""
 
     launch: "Launch"
     wrong: Callable[[], str | None]
@@ -48,8 +48,8 @@ class Prepared:
 class BenchCase:
     """A named benchmark.
 
-    bound: the roofline that must be the largest at `size`; what: one line for the user; build: from the run's
-    configuration and a size to a prepared launch; size: what is measured, small: for a warm-up or a test, in work-items
+    bound: the roofline that must be the largest at `size`; what: one line for the user; build: makes a prepared launch
+    from the run's configuration and a size; size: of measurements, small: of a warm-up or a test, in work-items
     (transposed matrices: the side; matrix products: rows of B, 0 as configured).
     """
 
@@ -76,7 +76,7 @@ class _Arrays:
         return values
 
     def zeros(self, name: str, size: int, dtype: Any) -> np.ndarray:
-        """An output, which the returned array shows as it is on the device."""
+        """Allocate an output; the returned array is a view of its memory on the device."""
         allocation = self.memory.allocate(size * np.dtype(dtype).itemsize, name)
         self._held[name] = (allocation, self.memory.view(allocation, dtype))
         return self._held[name][1]
@@ -84,7 +84,7 @@ class _Arrays:
     def launch(
         self, source: str, kernel: str, global_size: tuple[int, int], local_size: tuple[int, int], **values: Any
     ) -> "Launch":
-        """The launch of a benchmark kernel; arguments that are arrays go by name, the others by `values`."""
+        """Return the launch of a benchmark kernel; arguments that are arrays go by name, the others by `values`."""
         from isa.launch import Launch
 
         function = _kernels(source)[kernel]
@@ -105,7 +105,7 @@ def _random(stream: int) -> np.random.Generator:
 
 
 def _difference(found: np.ndarray, wanted: np.ndarray, bound: np.ndarray | float = 0.0) -> str | None:
-    """None if all elements are within `bound` of what is wanted, else a sentence about the first that is not."""
+    """Return None if all elements are within `bound` of `wanted`, else a sentence about the first one that is not."""
     wrong = ~(np.abs(found.astype(np.float64) - wanted) <= bound)
     if not wrong.any():
         return None
@@ -164,7 +164,7 @@ def _transpose(kernel: str, group: tuple[int, int], rows_of_group: int) -> "Call
 
 
 def _table_reads(table_bytes: int, spread: int) -> "Callable[[RunConfig, int], Prepared]":
-    """Reads of a table of `table_bytes`, workgroup g from its element spread * g on."""
+    """Build reads of a table of `table_bytes`, workgroup g from its element spread * g on."""
 
     def build(config: "RunConfig", size: int) -> Prepared:
         arrays = _Arrays(config)

@@ -1,6 +1,8 @@
-"""The command line: `main` reads the arguments that `options` and the files "declared" list; a module does a command.
+"""The command line: `main` has the table of commands, and a file for each has its options and what it does.
 
-Importing it sets what holds for the whole process, before anything large is imported.
+Read `main`, then `run`. `lazy` makes commands of the table's rows, `options` has the options of several commands, and
+`outcome` is what `run` and `exec` share. A command's file imports at its top `gpusim.base`, Typer and options alone, so
+that a start imports nothing that its command does not need. Importing this package sets what holds for the process.
 """
 
 import gc

@@ -1,16 +1,37 @@
 """`gpusim capture`."""
 
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from gpusim.base.errors import MissingExtraError
 from gpusim.base.files import folder
-from workloads.data.capture import EpochRecord, Recipe, capture
+from gpusim.base.interrupt import interrupt_python
+
+_IMAGES = (
+    "CIFAR-10 images as .npz (x_train, y_train, ...); for alexnet, vgg16 and resnet18 a folder or .zip of photographs."
+)
 
 
-def capture_command(
-    model: str, images: Path, out: Path, epochs: int, batch: int, seed: int, captured_images: int, device: str
+def capture(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="vggnet11, resnet10; alexnet, vgg16, resnet18.")],
+    images: Annotated[
+        Path,
+        typer.Argument(metavar="IMAGES", help=_IMAGES),
+    ],
+    out: Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the activation files.")],
+    epochs: Annotated[int, typer.Option(help="Epochs of training.")] = 100,
+    batch: Annotated[int, typer.Option(help="Images in a training batch.")] = 128,
+    seed: Annotated[int, typer.Option(help="Seed of initial weights, order and augmentation.")] = 0,
+    captured_images: Annotated[int, typer.Option("--images", help="Images whose maps are stored.")] = 256,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, ... as PyTorch names it.")] = "auto",
 ) -> None:
-    """Train a network and store the input maps of its layers; one line an epoch."""
+    """Train a network and store the activation maps of its layers (needs the extra 'capture')."""
+    interrupt_python()
+    from workloads.data.capture import EpochRecord, Recipe
+    from workloads.data.capture import capture as captured
+
     try:
         import torch  # noqa: F401
     except ImportError:
@@ -22,6 +43,6 @@ def capture_command(
         print(f"epoch {epoch.epoch}/{epochs}: loss {epoch.train_loss:.4f}, {accuracy}{test}", flush=True)
 
     recipe = Recipe.of(model, epochs, batch, seed)
-    for layer in capture(model, images, folder(out), recipe, device, captured_images, report):
+    for layer in captured(model, images, folder(out), recipe, device, captured_images, report):
         shape = "x".join(map(str, layer.shape))
         print(f"{layer.path}: {layer.point.source_layer}, {shape}, {100 * layer.sparsity:.1f} % zeros")

@@ -1,8 +1,10 @@
 """`gpusim check-sampling`: what sampling promises, held to launches that are simulated in whole too."""
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
@@ -10,24 +12,39 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.pictures import check_format, require_matplotlib
 from gpusim.base.progress import Reporter, reporting
-from gpusim.report.document import as_json
-from gpusim.sampling.spec import SamplingSpec
+from gpusim.cli.options import JobsOption, JsonOption, MarkdownOption, QuietOption
+from gpusim.cli.sampling_options import ConfidenceOption, ErrorOption, shares
 
 
-def check_sampling_command(
-    only: Sequence[str],
-    spec: SamplingSpec,
-    jobs: int | None,
-    json_file: Path | None,
-    picture: Path | None,
-    markdown: bool,
-    quiet: bool,
-    update: Path | None = None,
+def check_sampling(
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="NAME", help="Only cases whose name is, or begins with, this; repeatable."),
+    ] = None,
+    error: ErrorOption = None,
+    confidence: ConfidenceOption = None,
+    jobs: JobsOption = None,
+    json_file: JsonOption = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw errors with their bars into an .svg or .png (needs Matplotlib)."),
+    ] = None,
+    markdown: MarkdownOption = False,
+    update: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="An earlier result (--json): cases that --only leaves out are its."),
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the cases and exit.")] = False,
+    quiet: QuietOption = False,
 ) -> int:
-    """Compare, print, and write what is asked for; returns the exit code.
+    """Simulate a suite of launches in whole and sampled: errors, truths within their bars, instructions saved."""
+    if list_:
+        _list()
+        return 0
+    from gpusim.report.document import as_json
+    from gpusim.sampling.spec import SamplingSpec
 
-    update: a result of before, whose other cases are taken over.
-    """
+    spec = SamplingSpec.model_validate(shares(error, confidence))
     check_outputs({"--json": json_file, "--picture": picture}, [])
     if picture is not None:
         check_format(picture)
@@ -41,9 +58,9 @@ def check_sampling_command(
     if update is not None:
         try:
             before = known(update.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise UserError(f"--update {update}: {error}") from None
-    cases, reporter = wanted(list(only)), Reporter(quiet)
+        except (OSError, ValueError) as problem:
+            raise UserError(f"--update {update}: {problem}") from None
+    cases, reporter = wanted(only or []), Reporter(quiet)
     with Interrupt() as interrupt, reporting(reporter):
         interrupt.deferred = True
         outcomes = measure(cases, spec, jobs or default_jobs(), reporter, lambda: interrupt.asked)
@@ -56,7 +73,7 @@ def check_sampling_command(
     elif json_file is not None:
         write_whole(json_file, text)
     if picture is not None:
-        write_whole(picture, report.draw(outcomes, picture.suffix.lower()))
+        write_whole(picture, report.picture(outcomes).file(picture.suffix.lower()))
     printed = sys.stderr if json_file == STANDARD_OUTPUT else sys.stdout
     if markdown:
         printed.write(report.markdown(outcomes))
@@ -65,7 +82,7 @@ def check_sampling_command(
     return EXIT_INTERRUPTED if interrupt.asked else 0
 
 
-def list_command() -> None:
+def _list() -> None:
     """Print the suite's cases."""
     from gpusim.sampling_check.cases import CASES
 

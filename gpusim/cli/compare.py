@@ -3,23 +3,36 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
-from gpusim.compare import sweeps_text, text
-from gpusim.compare.comparison import compare
-from gpusim.compare.sides import side
-from gpusim.compare.sweeps import compare_sweeps
-from gpusim.report.document import as_json
-from gpusim.store.project import store_to_read
-from gpusim.store.reading import Results
-from gpusim.store.sweeps import PREFIX, sweep_meant
+from gpusim.cli.options import JsonOption, StoreFile
 
 
-def compare_command(runs: Sequence[str], store: str | None, json_file: Path | None, everything: bool) -> None:
-    """Compare the runs, or the sweeps, with the first of them; print it, or write it as a JSON object."""
+def compare(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN RUN...",
+            help="Numbers or names of runs, or JSON files of --json; RUN:PART is one variant; sweep:N a whole sweep.",
+        ),
+    ],
+    store: StoreFile = None,
+    json_file: JsonOption = None,
+    everything: Annotated[bool, typer.Option("--all", help="Print all parts and all changes.")] = False,
+) -> None:
+    """Set runs, or whole sweeps, beside the first: times, what changed most, and what moved with it."""
+    from gpusim.compare import sweeps_text, text
+    from gpusim.compare.comparison import compare as compared
+    from gpusim.compare.sides import side
+    from gpusim.compare.sweeps import compare_sweeps
+    from gpusim.store.project import store_to_read
+    from gpusim.store.reading import Results
+
     if len(runs) < 2:
         raise UserError("compare: two runs or more are needed, as in: gpusim compare base 12")
     check_outputs({"--json": json_file})
@@ -30,12 +43,15 @@ def compare_command(runs: Sequence[str], store: str | None, json_file: Path | No
             of_sweeps = compare_sweeps(results, sweeps)
         _put(sweeps_text.document(of_sweeps), json_file, lambda: sweeps_text.show(of_sweeps, sys.stdout, everything))
         return
-    found = compare([side(run, path) for run in runs])
+    found = compared([side(run, path) for run in runs])
     _put(text.document(found), json_file, lambda: text.show(found, sys.stdout, everything))
 
 
 def _sweeps(names: Sequence[str], store: Path) -> list[int]:
-    """The sweeps that are meant, none where these are runs; raises UserError for runs among sweeps."""
+    """Return the sweeps that the names mean, none where these are runs; raises UserError for runs among sweeps."""
+    from gpusim.store.reading import Results
+    from gpusim.store.sweeps import PREFIX, sweep_meant
+
     if not store.exists() and not any(name.startswith(PREFIX) for name in names):
         return []  # files need no store
     with Results(store) as results:
@@ -50,7 +66,9 @@ def _sweeps(names: Sequence[str], store: Path) -> list[int]:
 
 
 def _put(document: Mapping[str, Any], json_file: Path | None, show: Callable[[], None]) -> None:
-    """The JSON object where it is asked for, and the text unless that is standard output."""
+    """Write the JSON object where it is asked for, and the text unless the object goes to standard output."""
+    from gpusim.report.document import as_json
+
     if json_file == STANDARD_OUTPUT:
         sys.stdout.write(as_json(dict(document)))
         return

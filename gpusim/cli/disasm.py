@@ -2,20 +2,46 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from gpusim.base.errors import UserError
-from isa.encoding.control_flow import decode_kernel
-from isa.encoding.disassembler import disassemble
-from isa.encoding.hazards import find_violations
-from isa.encoding.instruction import Instruction
-from isa.encoding.static_counts import static_counts
-from isa.object.code_object import Kernel, load_code_object
-from isa.object.line_table import SourceFile, SourceLine
-from isa.object.names import find, readable
+
+if TYPE_CHECKING:
+    from isa.encoding.instruction import Instruction
+    from isa.object.code_object import Kernel
+    from isa.object.line_table import SourceFile, SourceLine
 
 SOURCE_COLUMN = 24  # of source text behind its line's name
 COMMENT_COLUMN = 63  # llvm-objdump: 60 characters, of which a tab is one
 EXIT_MISSING = 1
+
+
+def disasm(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="AMDGPU code object (ELF, gfx803).")],
+    kernel: Annotated[str | None, typer.Option(metavar="NAME", help="Only this kernel.")] = None,
+    source: Annotated[
+        bool, typer.Option("--source", help="Print the source lines too (of what was compiled with -g).")
+    ] = False,
+    hazards: Annotated[
+        bool,
+        typer.Option("--hazards", help="List only where wait states (s_nop) are missing; exit code 1 if any are."),
+    ] = False,
+) -> int:
+    """Print a code object's kernels as assembly, with resources and static instruction counts."""
+    from isa.object.code_object import load_code_object
+    from isa.object.names import find
+
+    kernels = load_code_object(file).kernels
+    asked = list(kernels.values()) if kernel is None else [kernels[find(kernels, kernel, str(file))]]
+    if hazards:
+        return _print_violations(asked)
+    texts = _sources(file, asked) if source else None
+    for one in asked:
+        for line in listing(one, texts):
+            print(line)
+    return 0
 
 
 class SourceTexts:
@@ -25,8 +51,8 @@ class SourceTexts:
         self._beside = beside
         self._read: dict[SourceFile, list[str]] = {}
 
-    def annotated(self, line: SourceLine) -> Iterator[str]:
-        """The line's name and text; before a file's first line, what is wrong with the file."""
+    def annotated(self, line: "SourceLine") -> Iterator[str]:
+        """Yield the line's name and text; before a file's first line, what is wrong with the file."""
         file = line.file
         if file not in self._read:
             self._read[file], problem = self._open(file)
@@ -36,7 +62,7 @@ class SourceTexts:
         text = texts[line.number - 1] if line.number <= len(texts) else ""
         yield f"; {line}".ljust(SOURCE_COLUMN if text else 0) + text
 
-    def _open(self, file: SourceFile) -> tuple[list[str], str]:
+    def _open(self, file: "SourceFile") -> tuple[list[str], str]:
         path = file.find(self._beside)
         if path is None:
             looked = ", ".join(str(place.parent) for place in file.places(self._beside))
@@ -49,24 +75,7 @@ class SourceTexts:
         return contents.decode("utf-8", "replace").splitlines(), problem
 
 
-def disasm_command(file: Path, name: str | None, hazards: bool, source: bool) -> int:
-    """Print the kernels of a code object as assembly, each with its resources, static counts and line numbers.
-
-    hazards: print where wait states are missing instead; the exit code tells whether any are; source: print the source
-    lines too. Raises UserError where there are none.
-    """
-    kernels = load_code_object(file).kernels
-    asked = list(kernels.values()) if name is None else [kernels[find(kernels, name, str(file))]]
-    if hazards:
-        return _print_violations(asked)
-    texts = _sources(file, asked) if source else None
-    for kernel in asked:
-        for line in listing(kernel, texts):
-            print(line)
-    return 0
-
-
-def _sources(file: Path, kernels: list[Kernel]) -> SourceTexts:
+def _sources(file: Path, kernels: "list[Kernel]") -> SourceTexts:
     tables = [kernel.lines for kernel in kernels if kernel.lines is not None]  # one for each translation unit
     if all(lines.problem for lines in tables):
         why = f"they are damaged: {tables[0].problem}" if tables else "it was compiled without -g"
@@ -74,7 +83,10 @@ def _sources(file: Path, kernels: list[Kernel]) -> SourceTexts:
     return SourceTexts(file.absolute().parent)
 
 
-def _print_violations(kernels: list[Kernel]) -> int:
+def _print_violations(kernels: "list[Kernel]") -> int:
+    from isa.encoding.control_flow import decode_kernel
+    from isa.encoding.hazards import find_violations
+
     code = 0
     for kernel in kernels:
         violations = find_violations(decode_kernel(kernel))
@@ -86,8 +98,13 @@ def _print_violations(kernels: list[Kernel]) -> int:
     return code
 
 
-def listing(kernel: Kernel, texts: SourceTexts | None = None) -> Iterator[str]:
-    """Lines of one kernel; `texts` adds its source. Raises DecodeError for code that is none."""
+def listing(kernel: "Kernel", texts: SourceTexts | None = None) -> Iterator[str]:
+    """Yield the lines of one kernel; `texts` adds its source. Raises DecodeError for bytes that are no instruction."""
+    from isa.encoding.control_flow import decode_kernel
+    from isa.encoding.disassembler import disassemble
+    from isa.encoding.static_counts import static_counts
+    from isa.object.names import readable
+
     counts = static_counts(kernel)
     if readable(kernel.name) != kernel.name:
         yield f"; {readable(kernel.name)}"
@@ -116,7 +133,7 @@ def listing(kernel: Kernel, texts: SourceTexts | None = None) -> Iterator[str]:
     yield ""
 
 
-def _words(kernel: Kernel, instruction: Instruction) -> str:
+def _words(kernel: "Kernel", instruction: "Instruction") -> str:
     start = instruction.address - kernel.code_address
     code = kernel.code[start : start + instruction.size]
     return " ".join(code[i : i + 4][::-1].hex().upper() for i in range(0, len(code), 4))

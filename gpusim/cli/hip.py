@@ -1,114 +1,147 @@
-"""`gpusim hip`."""
+"""`gpusim hip`: an unmodified HIP program on the simulated GPU."""
 
 import re
-import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from gpusim.base.errors import EXIT_INTERRUPTED, UserError
-from gpusim.base.files import write_whole
-from gpusim.base.interrupt import Interrupt
-from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
-from gpusim.base.progress import Reporter, reporting
-from gpusim.cli.declared_hip import HipOptions
-from gpusim.cli.sampling_options import shares
-from gpusim.cli.timeline import drawing, window_of
-from gpusim.config.gpu import load_gpu
+import typer
+
+from gpusim.base.errors import UserError
+from gpusim.cli.options import GpuOption, JobOptions, LiveOptions, MarkdownOption, StoreOptions
+from gpusim.cli.sampling_options import SamplingOptions
 
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable
-
-    from gpusim.hip.launching import Launches
-    from gpusim.hip.session import Session
-    from gpusim.sampling.spec import SamplingSpec
-
-_TIMINGS = ("on", "off", "sample")
-_BOUNDS = ("page", "exact")
+    from gpusim.base.progress import Reporter
+    from gpusim.running.job import Job
 
 
-def hip_command(arguments: Sequence[str], options: HipOptions) -> int:
+class TimingChoice(StrEnum):
+    """What `--timing` may be."""
+
+    ON = "on"
+    OFF = "off"
+
+
+class BoundsChoice(StrEnum):
+    """What `--bounds` may be."""
+
+    PAGE = "page"
+    EXACT = "exact"
+
+
+@dataclass(frozen=True)
+class HipOptions:
+    """What of a program is simulated.
+
+    kernels: a regular expression, the kernels that are timed; root: a folder with libraries of another system.
+    """
+
+    gpu: GpuOption = "r9nano"
+    timing: Annotated[
+        TimingChoice,
+        typer.Option("--timing", help="on: through the timing model; off: for the program's results alone."),
+    ] = TimingChoice.ON
+    kernels: Annotated[
+        str | None,
+        typer.Option(
+            "--kernels", metavar="REGEX", help="Time the kernels whose name it matches; execute the others alone."
+        ),
+    ] = None
+    bounds: Annotated[
+        BoundsChoice,
+        typer.Option(
+            "--bounds",
+            help="Where an allocation ends for its kernels: with its page, as on a GPU; exact: with its last byte.",
+        ),
+    ] = BoundsChoice.PAGE
+    root: Annotated[
+        Path | None,
+        typer.Option("--root", metavar="DIR", help="Folder with another system's libraries, for what needs them."),
+    ] = None
+    markdown: MarkdownOption = False
+
+
+def hip(
+    asked: HipOptions,
+    options: JobOptions,
+    sampling: SamplingOptions,
+    storing: StoreOptions,
+    live: LiveOptions,
+    program: Annotated[
+        list[str] | None, typer.Argument(metavar="-- PROGRAM [ARGUMENTS]...", help="The program and its arguments.")
+    ] = None,
+) -> int:
+    """Run an unmodified HIP program on the simulated GPU: its output and its exit code are its own."""
+    return hip_command(program or [], asked, options, sampling, storing, live)
+
+
+def hip_command(
+    program: Sequence[str],
+    asked: HipOptions,
+    options: JobOptions,
+    sampling: SamplingOptions,
+    storing: StoreOptions,
+    live: LiveOptions,
+) -> int:
     """Run a HIP program on the simulated GPU; returns its exit code."""
-    from gpusim.hip.supervisor import Program, run_program
+    from gpusim.cli.outcome import LISTED_HOTSPOTS, JobAsked, run_job
+    from gpusim.config.files import opened
+    from gpusim.config.gpu import GPU_FOLDER
+    from gpusim.config.hip_run import load_hip
+    from gpusim.store.project import store_to_write
 
-    if not arguments:
+    if not program:
         raise UserError("no program: gpusim hip [OPTIONS] -- PROGRAM [ARGUMENTS]")
-    timing, sampling = _timing(options), _sampling(options)
-    check_outputs({"--json": options.json_file, "--timeline": options.timeline}, [Path(arguments[0])])
-    if options.bounds not in _BOUNDS:
-        raise UserError(f"--bounds {options.bounds}: allowed: {', '.join(_BOUNDS)}")
-    cycles = window_of(options.timeline, options.window)
-    kernels, keep = _pattern(options.kernels), options.json_file is not None
-    gpu = load_gpu(options.gpu, options.sets)
-    reporter = Reporter(options.quiet)
-    reporter.on_terminal = False  # a bar would be drawn over what the program prints
+    _check(asked, options, sampling)
+    gpu_file = opened(asked.gpu, GPU_FOLDER)
+    settings = load_hip(gpu_file, [*options.sets, *sampling.overrides()])
+    if settings.sampling is not None and options.timeline is not None and options.window is not None:
+        raise UserError(f"--window {options.window}: a sampled launch has no timeline of cycles; --full")
+    from gpusim.hip.job import HipAsked, HipJob
+    from gpusim.hip.supervisor import Program
+    from gpusim.running.job import launches
 
-    with Interrupt() as interrupt, reporting(reporter), drawing(options.timeline, cycles, reporter) as drawn:
-        interrupt.deferred = True  # what was simulated by then is reported
-        made: list[Launches] = []
+    how = settings.sampling
+    if how is not None:  # a program reads what its kernels compute
+        how = how.model_copy(update={"functional": True})
+    hotspots = LISTED_HOTSPOTS if options.hotspots else 0
+    hip = HipAsked(
+        Program(program, asked.root),
+        settings.gpu,
+        settings.energy,
+        asked.timing is TimingChoice.ON,
+        launches(options.checked, hotspots, options.max_cycles or 0, how),
+        asked.kernels,
+        asked.bounds is BoundsChoice.EXACT,
+        keep=any((options.json_file, options.out, store_to_write(storing.store))),
+    )
 
-        def sessions() -> "Callable[[socket.socket, int], Session]":
-            from gpusim.hip.launching import Launches, Options  # the compiled core: while the program starts
-            from gpusim.hip.session import Session
+    def make(_: "Reporter") -> "Job":
+        return HipJob(hip)
 
-            how = Options(gpu, timing, kernels, sampling, drawn, keep, options.bounds == "exact")
-            made.append(launches := Launches(None if sampling is None else sampling.confidence))
-            errors = Reporter(quiet=False)
-            errors.on_terminal = False
-            return lambda socket, file: Session(socket, file, how, launches, errors, lambda: interrupt.asked)
-
-        code = run_program(Program(arguments, options.root), reporter, sessions, lambda: interrupt.asked)
-    from gpusim.hip import report
-
-    (launches,) = made
-    if interrupt.asked and launches.partial:  # whatever a program that was told of it makes of that
-        code = EXIT_INTERRUPTED
-    config = {
-        "gpu": gpu.model_dump(mode="json"),
-        "program": list(arguments),
-        "timing": timing,
-        "sampling": None if sampling is None else sampling.model_dump(mode="json"),
-        "kernels": options.kernels,
-        "bounds": options.bounds,
-    }
-    if options.json_file is not None:
-        text = report.as_json(report.document(launches, config, code))
-        if options.json_file == STANDARD_OUTPUT:
-            sys.stdout.write(text)
-        else:
-            write_whole(options.json_file, text)
-    if not options.quiet:
-        report.show(launches)
-    return code
+    files = [*gpu_file.files, Path(program[0])]
+    return run_job(JobAsked(make, hip.work, files, markdown=asked.markdown, to_errors=True), options, storing, live)
 
 
-def _timing(options: HipOptions) -> bool:
-    if options.timing not in _TIMINGS:
-        raise UserError(f"--timing {options.timing}: allowed: {', '.join(_TIMINGS)}")
-    on = options.timing != "off"
-    for option, value in (("--kernels", options.kernels), ("--timeline", options.timeline)):
-        if not on and value is not None:
-            raise UserError(f"{option} {value}: nothing is timed with --timing off")
-    return on
-
-
-def _sampling(options: HipOptions) -> "SamplingSpec | None":
-    """How launches are sampled: what is skipped is executed, for a program reads its results."""
-    from gpusim.sampling.spec import SamplingSpec
-
-    said = shares(options.error, options.confidence)
-    if options.timing == "sample":
-        if options.timeline is not None:
-            raise UserError(f"--timeline {options.timeline}: a sampled launch has none; --timing on")
-        return SamplingSpec.model_validate({"functional": True, **said})
-    for option in said:
-        raise UserError(f"--{option}: belongs to --timing sample")
-    return None
-
-
-def _pattern(text: str | None) -> "re.Pattern[str] | None":
+def _check(asked: HipOptions, options: JobOptions, sampling: SamplingOptions) -> None:
+    """Raise UserError for options that do not go together."""
+    if asked.timing is TimingChoice.OFF:
+        timed = {
+            "--kernels": asked.kernels,
+            "--timeline": options.timeline,
+            "--sample": sampling.sample or None,
+            "--hotspots": options.hotspots or None,
+            "--checked": options.checked or None,
+            "--max-cycles": options.max_cycles,
+        }
+        for option, value in timed.items():
+            if value is not None:
+                said = option if value is True else f"{option} {value}"
+                raise UserError(f"{said}: nothing is timed with --timing off")
     try:
-        return None if text is None else re.compile(text)
+        re.compile(asked.kernels or "")
     except re.error as error:
-        raise UserError(f"--kernels {text}: no regular expression: {error}") from None
+        raise UserError(f"--kernels {asked.kernels}: no regular expression: {error}") from None

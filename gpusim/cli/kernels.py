@@ -5,34 +5,55 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from gpusim.base.errors import UserError
-from isa.encoding.decoder import DecodeError
-from isa.object.code_object import CodeObjectError, Kernel, load_code_object
-from isa.object.names import short
-from workloads.toolchain import build
+from gpusim.base.interrupt import interrupt_python
+from gpusim.base.table import Column, Table, columns
+
+if TYPE_CHECKING:
+    from isa.object.code_object import Kernel
 
 EXIT_DIFFERENT = 1
 _WIDTH = 100
 _BINARY_MAGICS = (b"\x7fELF", b"__CL", b"CCOB")
 
 
-def build_command(sources: list[Path], debug: bool) -> None:
-    """Compile the sources, or without any every shipped kernel; prints what was written, and by what.
+def kernels_build(
+    sources: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[SOURCE]...",
+            help="OpenCL C (.cl), HIP (.hip), assembly (.s) or LLVM IR (.ll). [default: shipped]",
+        ),
+    ] = None,
+    debug: Annotated[bool, typer.Option("-g", help="Keep line tables, for faults, hotspots and disassembly.")] = False,
+) -> None:
+    """Compile kernels into code objects beside their sources: through clang and lld; LLVM IR works without either."""
+    interrupt_python()
+    from workloads.toolchain import build
 
-    debug: with line tables. UserError for the shipped kernels, whose objects have none.
-    """
     if debug and not sources:
         raise UserError("-g is for sources that are named: the shipped code objects are kept without line tables")
     for path, how in build.build_sources(sources or build.shipped_sources(), debug):
         print(f"{path}  ({how})")
 
 
-def check_command(files: list[Path], markdown: bool) -> int:
-    """Say which kernels of the files can be executed, without files what is not what the sources give.
+def kernels_check(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE]...", help="Code objects, bundles, fat binaries, folders of them. [default: shipped]"
+        ),
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the files' table as Markdown.")] = False,
+) -> int:
+    """Say which kernels of files can be executed, and why others cannot; or compare the shipped with their sources."""
+    interrupt_python()
+    from workloads.toolchain import build
 
-    Returns the exit code.
-    """
     if files:
         return _check_files(files, markdown)
     problems = build.check_all()
@@ -58,19 +79,22 @@ class Verdict:
 
 def _check_files(files: list[Path], markdown: bool) -> int:
     verdicts = []
-    if markdown:
-        print("| file | kernels | can be executed | instructions |\n|---|---:|---:|---:|")
     for file in _code_files(files):
-        verdict = examine(file)
-        verdicts.append(verdict)
-        for line in _row(verdict) if markdown else _lines(verdict):
+        verdicts.append(examine(file))
+        for line in () if markdown else _lines(verdicts[-1]):
             print(line, flush=True)
+    if markdown:
+        heads = [Column("file"), *columns("kernels", "can be executed", "instructions", right=True)]
+        print(Table(heads, [row for verdict in verdicts for row in _rows(verdict)]).markdown(), end="")
     return 0 if all(v.executable == v.kernels and not v.refused for v in verdicts) else EXIT_DIFFERENT
 
 
 def examine(file: Path) -> Verdict:
     """Decode and translate every kernel of a file, as a launch would."""
+    from isa.encoding.decoder import DecodeError
     from isa.execution.program import build_program
+    from isa.object.code_object import CodeObjectError, load_code_object
+    from isa.object.names import short
 
     verdict = Verdict(file)
     try:
@@ -91,15 +115,15 @@ def examine(file: Path) -> Verdict:
     return verdict
 
 
-def _general(kernel: Kernel, message: str) -> str:
-    """A message without what differs from kernel to kernel: names, addresses, words."""
+def _general(kernel: "Kernel", message: str) -> str:
+    """Return the message without what differs from kernel to kernel: names, addresses, words."""
     text = message.replace(f"kernel '{kernel.name}': ", "").replace(f"kernel '{kernel.name}'", "the kernel")
     text = re.sub(r"0x[0-9a-f]+( 0x[0-9a-f]+)*", "…", text)
     return re.sub(r" at …|^…: |…: ", "", text)
 
 
 def _code_files(files: Iterable[Path]) -> Iterator[Path]:
-    """The files, and what of the folders may hold code objects."""
+    """Yield the files, and those in folders that may hold code objects."""
     for file in files:
         if file.is_dir():
             found = [path for path in sorted(file.rglob("*")) if path.is_file() and _is_binary(path)]
@@ -115,11 +139,11 @@ def _is_binary(path: Path) -> bool:
         return file.read(4) in _BINARY_MAGICS
 
 
-def _row(verdict: Verdict) -> Iterator[str]:
+def _rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
     counts = (f"{count:,}".replace(",", " ") for count in (verdict.kernels, verdict.executable, verdict.instructions))
-    yield f"| `{verdict.file.name}` | {f'{verdict.refused} | |' if verdict.refused else ' | '.join(counts)} |"
+    yield f"`{verdict.file.name}`", *((verdict.refused, "", "") if verdict.refused else counts)
     for reason, count in verdict.reasons.most_common():
-        yield f"| – {reason} | {count} | | |"
+        yield f"– {reason}", str(count), "", ""
 
 
 def _lines(verdict: Verdict) -> Iterator[str]:

@@ -2,44 +2,65 @@
 
 import sys
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
 
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
-from gpusim.cli.options import Source
-from gpusim.config.files import opened
-from gpusim.config.gpu import GPU_FOLDER, load_gpu
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.report.document import as_json
-from workloads.networks.figures import LayerFigures, document, layer_figures
-from workloads.networks.graph import Network
-from workloads.networks.kind import Gemm
-from workloads.networks.memory import MemoryPlan, plan
-from workloads.networks.schedule import Schedule, inference, training
-from workloads.networks.tensor import shown
+from gpusim.base.table import Column, Table, columns
+from gpusim.cli.options import (
+    JsonOption,
+    PhaseChoice,
+    PhaseOption,
+    Source,
+)
 
-COLUMNS = ("layer", "output", "GEMM an image", "M MACs", "parameters", "MiB")
+if TYPE_CHECKING:
+    from gpusim.core.gpu_spec import GpuSpec
+    from workloads.networks.figures import LayerFigures
+    from workloads.networks.graph import Network
+    from workloads.networks.kind import Gemm
+    from workloads.networks.memory import MemoryPlan
+    from workloads.networks.schedule import Schedule
+
 PLAIN = ("layer", "kind", "output", "gemm", "macs", "parameters", "biases", "memory_bytes", "live_bytes")
 
 
-def layers_command(
-    source: Source, batch: int | None, train: bool, gpu_name: str | None, json_file: Path | None
+def layers(
+    source: Source,
+    batch: Annotated[
+        int | None, typer.Option(metavar="N", help="Images in a batch. [default: figures are an image's]")
+    ] = None,
+    phase: PhaseOption = PhaseChoice.INFERENCE,
+    gpu: Annotated[
+        str | None, typer.Option(metavar="GPU", help="GPU whose memory must do: a shipped one or a file's path.")
+    ] = None,
+    json_file: JsonOption = None,
 ) -> None:
-    """Print the layers, and write what is asked for; without a batch, figures are an image's."""
+    """List a network's layers: shapes, matrix products, work, parameters, memory; nothing is simulated."""
+    from gpusim.config.files import opened
+    from gpusim.config.gpu import GPU_FOLDER, load_gpu
+    from gpusim.core.gpu_spec import GpuSpec
+    from gpusim.report.document import as_json
+    from workloads.networks.figures import document, layer_figures
+    from workloads.networks.memory import MemoryPlan, plan
+
     network = source.load()
     inputs = [Path(network.source)]
-    gpu = None
-    if gpu_name is not None:
-        file = opened(gpu_name, GPU_FOLDER)
-        gpu = load_gpu(file)
+    spec = None
+    if gpu is not None:
+        file = opened(gpu, GPU_FOLDER)
+        spec = load_gpu(file)
         inputs += file.files
     check_outputs({"--json": json_file}, inputs)
+    train = phase is PhaseChoice.TRAIN
     planned = plan_of(network, 1 if batch is None else batch, train)
-    from gpusim.jobs.operators import gpu_facts
     from gpusim.networks.storage import check_room, launch_counts, network_plan
+    from gpusim.running.operators import gpu_facts
 
-    if gpu is not None:
+    if spec is not None:
 
         def with_batch(images: int) -> MemoryPlan:
             schedule = _schedule(network, images, train)
@@ -48,67 +69,70 @@ def layers_command(
             except UserError:  # no operator computes one of the layers, whose figures are shown all the same
                 return plan(schedule)
 
-        check_room(with_batch(planned.schedule.batch), gpu, with_batch)
+        check_room(with_batch(planned.schedule.batch), spec, with_batch)
 
-    layers = layer_figures(planned, launch_counts(planned, gpu_facts(gpu or GpuSpec())))
+    figures = layer_figures(planned, launch_counts(planned, gpu_facts(spec or GpuSpec())))
     to_output = json_file == STANDARD_OUTPUT
     if json_file is not None:
-        text = as_json(document(planned, layers, per_image=batch is None))
+        text = as_json(document(planned, figures, per_image=batch is None))
         if to_output:
             sys.stdout.write(text)
         else:
             write_whole(json_file, text)
-    show(planned, layers, batch is None, gpu, sys.stderr if to_output else sys.stdout)
+    show(planned, figures, batch is None, spec, sys.stderr if to_output else sys.stdout)
 
 
-def plan_of(network: Network, batch: int, train: bool) -> MemoryPlan:
-    """The memory of one iteration, with its schedule; raises UserError."""
+def plan_of(network: "Network", batch: int, train: bool) -> "MemoryPlan":
+    """Return the memory plan of one iteration, with its schedule; raises UserError."""
+    from workloads.networks.memory import plan
+
     return plan(_schedule(network, batch, train))
 
 
-def _schedule(network: Network, batch: int, train: bool) -> Schedule:
+def _schedule(network: "Network", batch: int, train: bool) -> "Schedule":
+    from workloads.networks.schedule import inference, training
+
     return training(network, batch) if train else inference(network, batch)
 
 
 def show(
-    planned: MemoryPlan, layers: tuple[LayerFigures, ...], per_image: bool, gpu: GpuSpec | None, out: TextIO
+    planned: "MemoryPlan", layers: "tuple[LayerFigures, ...]", per_image: bool, gpu: "GpuSpec | None", out: TextIO
 ) -> None:
-    """A table on a terminal, tab-separated lines with exact figures on a pipe."""
+    """Print a table on a terminal, lines with tabs and exact figures on a pipe."""
+    from workloads.networks.tensor import shown
+
     if not out.isatty():
-        print("\t".join(PLAIN), file=out)
-        for one in layers:
-            figures = (one.macs, one.parameters, one.biases, one.memory_bytes, one.live_bytes)
-            print("\t".join([one.name, one.kind, shown(one.shape), _product(one.gemm), *map(str, figures)]), file=out)
+        rows = [
+            (
+                *(one.name, one.kind, shown(one.shape), _product(one.gemm), one.macs),
+                *(one.parameters, one.biases, one.memory_bytes, one.live_bytes),
+            )
+            for one in layers
+        ]
+        Table(columns(*PLAIN), rows).show(out)
         return
-    from rich.console import Console
-    from rich.table import Table
-
     train = planned.schedule.training
-    table = Table(title=_title(planned, per_image), title_justify="left", show_edge=False, pad_edge=False)
-    for head in COLUMNS:
-        left = head in ("layer", "output")
-        table.add_column(head, justify="left" if left else "right", overflow="fold")
-    for one in layers:
-        macs = one.all_macs if train else one.macs
-        parameters = one.parameters + one.biases
-        product = _product(planned.schedule.network[one.name].gemm)
-        counts = [_digits(macs / 1e6), f"{parameters:,}" if parameters else "", _digits(one.memory_bytes / (1 << 20))]
-        table.add_row(one.name, shown(one.shape), product, *counts)
-    console = Console(file=out)
-    console.print(table)
-    for line in _closing(planned, layers, gpu):
-        console.print(line, highlight=False, markup=False)
+    heads = [*columns("layer", "output"), Column("GEMM an image", right=True), Column("M MACs", _digits)]
+    heads += [Column("parameters", _counted), Column("MiB", _digits)]
+    lines = [
+        (
+            *(one.name, shown(one.shape), _product(planned.schedule.network[one.name].gemm)),
+            *((one.all_macs if train else one.macs) / 1e6, one.parameters + one.biases, one.memory_bytes / (1 << 20)),
+        )
+        for one in layers
+    ]
+    Table(heads, lines, title=_title(planned, per_image), notes=_closing(planned, layers, gpu)).show(out)
 
 
-def _title(planned: MemoryPlan, per_image: bool) -> str:
+def _title(planned: "MemoryPlan", per_image: bool) -> str:
     schedule = planned.schedule
     images = "one image" if per_image else f"batch {schedule.batch}"
     what = "training (MACs of all passes)" if schedule.training else "inference"
     return f"{schedule.network.name}: {what}, {images}"
 
 
-def _closing(planned: MemoryPlan, layers: tuple[LayerFigures, ...], gpu: GpuSpec | None) -> list[str]:
-    """What holds for the whole network."""
+def _closing(planned: "MemoryPlan", layers: "tuple[LayerFigures, ...]", gpu: "GpuSpec | None") -> list[str]:
+    """Return the lines below the table: what holds for the whole network."""
     forward, every = sum(one.macs for one in layers), sum(one.all_macs for one in layers)
     work = f"{forward / 1e6:,.1f} M MACs forward"
     if planned.schedule.training:
@@ -124,15 +148,21 @@ def _closing(planned: MemoryPlan, layers: tuple[LayerFigures, ...], gpu: GpuSpec
     return [*lines, memory, *batch, *network.remarks]
 
 
-def _product(gemm: Gemm | None) -> str:
-    """'96×363×3025', with '128 ' before it for so many of them."""
+def _product(gemm: "Gemm | None") -> str:
+    """Write a product as '96×363×3025', several equal ones as '128 · 96×363×3025'."""
+    from workloads.networks.tensor import shown
+
     if gemm is None:
         return ""
     return (f"{gemm.count} · " if gemm.count > 1 else "") + shown((gemm.m, gemm.k, gemm.n))
 
 
+def _counted(count: int) -> str:
+    return f"{count:,}" if count else ""
+
+
 def _digits(value: float) -> str:
-    """'1,234', '12.3', '0.0123'; nothing for nothing."""
+    """Write a number with three digits or all before the point ('1,234', '12.3'); zero as an empty text."""
     return (f"{value:,.0f}" if value >= 999.5 else f"{value:.3g}") if value else ""
 
 

@@ -1,97 +1,97 @@
 """The command line: reads the arguments, runs the command, turns what it raises into messages and an exit code.
 
-Commands and their options are declared in the files `declared_...`, apart from what they do: a command imports what it
-needs when it runs, so that `--help` is instant. Of the declarations, too, only that of the command is imported.
+A command is a file of this folder, with its options, its help and what it does; `SECTIONS` has a row for each. A file
+is imported when its command is named, and imports what it needs when the command runs, so that `--help` is instant.
 """
 
 import contextlib
 import gc
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, SimulationError, UserError
 from gpusim.base.version import __version__
-from gpusim.cli.options import grouped, with_values
+from gpusim.cli.lazy import Command, Group, Listed, Sections, filled
+from gpusim.cli.options import with_values
 
-# commands in the order of the help: each its function, in the file `declared_...` of its kind
-COMMANDS: Mapping[str, str] = {
-    "run": "runs.run",
-    "exec": "runs.exec_",
-    "hip": "hip.hip",
-    "show": "tools.show",
-    "layers": "networks.layers",
-    "net": "networks.net",
-    "sweep": "results.sweep",
-    "reproduce": "results.reproduce",
-    "report": "reports.report",
-    "compare": "results.compare",
-    "query": "results.query",
-    "metrics": "tools.metrics",
-    "capture": "tools.capture",
-    "monitor": "monitor.monitor",
-    "bench": "measurements.bench",
-    "disasm": "tools.disasm",
-    "microbench": "measurements.microbench",
-    "correlate": "measurements.correlate",
-    "check-sampling": "measurements.check_sampling",
-}
-RESULTS_COMMANDS: Mapping[str, str] = {
-    "list": "results.list_",
-    "sweeps": "results.sweeps",
-    "show": "results.show",
-    "name": "results.name",
-    "delete": "results.delete",
-    "export": "results.export",
-}
-KERNELS_COMMANDS: Mapping[str, str] = {
-    "build": "tools.kernels_build",
-    "check": "tools.kernels_check",
-}
-GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "results": ("Results in a store: list runs and sweeps, show, name, delete, export them.", RESULTS_COMMANDS),
-    "kernels": (
-        "Code objects: build them from sources, check what of them can be executed.",
-        KERNELS_COMMANDS,
-    ),
+# the commands in the order of the help: each its function, and what the list of commands says of it in one line
+RESULTS = Group(
+    "A store's runs and sweeps: list, show, name, delete, export.",
+    "Results in a store: list runs and sweeps, show, name, delete, export them.",
+    {
+        "list": Command("gpusim.cli.results.list_", "List runs: what was run, how it ended, its time."),
+        "sweeps": Command("gpusim.cli.results.sweeps", "List sweeps: axes, points, how many are known."),
+        "show": Command("gpusim.cli.results.show", "Show a run's result or a sweep's points again."),
+        "name": Command("gpusim.cli.results.name", "Give a run or a sweep a name, by which it is found."),
+        "delete": Command("gpusim.cli.results.delete", "Delete runs with all that is known of them."),
+        "export": Command("gpusim.cli.results.export", "Write runs with their metrics as CSV or Parquet."),
+    },
+)
+KERNELS = Group(
+    "Code objects: build them, check what can be executed.",
+    "Code objects: build them from sources, check what of them can be executed.",
+    {
+        "build": Command("gpusim.cli.kernels.kernels_build", "Compile kernels into code objects beside their sources."),
+        "check": Command("gpusim.cli.kernels.kernels_check", "Say which kernels of files can be executed."),
+    },
+)
+SECTIONS: Sections = {
+    "Run things": {
+        "run": Command("gpusim.cli.run.run", "Simulate a layer and report what it cost."),
+        "exec": Command("gpusim.cli.exec.exec_", "Execute a kernel of your own, as a file describes it."),
+        "hip": Command("gpusim.cli.hip.hip", "Run an unmodified HIP program on the simulated GPU."),
+        "net": Command("gpusim.cli.net.net", "Run a network's layers, forward and backward."),
+        "sweep": Command("gpusim.cli.sweep.sweep", "Run a configuration with values varied, on all cores."),
+        "reproduce": Command("gpusim.cli.reproduce.reproduce", "Run a publication's figures, and judge its claims."),
+        "monitor": Command("gpusim.cli.monitor.monitor", "Run the sparsity monitor over curves, or in a training."),
+        "capture": Command("gpusim.cli.capture.capture", "Train a network and store its activation maps."),
+    },
+    "Results": {
+        "report": Command("gpusim.cli.report.report", "Make one HTML page of results that works offline."),
+        "compare": Command("gpusim.cli.compare.compare", "Set runs, or whole sweeps, beside the first."),
+        "results": RESULTS,
+        "query": Command("gpusim.cli.query.query", "Ask the store in SQL; nothing can be changed."),
+    },
+    "Look without running": {
+        "show": Command("gpusim.cli.show.show", "Print the machine that a configuration describes."),
+        "layers": Command("gpusim.cli.layers.layers", "List a network's layers: shapes, work, memory."),
+        "metrics": Command("gpusim.cli.metrics.metrics", "List every reported metric with its definition."),
+        "disasm": Command("gpusim.cli.disasm.disasm", "Print a code object's kernels as assembly."),
+        "kernels": KERNELS,
+    },
+    "Measure the simulator": {
+        "bench": Command("gpusim.cli.bench.bench", "Measure the simulator's own speed."),
+        "microbench": Command(
+            "gpusim.cli.microbench.microbench", "Measure the model's latencies, bandwidths and rates."
+        ),
+        "correlate": Command("gpusim.cli.correlate.correlate", "Set the model beside points measured on a card."),
+        "check-sampling": Command("gpusim.cli.check_sampling.check_sampling", "Hold sampled launches to whole ones."),
+    },
 }
 
 
-def command_line(word: str | None = None) -> typer.Typer:
-    """The program with the command, or the group of commands, of that name; with all of them if none has it."""
+def command_line() -> Any:
+    """Return the program, whose commands are imported when they are named."""
     app = typer.Typer(
         name="gpusim",
         help="Cycle-level simulator of AMD GCN3 GPUs that runs real machine code, with the Spartan compaction engine.",
+        cls=Listed,
         no_args_is_help=True,
-        add_completion=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
         pretty_exceptions_enable=False,
         callback=root,
         invoke_without_command=True,
     )
-    known = word in COMMANDS or word in GROUPS
-    _add(app, {name: place for name, place in COMMANDS.items() if name == word or not known})
-    for name, (text, commands) in GROUPS.items():
-        if name == word or not known:
-            group = typer.Typer(help=text, no_args_is_help=True, rich_markup_mode=None)
-            _add(group, commands)
-            app.add_typer(group, name=name)
-    return app
-
-
-def _add(app: typer.Typer, commands: Mapping[str, str]) -> None:
-    for name, place in commands.items():
-        file, _, function = place.partition(".")
-        app.command(name)(grouped(getattr(import_module(f"gpusim.cli.declared_{file}"), function)))
+    return filled(app, SECTIONS)
 
 
 def root(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
-    """Options before the command."""
+    """Handle the options before the command."""
     if version:
         print(f"gpusim {__version__}")
         raise typer.Exit
@@ -108,7 +108,7 @@ def invoke(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code. A user's error is one line on standard error and code 2."""
     try:
         given = with_values(sys.argv[1:] if arguments is None else arguments)
-        result: Any = command_line(given[0] if given else None)(args=given, prog_name="gpusim", standalone_mode=False)
+        result: Any = command_line().main(args=given, prog_name="gpusim", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except KeyboardInterrupt:
@@ -134,12 +134,12 @@ def invoke(arguments: list[str] | None = None) -> int:
 
 
 def _notes(error: BaseException) -> Sequence[str]:
-    """What was added to an error, such as where the wavefronts stand in an endless loop."""
+    """Return what was added to an error, such as where the wavefronts stand in an endless loop."""
     return getattr(error, "__notes__", ())
 
 
 def _ended(code: int, *lines: str) -> int:
-    """The exit code, after the lines are on standard error; what can no longer be written is dropped quietly."""
+    """Return the exit code, after the lines are on standard error; what can no longer be written is dropped quietly."""
     for line in lines:
         with contextlib.suppress(OSError):
             print(line, file=sys.stderr)

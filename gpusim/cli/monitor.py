@@ -1,9 +1,12 @@
 """`gpusim monitor`: the sparsity monitor on recorded curves, or on a training whose time it adds to."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
@@ -11,15 +14,77 @@ from gpusim.base.interrupt import interrupt_python
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.pictures import check_format, require_matplotlib
 from gpusim.base.progress import Reporter
-from gpusim.cli.declared_monitor import MonitorOptions, TrainingOptions
-from gpusim.config.check import checked
-from gpusim.config.tree import Sets, Tree, assignments
-from gpusim.report.document import as_json
-from workloads.monitor.settings import MonitorSpec
+from gpusim.base.table import Table
+from gpusim.cli.options import JsonOption, MarkdownOption, QuietOption, SetOption
+
+if TYPE_CHECKING:
+    from gpusim.config.tree import Sets
+    from workloads.monitor.settings import MonitorSpec
 
 
-def monitor_command(curves: str | None, options: MonitorOptions, training: TrainingOptions) -> None:
-    """Replay the curves, or train; print, and write what is asked for."""
+class PlaceChoice(StrEnum):
+    """What `--count-on` may be."""
+
+    HOST = "host"
+    DEVICE = "device"
+
+
+@dataclass(frozen=True)
+class MonitorOptions:
+    """The monitor's settings, and where the result goes."""
+
+    sets: SetOption = field(default_factory=list)
+    json_file: JsonOption = None
+    picture: Annotated[
+        Path | None,
+        typer.Option("--picture", metavar="FILE", help="Draw true and measured sparsity (.svg, .png; Matplotlib)."),
+    ] = None
+    markdown: MarkdownOption = False
+    quiet: QuietOption = False
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """A training whose time is measured without monitor, with every iteration measured, and monitored."""
+
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--train",
+            metavar="MODEL",
+            help="Instead of curves: train vggnet11, resnet10, alexnet, vgg16 or resnet18 on random images (needs the "
+            "extra 'capture').",
+        ),
+    ] = None
+    iterations: Annotated[
+        int, typer.Option("--iterations", metavar="N", help="With --train: iterations without and with the monitor.")
+    ] = 5_000
+    exhaustive_iterations: Annotated[
+        int,
+        typer.Option("--exhaustive-iterations", metavar="N", help="With --train: iterations that measure every map."),
+    ] = 500
+    batch: Annotated[int, typer.Option("--batch", metavar="N", help="With --train: images in a batch.")] = 128
+    place: Annotated[
+        PlaceChoice, typer.Option("--count-on", help="With --train: where a measurement counts zeros.")
+    ] = PlaceChoice.HOST
+    device: Annotated[str, typer.Option("--device", help="With --train: auto, cpu, cuda, ... as PyTorch names it.")] = (
+        "auto"
+    )
+
+
+def monitor(
+    options: MonitorOptions,
+    training: TrainingOptions,
+    curves: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[CURVES]",
+            help="Sparsity over iterations: a file (.csv, .npz), or a shipped one (vggnet11, resnet10, observed, "
+            "jumping).",
+        ),
+    ] = None,
+) -> None:
+    """Run the sparsity monitor over recorded curves, or beside a training: what is measured when, and how far off."""
     settings = load_settings(options.sets)
     if (curves is None) == (training.model is None):
         raise UserError("one of CURVES and --train must say what is monitored")
@@ -32,15 +97,19 @@ def monitor_command(curves: str | None, options: MonitorOptions, training: Train
         _replay(curves, settings, options)
 
 
-def load_settings(sets: Sets) -> MonitorSpec:
-    """The monitor's settings with `sets` applied in order; raises UserError."""
+def load_settings(sets: "Sets") -> "MonitorSpec":
+    """Return the monitor's settings with `sets` applied in order; raises UserError."""
+    from gpusim.config.check import checked
+    from gpusim.config.tree import Tree, assignments
+    from workloads.monitor.settings import MonitorSpec
+
     tree = Tree(origins={(): ("monitor", ())})
     for assignment in assignments(sets):
         tree.replace(assignment.path, assignment.value, assignment.source, ())
     return checked(MonitorSpec, tree)
 
 
-def _replay(given: str, settings: MonitorSpec, options: MonitorOptions) -> None:
+def _replay(given: str, settings: "MonitorSpec", options: MonitorOptions) -> None:
     from workloads.monitor import report
     from workloads.monitor.curves import SYNTHETIC, load_curves
     from workloads.monitor.replay import replay
@@ -54,13 +123,13 @@ def _replay(given: str, settings: MonitorSpec, options: MonitorOptions) -> None:
     interrupt_python()
     result = replay(SYNTHETIC[given]() if synthetic else load_curves(given), settings)
     if options.picture is not None:
-        from workloads.monitor.picture import draw
+        from workloads.monitor.picture import picture
 
-        write_whole(options.picture, draw(result, options.picture.suffix.lower()))
-    _shown(report.replay_document(result), report.replay_table(result), report.replay_lines(result), options)
+        write_whole(options.picture, picture(result).file(options.picture.suffix.lower()))
+    _shown(report.replay_document(result), report.replay_table(result), options)
 
 
-def _train(settings: MonitorSpec, options: MonitorOptions, training: TrainingOptions) -> None:
+def _train(settings: "MonitorSpec", options: MonitorOptions, training: TrainingOptions) -> None:
     from workloads.monitor import report
     from workloads.monitor.calculator import Place
     from workloads.monitor.training_overhead import Plan, measure_overhead
@@ -79,17 +148,13 @@ def _train(settings: MonitorSpec, options: MonitorOptions, training: TrainingOpt
     _shown(
         report.overhead_document(found, settings),
         report.overhead_table(found, settings),
-        report.overhead_lines(found),
         options,
     )
 
 
-def _shown(
-    document: dict[str, Any],
-    table: tuple[Sequence[str], Sequence[Sequence[str]]],
-    lines: Iterable[str],
-    options: MonitorOptions,
-) -> None:
+def _shown(document: dict[str, Any], table: Table, options: MonitorOptions) -> None:
+    from gpusim.report.document import as_json
+
     to_output = options.json_file == STANDARD_OUTPUT
     if to_output:
         sys.stdout.write(as_json(document))
@@ -97,28 +162,6 @@ def _shown(
         write_whole(options.json_file, as_json(document))
     out = sys.stderr if to_output else sys.stdout
     if options.markdown:
-        head, rows = table
-        for cells in (head, ["---"] * len(head), *rows):
-            print("| " + " | ".join(cells) + " |", file=out)
+        out.write(replace(table, notes=()).markdown())
     elif not options.quiet:
-        _print(table, lines, out)
-
-
-def _print(table: tuple[Sequence[str], Sequence[Sequence[str]]], lines: Iterable[str], out: TextIO) -> None:
-    """A table on a terminal, tab-separated lines on a pipe; then what holds for the whole."""
-    head, rows = table
-    if out.isatty():
-        from rich.console import Console
-        from rich.table import Table
-
-        drawn = Table(show_edge=False, pad_edge=False)
-        for number, name in enumerate(head):
-            drawn.add_column(name, justify="right" if number else "left", overflow="fold")
-        for row in rows:
-            drawn.add_row(*row)
-        Console(file=out).print(drawn)
-    else:
-        for cells in (head, *rows):
-            print("\t".join(cells), file=out)
-    for line in lines:
-        print(line, file=out)
+        table.show(out)

@@ -84,7 +84,7 @@ TimelineOption = Annotated[
     typer.Option(
         "--timeline",
         metavar="FILE",
-        help="Draw what happens in each cycle into a trace for ui.perfetto.dev (.gz: compressed).",
+        help="Draw what happens when into a trace for ui.perfetto.dev (.gz: compressed).",
     ),
 ]
 WindowOption = Annotated[
@@ -95,9 +95,33 @@ WindowOption = Annotated[
 ]
 
 
+class TimelineChoice(StrEnum):
+    """What `--timeline-of` may be."""
+
+    CYCLES = "cycles"
+    LAUNCHES = "launches"
+
+
+StoreFile = Annotated[
+    str | None,
+    typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]"),
+]
+FreshPoints = Annotated[
+    bool, typer.Option("--fresh", help="Run all points, whatever the store has; keep the new runs too.")
+]
+CsvOption = Annotated[
+    Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows as CSV; -: to standard output.")
+]
+
+
+def metrics_option(help: str) -> Any:
+    """Return the option `--metric`. help: what it chooses, and what is chosen without it."""
+    return typer.Option("--metric", metavar="PATH", help=help, default_factory=list, show_default=False)
+
+
 @dataclass(frozen=True)
 class JobOptions:
-    """What `run` and `exec` share: how a job is watched, when it is stopped, where its result goes.
+    """What all commands that run a job share: how it is watched, when it is stopped, where its result goes.
 
     json_file: `-`: standard output; timeout_s: wall time for the job, which is then stopped as by Ctrl-C, None: any.
     """
@@ -113,6 +137,14 @@ class JobOptions:
     ] = False
     timeline: TimelineOption = None
     window: WindowOption = None
+    timeline_of: Annotated[
+        TimelineChoice | None,
+        typer.Option(
+            "--timeline-of",
+            help="What the timeline shows: each cycle (run, exec) or launches, copies, streams and layers (net, hip).",
+            show_default=False,
+        ),
+    ] = None
     timeout_s: Annotated[
         float | None,
         typer.Option(
@@ -129,6 +161,14 @@ class JobOptions:
             metavar="N",
             min=0,
             help="Stop each kernel in this cycle; the result is partial, exit code 1.",
+        ),
+    ] = None
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Write result.json, report.txt and the resolved config.yaml into this folder.",
         ),
     ] = None
 
@@ -195,7 +235,7 @@ class Source:
     ] = None
 
     def load(self) -> "Network":
-        """The network; raises UserError."""
+        """Load the network; raises UserError."""
         from gpusim.config.network import load_network, load_torch
 
         if self.torch is not None and self.name is None:
@@ -215,7 +255,7 @@ _MAY_BE_ALONE: Mapping[str, Callable[[str], bool]] = {
 
 
 def with_values(arguments: Sequence[str]) -> list[str]:
-    """The arguments with an empty value after each option that may stand alone and does: Typer knows no such option."""
+    """Add an empty value after each option that may stand alone and does: Typer knows no such options."""
     out: list[str] = []
     for place, argument in enumerate(arguments):
         out.append(argument)
@@ -227,8 +267,8 @@ def with_values(arguments: Sequence[str]) -> list[str]:
     return out
 
 
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """The command as Typer is to see it: instead of each group among its parameters, the options of that group."""
+def grouped(command: Callable[..., int | None]) -> Callable[..., int | None]:
+    """Return the command as Typer is to see it: instead of each group among its parameters, that group's options."""
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
     groups: dict[str, type] = {}
@@ -242,11 +282,11 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         else:
             parameters.append(_parameter(name, parameter.default, kind))
 
-    def spread(**values: Any) -> None:
+    def spread(**values: Any) -> int | None:
         made = {}
         for name, kind in groups.items():
             made[name] = kind(**{option.name: values.pop(option.name) for option in fields(kind)})
-        command(**values, **made)
+        return command(**values, **made)
 
     spread.__name__, spread.__doc__ = command.__name__, command.__doc__
     spread.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -259,5 +299,5 @@ def _parameter(name: str, default: Any, annotation: Any) -> inspect.Parameter:
 
 
 def _default(option: Field[Any]) -> Any:
-    """Of a group's field, as a function's signature has it; a list's is told by its own `default_factory`."""
+    """Return a field's default as a function's signature has it; a list's is told by its own `default_factory`."""
     return inspect.Parameter.empty if option.default is MISSING else option.default

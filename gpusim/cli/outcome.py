@@ -5,10 +5,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from gpusim.base.errors import UserError
 from gpusim.base.files import folder, write_together, write_whole
 from gpusim.base.interrupt import OUT_OF_TIME, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
@@ -25,17 +26,18 @@ from gpusim.store.work import Work
 from gpusim.timeline.window import Window
 
 if TYPE_CHECKING:
-    from gpusim.jobs.job import Job
     from gpusim.results.record import RunRecord
+    from gpusim.running.job import Job
     from gpusim.store.keeper import Keeper
     from gpusim.store.outcome import Outcome
 
 LISTED_HOTSPOTS = 25
 KEPT = ("config.yaml", "report.txt", "result.json")  # what --out writes
+OF_MANY = ("net", "hip")  # kinds of many launches, whose timeline is of launches and not of cycles
 
 
 def overrides(options: JobOptions) -> list[str]:
-    """Values of `run:` of a configuration that the options say, each as `--set` takes it."""
+    """Return the values of `run:` of a configuration that the options say, each as `--set` takes it."""
     said = {
         "checked": "true" if options.checked else None,
         "hotspots": LISTED_HOTSPOTS if options.hotspots else None,
@@ -46,60 +48,88 @@ def overrides(options: JobOptions) -> list[str]:
 
 @dataclass(frozen=True)
 class JobAsked:
-    """A job as a command has it. inputs: all files that it reads; outputs: what it writes, by what asks for them."""
+    """A job as a command has it.
+
+    inputs: all files that it reads; outputs: what it writes, by what asks for them; markdown: its tables are printed
+    so; ended: called with the job after its run, before anything is written; to_errors: what a person reads goes to
+    standard error, as standard output is the program's own.
+    """
 
     make: "Callable[[Reporter], Job]"
     work: Work
     inputs: Sequence[Path]
-    outputs: Mapping[str, Path] = field(default_factory=dict)
+    outputs: Mapping[str, Path | None] = field(default_factory=dict)
+    markdown: bool = False
+    ended: "Callable[[Job], None] | None" = None
+    to_errors: bool = False
 
 
-def run_job(
-    asked: JobAsked, options: JobOptions, storing: StoreOptions, live: LiveOptions, out: Path | None = None
-) -> int:
-    """Run a job, or find what an equal one left in the store; returns the exit code.
-
-    out: folder that gets the result, the report and the configuration.
-    """
-    written = {"--json": options.json_file, "--timeline": options.timeline, **asked.outputs}
-    written |= {"--store": store_to_write(storing.store)}
+def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, live: LiveOptions) -> int:
+    """Run a job, or find what an equal one left in the store; returns the exit code."""
+    written: dict[str, Path | None] = {
+        "--json": options.json_file, "--timeline": options.timeline, **asked.outputs,
+        "--store": store_to_write(storing.store),
+    }  # fmt: skip
     check_outputs(written, asked.inputs)
-    if out is not None:
-        folder(out)
-        check_outputs(written | {f"--out {out}: {name}": out / name for name in KEPT}, asked.inputs)
+    if options.out is not None:
+        folder(options.out)
+        kept_files = {f"--out {options.out}: {name}": options.out / name for name in KEPT}
+        check_outputs(written | kept_files, asked.inputs)
     terminal.Wanted(options.sections, options.details).check()
     cycles = window_of(options.timeline, options.window)
+    of_launches = timeline_of(asked.work.kind, options) == "launches"
     reporter = Reporter(options.quiet)
+    if asked.to_errors:
+        reporter.on_terminal = False  # a bar would be drawn over what the program prints
     with opened_store(storing, again=options.timeline is not None) as keeper:
         found = keeper.found(asked.work) if keeper is not None else None
         if keeper is not None and found is not None:
-            from gpusim.store.records import restored
+            from gpusim.store.stored import records_of
 
-            records = restored(found.content["records"])
             reporter.say(found.sentence(keeper.path))
-            _write(asked.work, records, found.content["variants"], options, out)
+            records, variants, about = records_of(found.content, asked.work.kind)
+            _write(asked, records, variants, about, options)
             return exit_code(records)
         with live_view(live.live, f"{asked.work.kind} {asked.work.title}", reporter):
-            return _run(asked, options, cycles, reporter, keeper, out)
+            return _run(asked, options, None if of_launches else cycles, reporter, keeper)
+
+
+def timeline_of(kind: str, options: JobOptions) -> str:
+    """Say what a timeline shows, 'cycles' or 'launches'; raises UserError for what a kind of job has not."""
+    usual = "launches" if kind in OF_MANY and options.window is None else "cycles"
+    wanted = options.timeline_of.value if options.timeline_of is not None else usual
+    if options.timeline is None:
+        if options.timeline_of is not None:
+            raise UserError(f"--timeline-of {wanted}: says what a timeline shows; --timeline FILE names its file")
+        return usual
+    if wanted == "launches" and options.window is not None:
+        raise UserError(f"--window {options.window}: says which cycles are shown; of launches all are")
+    if wanted == "cycles" and kind == "net":
+        raise UserError(
+            "--timeline-of cycles: a network's launches are simulated in several processes, and equal ones once: its"
+            " timeline is of launches; gpusim run draws a layer's cycles"
+        )
+    return wanted
 
 
 def _run(
-    asked: JobAsked, options: JobOptions, cycles: Window, reporter: Reporter, keeper: "Keeper | None", out: Path | None
+    asked: JobAsked, options: JobOptions, cycles: Window | None, reporter: Reporter, keeper: "Keeper | None"
 ) -> int:
-    from gpusim.jobs import runner  # imports the simulator: half a second
+    """Run the job. cycles: those that a timeline of cycles shows, None: no such timeline."""
+    from gpusim.running import runner  # imports the simulator: half a second
 
     started = begun(keeper)
 
     def outcome() -> "Outcome":
         from gpusim.store.outcome import of_records
 
-        return of_records(records, variants, code)
+        return of_records(records, variants, code, job.about)
 
     with Interrupt() as interrupt:
         try:
             with interrupt.timeout(options.timeout_s):
                 job = asked.make(reporter)
-                with drawing(options.timeline, cycles, reporter) as drawn:
+                with drawing(None if cycles is None else options.timeline, cycles or Window(), reporter) as drawn:
                     records = runner.run(job, reporter, interrupt, drawn)
         except KeyboardInterrupt:
             if interrupt.reason != OUT_OF_TIME:
@@ -107,8 +137,15 @@ def _run(
             reporter.say(f"{OUT_OF_TIME}: nothing was simulated")
             return EXIT_NOT_AS_EXPECTED
         code, variants = exit_code(records), [variant.name for variant in job.variants]
+        if asked.ended is not None:
+            asked.ended(job)
+        if options.timeline is not None and cycles is None:
+            from gpusim.timeline.launches import write_launches
+
+            for line in write_launches(options.timeline, {record.variant: record.commands for record in records}):
+                reporter.say(line)
         with kept(keeper, asked.work, outcome, started, reporter):
-            _write(asked.work, records, variants, options, out)
+            _write(asked, records, variants, job.about, options)
     stopped = stopped_by(records)
     if stopped:
         reporter.say(f"{stopped}: the results are partial")
@@ -116,16 +153,20 @@ def _run(
 
 
 def _write(
-    work: Work, records: "list[RunRecord]", variants: Sequence[str], options: JobOptions, out: Path | None
+    asked: JobAsked,
+    records: "list[RunRecord]",
+    variants: Sequence[str],
+    about: Mapping[str, Any],
+    options: JobOptions,
 ) -> None:
     """Write the result where it is asked for; files first: the reader of what is printed may have gone."""
     wanted = terminal.Wanted(options.sections, options.details)
-    configuration = dict(work.configuration)
-    result = document(configuration, records, variants)
+    configuration = dict(asked.work.configuration)
+    result = document(configuration, records, variants, about)
     to_output = options.json_file == STANDARD_OUTPUT
     if options.json_file is not None and not to_output:
         write_whole(options.json_file, as_json(result))
-    if out is not None:
+    if options.out is not None:
         text = io.StringIO()
         terminal.show(result, text, wanted)
         contents = (
@@ -133,8 +174,11 @@ def _write(
             text.getvalue(),
             as_json(result),
         )
-        write_together({out / name: content for name, content in zip(KEPT, contents, strict=True)})
+        write_together({options.out / name: content for name, content in zip(KEPT, contents, strict=True)})
     if to_output:
         sys.stdout.write(as_json(result))
-    if not options.quiet:
-        terminal.show(result, sys.stderr if to_output else sys.stdout, wanted)
+    printed = sys.stderr if to_output or asked.to_errors else sys.stdout
+    if asked.markdown:
+        printed.write(terminal.as_markdown(result))
+    elif not options.quiet:
+        terminal.show(result, printed, wanted)

@@ -4,38 +4,53 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from gpusim.base.errors import UserError
 from gpusim.base.files import folder, write_together
 from gpusim.base.outputs import check_outputs
 from gpusim.base.pictures import require_matplotlib
 from gpusim.base.progress import Reporter
-from gpusim.results import metrics
-from gpusim.store.project import store_to_read
-from gpusim.store.reading import Results
-from gpusim.store.stored import stored_run
-from gpusim.store.sweeps import PREFIX, SweepTable, sweep_meant
+from gpusim.cli.options import QuietOption, StoreFile
 
 if TYPE_CHECKING:
     from gpusim.report.result import Result
+    from gpusim.store.reading import Results
+    from gpusim.store.sweeps import SweepTable
 
 MOST_BYTES = 256 << 20  # of a result's file: read whole
 
 
-def report_command(
-    results: Sequence[str],
-    html: Path,
-    pictures: Path | None,
-    sources: Path | None,
-    store: str | None,
-    quiet: bool,
-    sweep: str | None = None,
+def report(
+    *,
+    results: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[RESULT]...",
+            help="Files that --json has written; runs of a store, by number or name; sweep:N: those of a sweep.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ],
+    sweep: Annotated[
+        str | None, typer.Option(metavar="N", help="All points that have run of a store's sweep: the same as sweep:N.")
+    ] = None,
+    html: Annotated[Path, typer.Option(metavar="FILE", help="The page.")] = Path("report.html"),
+    pictures: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write each picture as SVG, PNG and PDF, with its numbers as CSV, here too."),
+    ] = None,
+    source: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder with the kernels' sources: lines beside hot spots.")
+    ] = None,
+    store: StoreFile = None,
+    quiet: QuietOption = False,
 ) -> int:
-    """Make the page of results, files or runs of a store, and the pictures in a folder; returns the exit code.
+    """Make one HTML page of results that works offline: sections, rules, pictures, tables (needs Matplotlib)."""
+    from gpusim.store.sweeps import PREFIX
 
-    results: `sweep:N` stands for the runs of a sweep; sweep: its number or name, after the results.
-    """
     if not results and sweep is None:
         raise UserError("RESULT: a file, a run of a store, or a sweep (sweep:N) is needed")
     files = [Path(name) for name in results if _is_file(name)]
@@ -44,7 +59,7 @@ def report_command(
     from gpusim.report.page.page import page, picture_files
 
     found = _read([*results, *([PREFIX + sweep] if sweep is not None else ())], store)
-    written: dict[Path, str | bytes] = {html: page(found, _lines(sources))}
+    written: dict[Path, str | bytes] = {html: page(found, _lines(source))}
     if pictures is not None:
         held = folder(pictures)
         written |= {held / name: content for name, content in picture_files(found).items()}
@@ -58,14 +73,18 @@ def report_command(
 
 
 def _is_file(name: str) -> bool:
-    """Whether a result is a file, not a run of a store; a name with a folder or an ending always is."""
+    """Tell whether a result is a file, not a run of a store; a name with a folder or with .json at its end is."""
     return Path(name).exists() or Path(name).name != name or Path(name).suffix == ".json"
 
 
 def _read(names: Sequence[str], store: str | None) -> "dict[str, Result]":
-    """Results by what the page calls them: the files' names, with folders where two are the same, and runs."""
+    """Read results, by what the page calls them: files' names, with folders if two are the same, and runs."""
     from gpusim.report.page.page import detailed_of
     from gpusim.report.result import read
+    from gpusim.store.project import store_to_read
+    from gpusim.store.reading import Results
+    from gpusim.store.stored import stored_run
+    from gpusim.store.sweeps import sweep_meant
 
     short = [Path(name).name for name in names]
     found: dict[str, Result] = {}
@@ -97,12 +116,13 @@ def _read(names: Sequence[str], store: str | None) -> "dict[str, Result]":
     return found
 
 
-def _points(results: Results, sweep: int) -> Iterator[tuple[str, str, Any]]:
-    """Label, run and JSON object of a sweep's points that have ended, each run once; raises UserError.
+def _points(results: "Results", sweep: int) -> Iterator[tuple[str, str, Any]]:
+    """Yield label, run and JSON object of a sweep's points that have ended, each run once; raises UserError.
 
     The object has what is compared, which the store has by metrics: that of a network is whole.
     """
     from gpusim.report.page.page import COMPARED
+    from gpusim.store.stored import stored_run
 
     known = set(results.known_metrics())
     table = results.sweep(sweep, *(path for path in COMPARED if path in known))
@@ -123,8 +143,10 @@ def _points(results: Results, sweep: int) -> Iterator[tuple[str, str, Any]]:
             yield label, str(run), _brief(results.configuration(run), variants, table)
 
 
-def _brief(configuration: dict[str, Any], variants: Sequence[Mapping[str, Any]], table: SweepTable) -> dict[str, Any]:
-    """The metrics of a table's rows, one of each variant, as a run's JSON object has them."""
+def _brief(configuration: dict[str, Any], variants: Sequence[Mapping[str, Any]], table: "SweepTable") -> dict[str, Any]:
+    """Return the metrics of a table's rows, one of each variant, as a run's JSON object has them."""
+    from gpusim.results import metrics
+
     held: dict[str, Any] = {"schema_version": metrics.SCHEMA_VERSION, "partial": False, "config": configuration}
     for row in variants:
         tree = held.setdefault(row["variant"], {}) if row["variant"] else held
@@ -147,7 +169,7 @@ def _json(path: Path) -> Any:
 
 
 def _lines(sources: Path | None) -> dict[str, list[str]]:
-    """Lines of the source files in a folder, by the files' names."""
+    """Read the source files of a folder: their lines by the files' names."""
     if sources is None:
         return {}
     if not sources.is_dir():

@@ -2,8 +2,11 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, MissingExtraError
 from gpusim.base.interrupt import Interrupt
@@ -11,20 +14,60 @@ from gpusim.base.outputs import check_outputs
 from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter, clock
 from gpusim.base.version import __version__
-from gpusim.cli.declared_results import ReproduceOptions
-from gpusim.cli.options import LiveOptions
-from gpusim.config.figure import Figure
-from gpusim.config.reproduction import Reproduction, load_reproduction
-from gpusim.live.view import live_view
-from gpusim.report import listing
-from gpusim.reproduce.kept import FILE, Results, load
-from gpusim.store.project import store_to_read
+from gpusim.cli.options import FreshPoints, JobsOption, LiveOptions, QuietOption, StoreFile
+
+if TYPE_CHECKING:
+    from gpusim.config.figure import Figure
+    from gpusim.config.reproduction import Reproduction
+    from gpusim.reproduce.kept import Results
 
 EXIT_SOME_FAILED = 1
 
 
-def reproduce_command(name: str, options: ReproduceOptions, live: LiveOptions) -> int:
-    """Run what is missing, write the folder; returns the exit code."""
+@dataclass(frozen=True)
+class ReproduceOptions:
+    """What of a publication is run, how, and where it is written. out: None: a folder of the publication's name."""
+
+    only: Annotated[
+        list[str],
+        typer.Option(
+            "--only",
+            metavar="FIGURE",
+            help="Only this figure or table (6.16); repeatable. [default: all]",
+            default_factory=list,
+            show_default=False,
+        ),
+    ] = field(default_factory=list)
+    listed: Annotated[
+        bool, typer.Option("--list", help="List figures, their points and what they may cost, and exit.")
+    ] = False
+    exact: Annotated[bool, typer.Option("--exact", help="Simulate in whole and compare results with NumPy's.")] = False
+    jobs: JobsOption = None
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Write pictures, CSV files and claims here. [default: its name]"),
+    ] = None
+    draw: Annotated[
+        bool, typer.Option("--draw", help="Run nothing: make tables and pictures of what the folder has.")
+    ] = False
+    storing: StoreFile = None
+    fresh: FreshPoints = False
+    quiet: QuietOption = False
+
+
+def reproduce(
+    name: Annotated[
+        str, typer.Argument(metavar="PUBLICATION", help="A publication's file, or the name of a shipped one (spartan).")
+    ],
+    options: ReproduceOptions,
+    live: LiveOptions,
+) -> int:
+    """Run the points of a publication's figures, and set what it says beside what is found."""
+    from gpusim.config.reproduction import load_reproduction
+    from gpusim.live.view import live_view
+    from gpusim.reproduce.kept import load
+    from gpusim.store.project import store_to_read
+
     reproduction = load_reproduction(name)
     figures = reproduction.chosen(options.only)
     if options.listed:
@@ -41,7 +84,8 @@ def reproduce_command(name: str, options: ReproduceOptions, live: LiveOptions) -
         return _run(reproduction, figures, store, where, options, reporter)
 
 
-def _list(reproduction: Reproduction, figures: Mapping[str, Figure], exact: bool) -> None:
+def _list(reproduction: "Reproduction", figures: "Mapping[str, Figure]", exact: bool) -> None:
+    from gpusim.report import listing
     from gpusim.reproduce.plan import plan_of
 
     plan = plan_of(reproduction, figures, exact)
@@ -53,14 +97,15 @@ def _list(reproduction: Reproduction, figures: Mapping[str, Figure], exact: bool
 
 
 def _run(
-    reproduction: Reproduction,
-    figures: Mapping[str, Figure],
+    reproduction: "Reproduction",
+    figures: "Mapping[str, Figure]",
     store: Path,
     where: Path,
     options: ReproduceOptions,
     reporter: Reporter,
 ) -> int:
     from gpusim.reproduce.collecting import collected
+    from gpusim.reproduce.kept import FILE, load
     from gpusim.reproduce.plan import plan_of
     from gpusim.reproduce.running import Running
     from gpusim.store.keeper import Keeper  # imports what runs kernels: up to a second
@@ -97,14 +142,14 @@ def _run(
 
 
 def _write(
-    reproduction: Reproduction,
-    results: Results,
-    figures: Mapping[str, Figure],
+    reproduction: "Reproduction",
+    results: "Results",
+    figures: "Mapping[str, Figure]",
     where: Path,
     reporter: Reporter,
     drawn: bool,
 ) -> None:
-    """The folder's files. drawn: the pictures are wanted, and Matplotlib's absence is an error."""
+    """Write the folder's files. drawn: the pictures are wanted, and Matplotlib's absence is an error."""
     from gpusim.reproduce.page.writing import contents, pictures, write
 
     files: dict[str, str | bytes] = {**contents(reproduction, results, figures)}

@@ -1,25 +1,26 @@
-"""`gpusim results` and `gpusim query`."""
+"""`gpusim results`: what a store has, run by run, and what is done with it."""
 
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from gpusim.base.errors import UserError, nearest
 from gpusim.base.files import write_whole
-from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.outputs import check_outputs, put
 from gpusim.base.progress import Reporter
-from gpusim.cli.declared_results import ExportOptions, ListOptions
-from gpusim.report import listing
-from gpusim.store.project import store_to_read
-from gpusim.store.reading import Results
-from gpusim.store.sweeps import SweepTable, sweep_meant
-from gpusim.store.table import Table
+from gpusim.cli.options import CsvOption, DetailsOption, JsonOption, SectionsOption, StoreFile, metrics_option
 
 if TYPE_CHECKING:
     from gpusim.report.terminal import Wanted
+    from gpusim.store.reading import Results
     from gpusim.store.stored import StoredRun
+    from gpusim.store.sweeps import SweepTable
 
 LISTED = "runs.id AS run, runs.name, runs.kind, runs.title, runs.gpu, runs.state"
 _TIMES = """
@@ -29,10 +30,63 @@ _TIMES = """
         WHERE subjects.run = runs.id AND layer IS NULL AND launch IS NULL ORDER BY subjects.id
     )) AS "time us"
 """
+_SWEEPS = """
+    SELECT sweeps.*, count(runs.id) AS known, coalesce(sum(runs.state = 'failed'), 0) AS failed
+    FROM sweeps LEFT JOIN points ON points.sweep = sweeps.id LEFT JOIN runs ON runs.id = run
+    GROUP BY sweeps.id ORDER BY sweeps.id
+"""
 
 
-def list_command(options: ListOptions) -> None:
-    """Print the runs; a line on standard error says so where there are more than were asked for."""
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's number or name; of a sweep: sweep:N.")]
+
+
+class KindChoice(StrEnum):
+    """What `--kind` may be."""
+
+    RUN = "run"
+    EXEC = "exec"
+    NET = "net"
+    MICROBENCH = "microbench"
+
+
+class StateChoice(StrEnum):
+    """What `--state` may be."""
+
+    DONE = "done"
+    PARTIAL = "partial"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class ListOptions:
+    """Which runs are listed; None: any. last: so many, the newest; 0: all."""
+
+    store: StoreFile = None
+    kind: Annotated[KindChoice | None, typer.Option("--kind", help="Only runs of this command.")] = None
+    state: Annotated[StateChoice | None, typer.Option("--state", help="Only runs that ended so.")] = None
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="TEXT", help="Only runs with this in name, title or command.")
+    ] = None
+    having: Annotated[
+        list[str],
+        typer.Option(
+            "--with",
+            metavar="PATH=VALUE",
+            help="Only runs whose configuration has this value; repeatable.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ] = field(default_factory=list)
+    sweep: Annotated[int | None, typer.Option("--sweep", metavar="N", help="Only points of this sweep.")] = None
+    last: Annotated[int, typer.Option("--last", metavar="N", min=0, help="The newest N; 0: all.")] = 40
+
+
+def list_(options: ListOptions) -> None:
+    """List runs: number, name, what was run, on what, how it ended, its time, when."""
+    from gpusim.report import listing
+    from gpusim.store.project import store_to_read
+    from gpusim.store.reading import Results
+
     where, values = _conditions(options)
     source = f"FROM runs JOIN configurations ON hash = configuration WHERE {' AND '.join(where) or '1'}"
     with Results(store_to_read(options.store)) as results:
@@ -47,6 +101,142 @@ def list_command(options: ListOptions) -> None:
         print(f"the newest {limit} of {count} runs; --last 0 lists all", file=sys.stderr)
     elif not count:
         print(f"{results.path}: no such run", file=sys.stderr)
+
+
+def sweeps(store: StoreFile = None) -> None:
+    """List sweeps: number, name, title, axes, how many points it has, how many are known and failed, when."""
+    from gpusim.report import listing
+    from gpusim.store.project import store_to_read
+    from gpusim.store.reading import Results
+
+    with Results(store_to_read(store)) as results:
+        found = results.rows(_SWEEPS)
+    codes = {row["sources"] for row in found}
+    columns = ["sweep", "name", "title", "axes", "points", "known", "failed", "started", "code"]
+    rows = []
+    for row in found:
+        axes = list(json.loads(row["specification"]).get("axes", {}))
+        title = row["title"].removesuffix(f": {', '.join(axes)}")
+        short = ", ".join(path.rpartition(".")[2] for path in axes)
+        counts = (row["points"], row["known"], row["failed"])
+        rows.append((row["id"], row["name"], title, short, *counts, row["started"], row["sources"]))
+    shown = len(columns) if len(codes) > 1 else -1
+    listing.show(columns[:shown], [row[:shown] for row in rows], sys.stdout)
+    if not rows:
+        print(f"{results.path}: no sweep has been stored in it; gpusim sweep runs one", file=sys.stderr)
+
+
+def show(
+    run: RunArgument,
+    store: StoreFile = None,
+    json_file: JsonOption = None,
+    details: DetailsOption = False,
+    *,
+    sections: SectionsOption,
+) -> None:
+    """Show a run's result or a sweep's points again, as the command did."""
+    from gpusim.report.terminal import Wanted
+    from gpusim.store.project import store_to_read
+    from gpusim.store.reading import Results
+    from gpusim.store.sweeps import sweep_meant
+
+    wanted = Wanted(sections, details)
+    wanted.check()
+    check_outputs({"--json": json_file})
+    from gpusim.report.document import as_json
+    from gpusim.store.stored import stored_run
+
+    with Results(store_to_read(store)) as results:
+        sweep = sweep_meant(results, run)
+        if sweep is not None:
+            _show_sweep(results.sweep(sweep), json_file, wanted)
+            return
+        stored = stored_run(results, run)
+    if json_file is not None:
+        put(json_file, as_json(stored.document()))
+        return
+    row = stored.row
+    lines = {
+        "run": stored.label,
+        "what": f"{row['kind']}: {row['title']}, on {row['gpu']}",
+        "state": row["state"] + (f": {row['error']}" if row["error"] else ""),
+        "started": f"{row['started']}, {row['wall_s']:.2f} s, on {row['host']}",
+        "command": f"{row['command']} (in {row['folder']})",
+        "code": f"gpusim {row['gpusim']}, sources {row['sources']}",
+    }
+    for head, text in lines.items():
+        print(f"{head:<8} {text}")
+    if stored.content:
+        print()
+        _show_result(stored, wanted)
+
+
+def delete(
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="Numbers or names of runs; sweep:N: a sweep with its runs.")
+    ],
+    store: StoreFile = None,
+) -> None:
+    """Delete runs with all that is known of them."""
+    from gpusim.store.edit import delete as deleted
+    from gpusim.store.project import store_to_read
+
+    path = store_to_read(store)
+    count, of_them = deleted(path, runs)
+    of_sweeps = f"{of_them} sweep{'s' * (of_them != 1)}, " if of_them else ""
+    Reporter().say(f"deleted from {path}: {of_sweeps}{count} run{'s' * (count != 1)}")
+
+
+def name(
+    run: RunArgument,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The name; none: it loses its name.")] = None,
+    move: Annotated[bool, typer.Option("--move", help="Also when another has the name, which loses it.")] = False,
+    store: StoreFile = None,
+) -> None:
+    """Give a run or a sweep a name, such as 'base', by which `compare`, `show` and `report` find it."""
+    from gpusim.store.edit import give_name
+    from gpusim.store.project import store_to_read
+
+    give_name(store_to_read(store), run, name, move)
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """What is exported, and where to. metrics: columns of the wide table, all if empty."""
+
+    csv_file: CsvOption = None
+    parquet: Annotated[
+        Path | None, typer.Option("--parquet", metavar="FILE", help="Write the rows as Parquet (extra 'parquet').")
+    ] = None
+    table: Annotated[
+        str | None,
+        typer.Option("--table", metavar="NAME", help="This table or view. [default: a row for each run, wide]"),
+    ] = None
+    metrics: Annotated[list[str], metrics_option("Only this metric of the runs; repeatable. [default: all]")] = field(
+        default_factory=list
+    )
+    store: StoreFile = None
+
+
+def export(options: ExportOptions) -> None:
+    """Write runs with their metrics, a column each, or one table of the store, as CSV or Parquet."""
+    from gpusim.report import listing
+    from gpusim.store.project import store_to_read
+    from gpusim.store.reading import Results
+
+    outputs = {"--csv": options.csv_file, "--parquet": options.parquet}
+    if not any(outputs.values()):
+        raise UserError("export: --csv FILE or --parquet FILE says what is written")
+    if options.table is not None and options.metrics:
+        raise UserError(f"--metric {options.metrics[0]}: belongs to the wide table; --table names another")
+    path = store_to_read(options.store)
+    check_outputs(outputs, [path])
+    with Results(path) as results:
+        found = results.wide(*options.metrics) if options.table is None else results.table(options.table)
+    if options.parquet is not None:
+        write_whole(options.parquet, listing.as_parquet(found.columns, found.rows))
+    if options.csv_file is not None:
+        put(options.csv_file, listing.as_csv(found.columns, found.rows))
 
 
 def _conditions(options: ListOptions) -> tuple[list[str], list[Any]]:
@@ -70,7 +260,7 @@ def _conditions(options: ListOptions) -> tuple[list[str], list[Any]]:
     return where, values
 
 
-def _check_paths(results: Results, having: Sequence[str]) -> None:
+def _check_paths(results: "Results", having: Sequence[str]) -> None:
     """Raise UserError for a `--with` whose path no run's configuration has; it names the newest one's nearest."""
     from gpusim.compare.sides import flat
 
@@ -96,75 +286,14 @@ def _path_and_value(text: str) -> tuple[str, Any]:
     return "$" + "".join(f'."{step}"' for step in steps), value
 
 
-_SWEEPS = """
-    SELECT sweeps.*, count(runs.id) AS known, coalesce(sum(runs.state = 'failed'), 0) AS failed
-    FROM sweeps LEFT JOIN points ON points.sweep = sweeps.id LEFT JOIN runs ON runs.id = run
-    GROUP BY sweeps.id ORDER BY sweeps.id
-"""
+def _show_sweep(sweep: "SweepTable", json_file: Path | None, wanted: "Wanted") -> None:
+    """Print the sweep's points, as `gpusim sweep` does, and which is the best."""
+    from gpusim.report import listing
 
-
-def sweeps_command(store: str | None) -> None:
-    """Print the sweeps; which code ran them only where that is not the same."""
-    with Results(store_to_read(store)) as results:
-        found = results.rows(_SWEEPS)
-    codes = {row["sources"] for row in found}
-    columns = ["sweep", "name", "title", "axes", "points", "known", "failed", "started", "code"]
-    rows = []
-    for row in found:
-        axes = list(json.loads(row["specification"]).get("axes", {}))
-        title = row["title"].removesuffix(f": {', '.join(axes)}")
-        short = ", ".join(path.rpartition(".")[2] for path in axes)
-        counts = (row["points"], row["known"], row["failed"])
-        rows.append((row["id"], row["name"], title, short, *counts, row["started"], row["sources"]))
-    shown = len(columns) if len(codes) > 1 else -1
-    listing.show(columns[:shown], [row[:shown] for row in rows], sys.stdout)
-    if not rows:
-        print(f"{results.path}: no sweep has been stored in it; gpusim sweep runs one", file=sys.stderr)
-
-
-def show_command(
-    run: str, store: str | None, json_file: Path | None, details: bool = False, sections: Sequence[str] = ()
-) -> None:
-    """Print what is known of the run, then its result as its command printed it; or write its JSON object."""
-    from gpusim.report.terminal import Wanted
-
-    wanted = Wanted(sections, details)
-    wanted.check()
-    check_outputs({"--json": json_file})
-    from gpusim.report.document import as_json
-    from gpusim.store.stored import stored_run
-
-    with Results(store_to_read(store)) as results:
-        sweep = sweep_meant(results, run)
-        if sweep is not None:
-            _show_sweep(results.sweep(sweep), json_file, wanted)
-            return
-        stored = stored_run(results, run)
-    if json_file is not None:
-        _put(json_file, as_json(stored.document()))
-        return
-    row = stored.row
-    lines = {
-        "run": stored.label,
-        "what": f"{row['kind']}: {row['title']}, on {row['gpu']}",
-        "state": row["state"] + (f": {row['error']}" if row["error"] else ""),
-        "started": f"{row['started']}, {row['wall_s']:.2f} s, on {row['host']}",
-        "command": f"{row['command']} (in {row['folder']})",
-        "code": f"gpusim {row['gpusim']}, sources {row['sources']}",
-    }
-    for head, text in lines.items():
-        print(f"{head:<8} {text}")
-    if stored.content:
-        print()
-        _show_result(stored, wanted)
-
-
-def _show_sweep(sweep: SweepTable, json_file: Path | None, wanted: "Wanted") -> None:
-    """Its points, as `gpusim sweep` prints them, and which is the best."""
     if wanted.sections or wanted.details:
         raise UserError(f"{sweep.label}: sections are of a run; gpusim compare and report tell more of a sweep")
     if json_file is not None:
-        _put(json_file, listing.as_json(sweep.columns, sweep.rows))
+        put(json_file, listing.as_json(sweep.columns, sweep.rows))
         return
     print(f"{sweep.label}: {sweep.title}; {sweep.known} of {sweep.planned} points are known\n")
     listing.show(sweep.columns, sweep.rows, sys.stdout)
@@ -176,8 +305,8 @@ def _show_sweep(sweep: SweepTable, json_file: Path | None, wanted: "Wanted") -> 
 
 
 def _show_result(stored: "StoredRun", wanted: "Wanted") -> None:
-    """As the command of its kind does."""
-    from gpusim.report import terminal
+    """Print the run's result as the command that made it does."""
+    from gpusim.report import listing, terminal
 
     if stored.records:
         terminal.show(stored.document(), wanted=wanted)
@@ -188,58 +317,3 @@ def _show_result(stored: "StoredRun", wanted: "Wanted") -> None:
         from gpusim.microbench import table
 
         table.show(measurements.measured_again(stored.content), stored.row["gpu"], sys.stdout)
-
-
-def delete_command(runs: Sequence[str], store: str | None) -> None:
-    """Delete the runs and sweeps, all or none."""
-    from gpusim.store.edit import delete
-
-    path = store_to_read(store)
-    count, sweeps = delete(path, runs)
-    of_sweeps = f"{sweeps} sweep{'s' * (sweeps != 1)}, " if sweeps else ""
-    Reporter().say(f"deleted from {path}: {of_sweeps}{count} run{'s' * (count != 1)}")
-
-
-def name_command(run: str, name: str | None, move: bool, store: str | None) -> None:
-    """Name a run or a sweep."""
-    from gpusim.store.edit import give_name
-
-    give_name(store_to_read(store), run, name, move)
-
-
-def export_command(options: ExportOptions) -> None:
-    """Write the rows."""
-    outputs = {"--csv": options.csv_file, "--parquet": options.parquet}
-    if not any(outputs.values()):
-        raise UserError("export: --csv FILE or --parquet FILE says what is written")
-    if options.table is not None and options.metrics:
-        raise UserError(f"--metric {options.metrics[0]}: belongs to the wide table; --table names another")
-    path = store_to_read(options.store)
-    check_outputs(outputs, [path])
-    with Results(path) as results:
-        found = results.wide(*options.metrics) if options.table is None else results.table(options.table)
-    if options.parquet is not None:
-        write_whole(options.parquet, listing.as_parquet(found.columns, found.rows))
-    if options.csv_file is not None:
-        _put(options.csv_file, listing.as_csv(found.columns, found.rows))
-
-
-def query_command(sql: str, store: str | None, json_file: Path | None, csv_file: Path | None) -> None:
-    """Ask, and print or write the rows."""
-    path = store_to_read(store)
-    check_outputs({"--json": json_file, "--csv": csv_file}, [path])
-    with Results(path) as results:
-        found: Table = results.query(sql)
-    if json_file is not None:
-        _put(json_file, listing.as_json(found.columns, found.rows))
-    if csv_file is not None:
-        _put(csv_file, listing.as_csv(found.columns, found.rows))
-    if json_file is None and csv_file is None:
-        listing.show(found.columns, found.rows, sys.stdout)
-
-
-def _put(file: Path, text: str) -> None:
-    if file == STANDARD_OUTPUT:
-        sys.stdout.write(text)
-    else:
-        write_whole(file, text)

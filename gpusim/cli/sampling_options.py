@@ -37,7 +37,10 @@ class SamplingOptions:
     confidence: ConfidenceOption = None
 
     def overrides(self, path: str = "sampling") -> list[str]:
-        """What the options say of a configuration, as `--set` takes it; raises UserError. path: of its sampling."""
+        """Return what the options change, as `--set` takes it; raises UserError.
+
+        path: of the section `sampling` in the configuration.
+        """
         said = shares(self.error, self.confidence)
         if not self.sample:
             for option in said:
@@ -52,14 +55,14 @@ class SamplingOptions:
 
 @dataclass(frozen=True)
 class JobSamplingOptions(SamplingOptions):
-    """The same of jobs, whose results are read back."""
+    """How well a job's launches are simulated, whose results are read back."""
 
     functional: Annotated[
         bool, typer.Option("--functional", help="With --sample: execute what is skipped too, for its results.")
     ] = False
 
     def overrides(self, path: str = "run.sampling") -> list[str]:
-        """The same."""
+        """Return what the options change, as for any launch; `--functional` too is for sampled ones alone."""
         if self.functional and not self.sample:
             raise UserError("--functional: belongs to --sample")
         return super().overrides(path)
@@ -69,13 +72,13 @@ class JobSamplingOptions(SamplingOptions):
 
 
 def shares(error: str | None, confidence: str | None) -> dict[str, float]:
-    """What is said of the two, by `SamplingSpec`'s names; raises UserError."""
+    """Read the two options, by the names that `SamplingSpec` has for them; raises UserError."""
     said = {"error": _share("--error", error), "confidence": _share("--confidence", confidence)}
     return {name: value for name, value in said.items() if value is not None}
 
 
 def _share(option: str, text: str | None) -> float | None:
-    """'0.5%' and '0.5 %' as 0.005; raises UserError."""
+    """Read '0.5%' and '0.5 %' as 0.005; raises UserError."""
     if text is None:
         return None
     number, percent, rest = text.partition("%")

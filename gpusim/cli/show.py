@@ -2,56 +2,76 @@
 
 import contextlib
 import sys
+from typing import TYPE_CHECKING, Annotated
 
-from gpusim.config import files
-from gpusim.config.describe import annotated
-from gpusim.config.engine import ENGINE_FOLDER, load_engine
-from gpusim.config.exec import EXAMPLE_FOLDER, ExecConfig, load_exec
-from gpusim.config.gpu import GPU_FOLDER, load_gpu
-from gpusim.config.run import RUN_FOLDER, RunConfig, load_run
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.report import topology
-from spartan.engine_spec import EngineSpec
+import typer
+
+from gpusim.cli.options import ConfigArgument, SetOption
+
+if TYPE_CHECKING:
+    from gpusim.config import files
+    from gpusim.config.exec import ExecConfig
+    from gpusim.core.gpu_spec import GpuSpec
+    from spartan.engine_spec import EngineSpec
 
 
-def show_command(name: str, sets: list[str], values: bool) -> None:
-    """Print the machine of a run's, an execution's or a GPU's configuration; values: every value with its source.
+def show(
+    config: ConfigArgument,
+    sets: SetOption,
+    values: Annotated[
+        bool, typer.Option("--values", help="Print every value as YAML, with its meaning and source.")
+    ] = False,
+) -> None:
+    """Print the machine that a run's or a GPU's configuration describes."""
+    from gpusim.config import files
+    from gpusim.config.describe import annotated
+    from gpusim.config.engine import ENGINE_FOLDER, load_engine
+    from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
+    from gpusim.config.gpu import load_gpu
+    from gpusim.config.run import RUN_FOLDER, RunConfig, load_run
+    from gpusim.core.gpu_spec import GpuSpec
 
-    Of an engine, which is no machine, its values.
-    """
-    document = _opened(name)
+    document = _opened(config)
     shelf = files.shelf_of(document)
     if shelf == ENGINE_FOLDER:
         sys.stdout.write(annotated(load_engine(document, sets)))
         return
-    config: RunConfig | ExecConfig | GpuSpec
+    shown: RunConfig | ExecConfig | GpuSpec
     if shelf == RUN_FOLDER:
-        config = load_run(document, sets)
+        shown = load_run(document, sets)
     elif shelf == EXAMPLE_FOLDER:
-        config, _ = load_exec(document, sets)
+        shown, _ = load_exec(document, sets)
     else:
-        config = load_gpu(document, sets)
+        shown = load_gpu(document, sets)
     if values:
-        sys.stdout.write(annotated(config))
+        sys.stdout.write(annotated(shown))
         return
-    gpu = config if isinstance(config, GpuSpec) else config.gpu
-    uses_engine = isinstance(config, RunConfig) and config.run.engine != "off"
-    for line in describe(gpu, config.engine if isinstance(config, RunConfig) and uses_engine else None):
+    gpu = shown if isinstance(shown, GpuSpec) else shown.gpu
+    uses_engine = isinstance(shown, RunConfig) and shown.run.engine != "off"
+    for line in describe(gpu, shown.engine if isinstance(shown, RunConfig) and uses_engine else None):
         print(line)
     if shelf in (RUN_FOLDER, EXAMPLE_FOLDER):
-        print(f"{name} is {files.SHELVES[shelf].what}: {files.SHELVES[shelf].use.format(name=name)}")
+        print(f"{config} is {files.SHELVES[shelf].what}: {files.SHELVES[shelf].use.format(name=config)}")
 
 
-def _opened(name: str) -> files.Document:
-    """A configuration of any kind: a file of the user's, or a shipped one."""
+def _opened(name: str) -> "files.Document":
+    """Open a configuration of any kind: a file of the user's, or a shipped one."""
+    from gpusim.config import files
+    from gpusim.config.engine import ENGINE_FOLDER
+    from gpusim.config.exec import EXAMPLE_FOLDER
+    from gpusim.config.gpu import GPU_FOLDER
+    from gpusim.config.run import RUN_FOLDER
+
     for folder in (RUN_FOLDER, GPU_FOLDER, EXAMPLE_FOLDER, ENGINE_FOLDER):
         with contextlib.suppress(files.NoSuchConfiguration):
             return files.opened(name, folder)
     return files.opened(name, GPU_FOLDER)  # none: the error names the shipped GPUs
 
 
-def describe(gpu: GpuSpec, engine: EngineSpec | None) -> list[str]:
-    """Lines that describe the machine; raises UserError when a compute unit cannot reach a DRAM channel."""
+def describe(gpu: "GpuSpec", engine: "EngineSpec | None") -> list[str]:
+    """Return lines that describe the machine; raises UserError when a compute unit cannot reach a DRAM channel."""
+    from gpusim.report import topology
+
     graph = topology.build(gpu, engine)
     topology.check_reach(graph)
     lines = [f"{gpu.name}: {gpu.cus} compute units at {gpu.clock_ghz:g} GHz, {gpu.memory_mib} MiB of memory"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def opened_store(options: StoreOptions, again: bool = False) -> Iterator["Keeper | None"]:
-    """The store that the options or `gpusim.toml` name, None without one; raises UserError before any work is done.
+    """Open the store that the options or `gpusim.toml` name, if any; raises UserError before any work is done.
 
     again: the work has to be done whatever is in the store.
     """
@@ -34,7 +34,7 @@ def opened_store(options: StoreOptions, again: bool = False) -> Iterator["Keeper
 
 
 def begun(keeper: "Keeper | None") -> "Started | None":
-    """When the work begins that a store keeps: now."""
+    """Note when the work begins that a store keeps: now."""
     if keeper is None:
         return None
     from gpusim.store.keeper import Started

@@ -3,28 +3,109 @@
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError, nearest
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter
-from gpusim.cli.declared_results import SweepOptions
-from gpusim.cli.options import LiveOptions
-from gpusim.config.files import Document
-from gpusim.config.sweep import Method, Overrides, SweepSpec, load_sweep
-from gpusim.live.view import live_view
-from gpusim.report import listing
-from gpusim.store.project import store_to_read
-from gpusim.store.reading import Results
-from gpusim.store.table import Table
+from gpusim.cli.options import (
+    CsvOption,
+    FreshPoints,
+    JobsOption,
+    LiveOptions,
+    QuietOption,
+    StoreFile,
+    metrics_option,
+)
+
+if TYPE_CHECKING:
+    from gpusim.config.files import Document
+    from gpusim.config.sweep import Method, SweepSpec
+    from gpusim.store.table import Table
 
 EXIT_SOME_FAILED = 1
 
 
-def sweep_command(file: str, options: SweepOptions, live: LiveOptions) -> int:
-    """Run what is missing of the sweep, and print its points; returns the exit code."""
+def _objective(name: str, how: str) -> Any:
+    return typer.Option(
+        name,
+        metavar="WHAT",
+        help=f"A metric, a path of the configuration, or a sum of such that is to be {how}; repeatable.",
+        default_factory=list,
+        show_default=False,
+    )
+
+
+class MethodChoice(StrEnum):
+    """What `--method` may be."""
+
+    GRID = "grid"
+    ZIP = "zip"
+    RANDOM = "random"
+    SOBOL = "sobol"
+    SEARCH = "search"
+
+
+@dataclass(frozen=True)
+class SweepOptions:
+    """What is varied beside what the file says, where it runs, where it is kept. None: what the file says."""
+
+    sets: Annotated[
+        list[str],
+        typer.Option(
+            "--set",
+            metavar="PATH=A,B,…",
+            help="Vary a value over these, or fix it to one; repeatable.",
+            default_factory=list,
+            show_default=False,
+        ),
+    ] = field(default_factory=list)
+    method: Annotated[MethodChoice | None, typer.Option("--method", help="How points are chosen.")] = None
+    points: Annotated[
+        int | None, typer.Option("--points", metavar="N", min=1, help="How many: random, sobol, search.")
+    ] = None
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Of random, sobol, search.")] = None
+    minimize: Annotated[list[str], _objective("--minimize", "small")] = field(default_factory=list)
+    maximize: Annotated[list[str], _objective("--maximize", "large")] = field(default_factory=list)
+    jobs: JobsOption = None
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Run the points on the workers of this Dask scheduler, such as tcp://host:8786 (extra 'cluster').",
+        ),
+    ] = None
+    storing: StoreFile = None
+    fresh: FreshPoints = False
+    retry: Annotated[bool, typer.Option("--retry", help="Run points again that failed before.")] = False
+    metrics: Annotated[
+        list[str], metrics_option("Metric in the table; repeatable. [default: kernel.cycles, kernel.time_us]")
+    ] = field(default_factory=list)
+    csv_file: CsvOption = None
+    listed: Annotated[bool, typer.Option("--list", help="List the points and exit.")] = False
+    quiet: QuietOption = False
+
+
+def sweep(
+    file: Annotated[
+        str, typer.Argument(metavar="SWEEP", help="A sweep's file, or a configuration that --set varies (layerB).")
+    ],
+    options: SweepOptions,
+    live: LiveOptions,
+) -> int:
+    """Run a configuration with values varied, on all cores; stored point by point, so that it can go on later."""
+    from gpusim.config.sweep import Overrides, load_sweep
+    from gpusim.live.view import live_view
+    from gpusim.store.project import store_to_read
+
     method: Method | None = options.method.value if options.method is not None else None  # type: ignore[assignment]
     _check_metrics(options.metrics)
     overrides = Overrides(
@@ -46,7 +127,7 @@ def sweep_command(file: str, options: SweepOptions, live: LiveOptions) -> int:
         return _run(spec, document, store, options, reporter)
 
 
-def _run(spec: SweepSpec, document: Document, store: Path, options: SweepOptions, reporter: Reporter) -> int:
+def _run(spec: "SweepSpec", document: "Document", store: Path, options: SweepOptions, reporter: Reporter) -> int:
     from gpusim.store.keeper import Keeper  # imports what runs kernels: up to a second
     from gpusim.sweep.running import Sweep
     from gpusim.sweep.where import executor_for
@@ -94,7 +175,8 @@ def _check_metrics(asked: Sequence[str]) -> None:
             raise UserError(f"--metric: unknown metric '{name}'{hint} (gpusim metrics lists them)")
 
 
-def _list(spec: SweepSpec) -> None:
+def _list(spec: "SweepSpec") -> None:
+    from gpusim.report import listing
     from gpusim.sweep.points import points_of
     from gpusim.sweep.tasks import check_paths
 
@@ -105,7 +187,9 @@ def _list(spec: SweepSpec) -> None:
     listing.show(["point", *spec.axes], rows, sys.stdout)
 
 
-def _show(number: int, spec: SweepSpec, options: SweepOptions, reporter: Reporter) -> None:
+def _show(number: int, spec: "SweepSpec", options: SweepOptions, reporter: Reporter) -> None:
+    from gpusim.report import listing
+
     table, said = _table(number, spec, options)
     if options.csv_file is not None:
         text = listing.as_csv(table.columns, table.rows)
@@ -119,8 +203,14 @@ def _show(number: int, spec: SweepSpec, options: SweepOptions, reporter: Reporte
         reporter.say(line)
 
 
-def _table(number: int, spec: SweepSpec, options: SweepOptions) -> tuple[Table, list[str]]:
-    """The points, and where there are objectives what they come to and which points are on the front, also in words."""
+def _table(number: int, spec: "SweepSpec", options: SweepOptions) -> "tuple[Table, list[str]]":
+    """Return the points as a table, and lines about them.
+
+    With objectives, both say what these come to and which points are on the front.
+    """
+    from gpusim.store.project import store_to_read
+    from gpusim.store.reading import Results
+
     with Results(store_to_read(options.storing)) as results:
         known = results.known_metrics()
         metrics = [metric for metric in options.metrics if metric in known]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def window_of(timeline: Path | None, window: str | None) -> Window:
-    """The window that the options name; UserError if they do not fit together."""
+    """Return the window that the options name; raises UserError if they do not fit together."""
     if window is not None and timeline is None:
         raise UserError(f"--window {window}: says what a timeline shows; --timeline FILE names its file")
     return Window() if window is None else parse_window(window)
@@ -22,7 +22,7 @@ def window_of(timeline: Path | None, window: str | None) -> Window:
 
 @contextmanager
 def drawing(file: Path | None, window: Window, reporter: Reporter) -> Iterator["Timeline | None"]:
-    """The timeline to draw into, None without a file; at the end the reporter says what was written."""
+    """Open the timeline to draw into, None without a file; at the end the reporter says what was written."""
     if file is None:
         yield None
         return

@@ -8,13 +8,13 @@ from typing import Any
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.intervals import Estimate
+from gpusim.report.result import read
 from gpusim.results import metrics
 from gpusim.results.metrics.half_widths import SUFFIX
 from gpusim.store.reading import Results
 from gpusim.store.stored import stored_run
 
-WHOLE = "all"  # the part that is the whole network
-VARIANTS = ("dense", "sparse")
+WHOLE = "all"  # the part that is the whole of a run with rows
 
 
 @dataclass(frozen=True)
@@ -104,41 +104,31 @@ def _of_file(path: Path) -> Side:
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: is no JSON: {getattr(error, 'strerror', None) or error}") from None
     if not isinstance(document, dict):
-        raise UserError(f"{path}: holds no result: written by --json of run, exec, net or microbench")
+        raise UserError(f"{path}: holds no result: written by --json of run, exec, net, hip or microbench")
     return _of_document(document, str(path), "")
 
 
 def _of_document(document: Mapping[str, Any], label: str, title: str) -> Side:
-    """By what the object holds: layers of a network, figures of microbenchmarks, groups of metrics."""
+    """Make a side of an object: a part of each variant, and of each of its rows; or figures of microbenchmarks."""
     configuration = document.get("config", {"gpu": document.get("gpu", {})})
-    parts: dict[str, Part] = {}
-    units: dict[str, str] = {}
-    if "network" in document:
-        title = title or f"{document['network']}, {document['phase']}, batch {document['batch']}"
-        for variant in ("", *VARIANTS):
-            body = document.get(variant) if variant else document
-            for name, row in _rows(body or {}):
-                if row.get("metrics"):
-                    parts[f"{variant} {name}".strip()] = _metrics(row["metrics"])
-    elif "figures" in document:
-        title = title or "microbenchmarks"
+    if "figures" in document:
         parts = {"": Part({figure["name"]: figure["value"] for figure in document["figures"]})}
         units = {figure["name"]: figure["unit"] for figure in document["figures"]}
-    elif "kernel" in document:
-        parts = {"": _metrics(document)}
-    else:
-        held = {name: tree for name, tree in document.items() if isinstance(tree, dict) and "kernel" in tree}
-        parts = {name: _metrics(tree) for name, tree in held.items()}
-    if not parts:
-        raise UserError(f"{label}: holds no result: nothing was finished, or it is no file of --json")
-    return Side(label, title, parts, dict(flat(configuration)), units)
-
-
-def _rows(body: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """The whole network and its layers' passes."""
-    if "total" not in body:
-        return []
-    return [(WHOLE, body["total"]), *((f"{row['name']} {row['pass']}", row) for row in body["layers"])]
+        return Side(label, title or "microbenchmarks", parts, dict(flat(configuration)), units)
+    if "schema_version" not in document:
+        raise UserError(f"{label}: holds no result: it is no file of --json")
+    result = read(document, label)
+    parts = {}
+    for column in result.columns:
+        rows = [row for row in result.rows if row.variant == column.name]
+        whole = f"{column.name} {WHOLE}".strip() if rows else column.name
+        parts[whole] = _metrics(column.tree)
+        parts |= {row.measured.name.replace(":", ""): _metrics(row.measured.tree) for row in rows if row.measured.tree}
+    if not any(part.metrics.get("kernel.cycles") for part in parts.values()):
+        known = any(part.metrics.get("kernel.wavefront_instructions") for part in parts.values())
+        if not known:
+            raise UserError(f"{label}: holds no result: nothing was finished")
+    return Side(label, title or result.what, parts, dict(flat(configuration)), {})
 
 
 def _metrics(tree: Mapping[str, Any]) -> Part:

@@ -5,10 +5,10 @@ from dataclasses import asdict
 from typing import Any, TextIO
 
 from gpusim.base.intervals import Estimate
+from gpusim.base.table import Column, Table, columns
 from gpusim.compare.rules import TIME
 from gpusim.compare.sweeps import Mean, Moved, PointCompared, SweepsCompared
-from gpusim.compare.text import MOST_FINDINGS, MOST_PARTS, MOST_VALUES, letter, show_configuration
-from gpusim.report import listing
+from gpusim.compare.text import MOST_FINDINGS, MOST_PARTS, MOST_VALUES, letter, more, show_configuration
 from gpusim.report.layout import fitted
 from gpusim.report.values import shown
 
@@ -76,7 +76,8 @@ def _show_points(found: SweepsCompared, letters: Sequence[str], out: TextIO, eve
     listed = found.points if everything else found.points[:MOST_PARTS]
     print("\ntime us, largest change first", file=out)
     variants = ["variant"] if any(point.variant for point in found.points) else []
-    heads = [*found.axes, *variants, *letters, f"{letters[-1]}/{letters[0]}", "why, first of all"]
+    heads = columns(*found.axes, *variants)
+    heads += [*columns(*letters, f"{letters[-1]}/{letters[0]}", right=True), Column("why, first of all")]
     rows = [
         (
             *map(_plain, point.values.values()),
@@ -87,9 +88,7 @@ def _show_points(found: SweepsCompared, letters: Sequence[str], out: TextIO, eve
         )
         for point in listed
     ]
-    listing.show(heads, rows, out)
-    if len(listed) < len(found.points):
-        print(f"and {len(found.points) - len(listed)} more (--all)", file=out)
+    Table(heads, rows, notes=more(listed, found.points)).show(out)
 
 
 def _why(point: PointCompared) -> str:

@@ -1,12 +1,12 @@
 """A comparison for people, and as one JSON object."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TextIO
 
+from gpusim.base.table import Column, Table, columns
 from gpusim.compare.comparison import Change, Comparison, PartCompared
 from gpusim.compare.rules import TIME
-from gpusim.report import listing
 from gpusim.report.values import shown
 from gpusim.results import metrics
 
@@ -38,11 +38,13 @@ def show_configuration(
 ) -> None:
     """Print values that are not the same on all sides, so many of them; None: all."""
     print(f"\n{head}", file=out)
-    values = list(differing.items())
-    listed = values[:most]
-    listing.show(["value", *letters], [(path, *map(_short, held)) for path, held in listed], out)
-    if len(listed) < len(values):
-        print(f"and {len(values) - len(listed)} more (--all)", file=out)
+    rows = [(path, *map(_short, held)) for path, held in list(differing.items())[:most]]
+    Table(columns("value", *letters), rows, notes=more(rows, differing)).show(out)
+
+
+def more(listed: Sequence[Any], whole: Collection[Any]) -> list[str]:
+    """Say how many are not listed; nothing where all are."""
+    return [f"and {len(whole) - len(listed)} more (--all)"] if len(listed) < len(whole) else []
 
 
 def _show_parts(found: Comparison, letters: Sequence[str], out: TextIO, everything: bool) -> None:
@@ -52,9 +54,8 @@ def _show_parts(found: Comparison, letters: Sequence[str], out: TextIO, everythi
     for part in listed:
         why = part.why[-1][0].sentence if part.why[-1] else ""
         rows.append((part.name, *map(_time, part.times_us), _ratio(part), why))
-    listing.show(["part", *letters, f"{letters[-1]}/{letters[0]}", "why, first of all"], rows, out)
-    if len(listed) < len(found.parts):
-        print(f"and {len(found.parts) - len(listed)} more (--all)", file=out)
+    heads = [Column("part"), *columns(*letters, f"{letters[-1]}/{letters[0]}", right=True), Column("why, first of all")]
+    Table(heads, rows, notes=more(rows, found.parts)).show(out)
 
 
 def _show_part(found: Comparison, part: PartCompared, letters: Sequence[str], out: TextIO, everything: bool) -> None:
@@ -75,13 +76,9 @@ def _show_part(found: Comparison, part: PartCompared, letters: Sequence[str], ou
     changes = part.changes if everything else part.changes[:MOST_CHANGES]
     print("largest changes", file=out)
     units = {path: unit for one in found.sides for path, unit in one.units.items()}
-    listing.show(
-        ["metric", *letters, f"{letters[-1]}/{letters[0]}", "unit"],
-        [(c.path, *(shown(c.path, v) for v in c.values), _factor(c), _unit(c.path, units)) for c in changes],
-        out,
-    )
-    if len(changes) < len(part.changes):
-        print(f"and {len(part.changes) - len(changes)} more (--all)", file=out)
+    heads = [Column("metric"), *columns(*letters, f"{letters[-1]}/{letters[0]}", right=True), Column("unit")]
+    rows = [(c.path, *(shown(c.path, v) for v in c.values), _factor(c), _unit(c.path, units)) for c in changes]
+    Table(heads, rows, notes=more(changes, part.changes)).show(out)
 
 
 def document(found: Comparison) -> dict[str, Any]:

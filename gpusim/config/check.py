@@ -42,7 +42,7 @@ _SURE = 0.75  # likeness from which a wrong name is taken for a neighbour's miss
 
 
 def checked(model: type[M], tree: Tree) -> M:
-    """The tree's data as a `model`; raises UserError with a line for each thing that is wrong.
+    """Check the tree's data and return them as a `model`; raise UserError with a line for each problem.
 
     A line names source, path, value, what is allowed, and the nearest valid name. Types are strict (true is no number,
     1.5 no count); lists stand for tuples.
@@ -103,10 +103,11 @@ def _one_line(model: type[BaseModel], tree: Tree, error: dict[str, Any]) -> str:
 
 
 def _meant(model: type[BaseModel], path: Steps, tree: Tree, valid: list[str]) -> str | None:
-    """The name beside an unknown key, or the whole path elsewhere, that it was probably meant to be.
+    """Return the name that an unknown key was probably meant to be: a valid key in its place, or a whole path
+    elsewhere.
 
-    A key beside that alone takes the value is meant, too. Of a mapping its first key is followed, since
-    `--set gpu.engine.sib_kib=8` makes one.
+    A valid key is also meant if it alone takes the value. Of a mapping, its first key is followed, since `--set
+    gpu.engine.sib_kib=8` makes one.
     """
     value = tree.get(path)
     beside = nearest(path[-1], valid)
@@ -131,7 +132,7 @@ def _meant(model: type[BaseModel], path: Steps, tree: Tree, valid: list[str]) ->
 
 
 def _key_that_takes(names: dict[str, list[str]], value: Any) -> str | None:
-    """The only key whose table of names has the value, or, if none has it, one that is nearly it."""
+    """Return the only key whose table of names has the value or, if none has it, a name that is nearly equal."""
     if not isinstance(value, str):
         return None
     for meant in (value, nearest(value, {name for listed in names.values() for name in listed}, cutoff=0.8)):
@@ -146,7 +147,7 @@ def _likeness(a: str, b: str) -> float:
 
 
 def _shared_end(a: Steps, b: Steps) -> int:
-    """How many steps two paths have in common at their ends."""
+    """Count the steps that two paths have in common at their ends."""
     same = 0
     while same < min(len(a), len(b)) and a[-1 - same] == b[-1 - same]:
         same += 1

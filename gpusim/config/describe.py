@@ -12,7 +12,7 @@ COMMENT_COLUMN = 34
 
 
 def annotated(spec: Spec) -> str:
-    """YAML of `spec`, all values, that reads back to an equal one; comments say meaning [source]."""
+    """Write all values of `spec` as YAML that reads back to an equal one; comments say meaning [source]."""
     return "\n".join(_lines(spec, "", None)) + "\n"
 
 
@@ -32,7 +32,9 @@ def _lines(spec: Spec, indent: str, holder: Spec | None) -> Iterator[str]:
 
 
 def _table_value(holder: Spec | None, name: str, value: Any, meaning: str, source: str) -> tuple[str, str]:
-    """For a DRAM value that is left to the standard's table: the table's value and source."""
+    """Return meaning and source of a value; for a DRAM value left to the standard's table, the table's value and
+    source.
+    """
     from memory.dram.spec import DramSpec
     from memory.dram.standards import STANDARDS
     from memory.dram.timing import ORGANIZATION

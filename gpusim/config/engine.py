@@ -21,7 +21,7 @@ class _EngineOnly(Spec):
 
 
 def load_engine(given: files.Given, sets: Sets = ()) -> EngineSpec:
-    """An engine by its file's path or shipped name, or as a mapping; raises UserError.
+    """Load an engine by its file's path or shipped name, or from a mapping; raise UserError.
 
     Paths in `sets` may leave out `engine.`.
     """
@@ -37,7 +37,8 @@ def load_engine(given: files.Given, sets: Sets = ()) -> EngineSpec:
 def lay_engine(tree: Tree, engine: Any, source: str, inside: Path_, beside: Path, seen: tuple[Path, ...] = ()) -> None:
     """Lay an engine into the tree: a name of a file, or a mapping over its `base`.
 
-    inside: its path in `source`; beside: the file beside which others are looked for; seen: those that led here.
+    inside: the engine's path in `source`; beside: the file next to which others are looked for; seen: the files that
+    led here.
     """
     if isinstance(engine, str):
         path = files.find(engine, ENGINE_FOLDER, beside)
@@ -60,9 +61,9 @@ def lay_engine(tree: Tree, engine: Any, source: str, inside: Path_, beside: Path
 
 
 def check_share(gpu: GpuSpec, engine: EngineSpec) -> None:
-    """ValueError where the engine cannot have its share of L2, or its memories exceed it.
+    """Raise ValueError where the engine cannot have its share of L2, or its memories exceed that share.
 
-    With no share they are SRAM of their own, which may have any size.
+    Without a share, its memories are SRAM of their own, which may have any size.
     """
     try:
         taken_kib = gpu.l2.size_kib - gpu.l2.cache_kib(engine.l2_taken)

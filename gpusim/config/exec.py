@@ -74,7 +74,7 @@ class ArgumentSpec(Spec):
 
 
 class ExecRunSpec(Spec):
-    """How to run."""
+    """The manner of running the kernel."""
 
     timing: bool = param(True, "false: execute for the results alone, without cycles", "")
     checked: bool = param(False, "assert the model's conservation laws and rooflines at the end of each kernel", "")
@@ -124,11 +124,11 @@ class ExecConfig(Spec):
         return self
 
     def resolved(self) -> dict[str, Any]:
-        """Every value, as plain data; numbers that JSON has no form for as the texts that YAML writes for them."""
+        """Return every value as plain data; numbers that JSON has no form for are texts, as YAML writes them."""
         return _finite(self.model_dump(mode="json"))
 
     def inputs(self, beside: Path) -> list[Path]:
-        """The files that the execution reads; beside: its own file."""
+        """List the files that the execution reads; beside: the execution's own file."""
         names = [self.code_object]
         for argument in self.arguments.values():
             names += [name for name in (argument.npy, argument.expected) if isinstance(name, str)]
@@ -136,13 +136,13 @@ class ExecConfig(Spec):
 
     @property
     def outputs(self) -> dict[str, Path]:
-        """The files that it writes, by the path of the value that names each."""
+        """The files that the execution writes, by the path of the value that names each."""
         named = ((name, argument.output) for name, argument in self.arguments.items())
         return {f"arguments.{name}.output": Path(output) for name, output in named if output is not None}
 
 
 def file_beside(name: str, beside: Path) -> Path:
-    """The file a path means: from here, else beside the execution's file. A missing one is its reader's error."""
+    """Return the file that a path means: from here, else next to the execution's file; it need not exist."""
     try:
         asked = Path(name).expanduser()
         return asked if asked.is_absolute() or asked.exists() else beside.parent / asked
@@ -159,7 +159,7 @@ def _finite(value: Any) -> Any:
 
 
 def load_exec(given: files.Given, sets: Sets = ()) -> tuple[ExecConfig, Path]:
-    """The execution's file or mapping with `sets` applied in order, and its path; raises UserError."""
+    """Load the execution's file or mapping with `sets` applied in order; return it and its path. Raise UserError."""
     document = files.opened(given, EXAMPLE_FOLDER)
     files.require(document, EXAMPLE_FOLDER)
     return checked(ExecConfig, layered(document, assignments(sets), ExecConfig)), document.path

@@ -15,7 +15,7 @@ Label = str | int | float
 
 
 class CaseSpec(Spec):
-    """What a product belongs to: a layer. Exactly one of `run` and `layer` says which."""
+    """The layer that a product belongs to. Exactly one of `run` and `layer` names it."""
 
     run: str | None = param(None, "configuration of gpusim run", "user")
     layer: str | None = param(None, "a layer of one of the tables: alexnet/conv2", "workloads/shapes.py")
@@ -85,7 +85,7 @@ class ClaimSpec(Spec):
 
 
 def _found(figure: Path, file: str) -> str:
-    """The path of a file that the figure's file names from its folder; raises UserError."""
+    """Return the path of a file that the figure's file names relative to its folder; raise UserError."""
     path = figure.parent / file
     if not path.is_file():
         raise UserError(f"{figure}: measured: {path}: there is no such file")
@@ -93,7 +93,7 @@ def _found(figure: Path, file: str) -> str:
 
 
 class Figure(Spec):
-    """What all figures and tables have."""
+    """Base of all figures and tables."""
 
     title: str = param(..., "for people", "user")
     source: str = param(..., "which figure or table of the publication", "the publication")
@@ -101,7 +101,7 @@ class Figure(Spec):
     claims: tuple[ClaimSpec, ...] = param((), "what the publication says", "the publication")
 
     def located(self, path: Path) -> Self:
-        """With its files found, which its own at `path` names; raises UserError."""
+        """Return the figure with the files found that its own file at `path` names; raise UserError."""
         return self
 
 
@@ -165,7 +165,7 @@ class AxisSpec(Spec):
 
 
 class RatioSpec(Spec):
-    """A map's colour: how many times faster one way is than another. comparison: whose claims it is judged by."""
+    """The colour of a map: how many times faster one way is than another. comparison: the one whose claims judge it."""
 
     title: str = param(..., "for people", "user")
     path: str = param(..., "the way", "user")
@@ -201,7 +201,7 @@ class CurvesFigure(Figure):
 
 
 class MonitorFigure(Figure):
-    """What the sparsity monitor measures along such curves."""
+    """The sparsity monitor's measurements along recorded curves."""
 
     kind: Literal["monitor"] = param("monitor", "what is shown", "")
     curves: str = param(..., "recorded curves: a file, or the name of shipped ones", "gpusim capture")
@@ -210,7 +210,7 @@ class MonitorFigure(Figure):
 
 
 class OverheadsFigure(Figure):
-    """Table 6.6: what measuring costs a training, by the model and as measured on a real GPU."""
+    """Table 6.6: the cost of measuring sparsity in a training, by the model and as measured on a real GPU."""
 
     kind: Literal["overheads"] = param("overheads", "what is shown", "")
     measured: dict[str, tuple[str, ...]] = param(
@@ -220,7 +220,7 @@ class OverheadsFigure(Figure):
     )
 
     def located(self, path: Path) -> Self:
-        """With files found."""
+        """Return the figure with its files found; raise UserError."""
         found = {name: tuple(_found(path, file) for file in files) for name, files in self.measured.items()}
         return self.model_copy(update={"measured": found})
 
@@ -232,7 +232,7 @@ class LibrariesFigure(Figure):
     measured: str = param(..., "what `python -m workloads.data.library_products` writes", "a real GPU")
 
     def located(self, path: Path) -> Self:
-        """With its file found."""
+        """Return the figure with its file found; raise UserError."""
         return self.model_copy(update={"measured": _found(path, self.measured)})
 
 

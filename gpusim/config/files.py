@@ -18,14 +18,14 @@ MAX_DEPTH = 50
 
 
 class NoSuchConfiguration(UserError):
-    """No file of the user's and none of the shipped ones on the shelf that was asked for has the name."""
+    """No file of the user's has the name, and no shipped one on the shelf that was asked for."""
 
 
 @dataclass(frozen=True)
 class Document:
     """A configuration as it was given.
 
-    path: its file, beside which the files that it names are looked for; files: all that have been read for it.
+    path: its file, next to which the files that it names are looked for; files: all files read for it.
     """
 
     path: Path
@@ -39,7 +39,7 @@ Given = str | Path | Mapping[str, Any] | Document
 
 @dataclass(frozen=True)
 class Shelf:
-    """A folder of shipped files: what each of them is, and what it is for."""
+    """A folder of shipped files: the kind of these files, and their use."""
 
     what: str
     use: str
@@ -71,7 +71,7 @@ _TELLING = {
 
 
 def opened(given: Given, folder: str = "", argument: str = "config") -> Document:
-    """The configuration that a path, a shipped file's name in `folder` or a mapping stands for; raises UserError.
+    """Open the configuration that a path, a shipped file's name in `folder` or a mapping stands for; raise UserError.
 
     argument: the parameter's name in errors.
     """
@@ -86,7 +86,7 @@ def opened(given: Given, folder: str = "", argument: str = "config") -> Document
 
 
 def shelf_of(document: Document) -> str | None:
-    """Which of SHELVES the configuration would belong on; None where its keys do not tell."""
+    """Return the one of SHELVES that the configuration would belong on; None where its keys do not tell."""
     return next((shelf for shelf, keys in _TELLING.items() if keys & set(document.data)), None)
 
 
@@ -103,14 +103,14 @@ def _elsewhere(found: str, wanted: str, name: str) -> str:
 
 
 def shipped(folder: str = "") -> list[str]:
-    """Names of the configuration files shipped in `sim_configs/folder`."""
+    """List the names of the configuration files shipped in `sim_configs/folder`."""
     return sorted(p.name for p in (SHIPPED / folder).glob("*.yaml"))
 
 
 def find(name: str, folder: str = "", beside: Path | None = None) -> Path:
-    """The file `name` means: a path (from here, or beside the file that names it), else a shipped file.
+    """Find the file that `name` means: a path (from here, or next to the file that names it), else a shipped file.
 
-    A shipped file is found by its bare name or by its path in the repository, with or without `.yaml`.
+    A shipped file is found by its bare name or by its path in the repository, with or without `.yaml`. Raise UserError.
     """
     try:
         asked = Path(name).expanduser()
@@ -137,7 +137,7 @@ def find(name: str, folder: str = "", beside: Path | None = None) -> Path:
 
 
 def _is_readable(place: Path) -> bool:
-    """Whether there is a file, or a pipe as a shell's `<(...)` is one."""
+    """Tell whether there is a file, or a pipe as a shell's `<(...)` is one."""
     try:
         return place.is_file() or place.is_fifo()
     except (OSError, ValueError):  # a name that is too long, or that no file can have
@@ -145,7 +145,7 @@ def _is_readable(place: Path) -> bool:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A configuration file's mapping; raises UserError with line and column of a syntax error."""
+    """Read a configuration file's mapping; raise UserError with line and column of a syntax error."""
     try:
         with path.open("rb") as file:
             contents = file.read(MAX_BYTES + 1)
@@ -173,10 +173,10 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def plain(value: Any, where: str) -> Any:
-    """A value from Python as YAML would have it: mappings with texts as keys, lists, numbers, texts.
+    """Convert a value from Python to what YAML would have: mappings with texts as keys, lists, numbers, texts.
 
-    NumPy's numbers and arrays, paths, tuples and specifications are converted; UserError for what has no such form,
-    and for what contains itself or is as large as no configuration is.
+    NumPy's numbers and arrays, paths, tuples and specifications are converted; raise UserError for values that have no
+    such form, for those that contain themselves, and for those too large for a configuration.
     """
     return _plain(value, where, 0, [MAX_VALUES])
 

@@ -25,7 +25,7 @@ class _GpuOnly(Spec):
 
 
 def load_gpu(given: files.Given, sets: Sets = ()) -> GpuSpec:
-    """A GPU by its file's path or shipped name, or as a mapping; raises UserError.
+    """Load a GPU by its file's path or shipped name, or from a mapping; raise UserError.
 
     The file of a run or of an execution gives the GPU that it names. Paths in `sets` may leave out `gpu.`.
     """
@@ -36,11 +36,9 @@ def load_gpu(given: files.Given, sets: Sets = ()) -> GpuSpec:
 
 
 def layered(document: files.Document, laid_over: Sequence[Assignment], of: type[Spec]) -> Tree:
-    """What a configuration says, over the GPU and engine it names, under `laid_over` applied in order.
+    """Lay a configuration's values over the GPU and engine that it names, then `laid_over` over them in order.
 
-    Raises UserError.
-
-    of: the configuration's class; a section of it that the file leaves empty has its defaults.
+    of: the configuration's class; a section of it that the file leaves empty has its defaults. Raise UserError.
     """
     path = document.path
     tree = Tree(origins={(): (str(path), ())}, files=document.files)
@@ -72,12 +70,12 @@ def layered(document: files.Document, laid_over: Sequence[Assignment], of: type[
 
 
 def _is_file(standard: Any) -> bool:
-    """Whether `dram.standard` names a file and not a standard."""
+    """Tell whether `dram.standard` names a file rather than a standard."""
     return isinstance(standard, str) and standard.endswith((".yaml", ".yml"))
 
 
 def _lay_standard(tree: Tree, gpu: dict[str, Any], beside: Path) -> None:
-    """Lay the file that `dram.standard` names under the rest of `dram`: a standard, and what replaces its values."""
+    """Lay the file that `dram.standard` names under the rest of `dram`: a standard, and values that replace its own."""
     dram = gpu.get("dram")
     if not isinstance(dram, Mapping) or not _is_file(dram.get("standard")):
         return

@@ -20,7 +20,7 @@ MAX_POINTS = 10_000
 
 
 class KernelsSpec(Spec):
-    """Where the kernels that were measured are found."""
+    """The place where the kernels that were measured are found."""
 
     package: str = param("", "what to install or unpack, for people", "user")
     folders: tuple[str, ...] = param((), "where an installed package has them; patterns as a shell's", "user")
@@ -31,7 +31,7 @@ class KernelsSpec(Spec):
 
 
 class FitSpec(Spec):
-    """What is fitted, and within what."""
+    """The values to fit, and their ranges."""
 
     most_gflop: float | None = param(
         None, "points with more work take no part in the search; null: all do", "user", gt=0
@@ -52,7 +52,7 @@ class FitSpec(Spec):
 
 
 class MeasuredTable(Spec):
-    """Everything that a comparison with measured points depends on."""
+    """The values that a comparison with measured points depends on."""
 
     title: str = param(..., "what was measured", "user")
     card: str = param(..., "on what", "user")
@@ -74,7 +74,7 @@ class MeasuredTable(Spec):
 
 @dataclass(frozen=True)
 class Point:
-    """One measured product: C [m, n] = op(A) [m, k] op(B) [k, n]; time_us: of one call."""
+    """A measured product: C [m, n] = op(A) [m, k] op(B) [k, n]; time_us: of one call."""
 
     transposes: str
     m: int
@@ -85,24 +85,24 @@ class Point:
 
     @property
     def gflop(self) -> float:
-        """Work of the definition."""
+        """Work of the definition in 10^9 floating point operations."""
         return 2e-9 * self.m * self.n * self.k
 
     @property
     def label(self) -> str:
-        """'NN 512x1500x2048'."""
+        """The point as text, such as 'NN 512x1500x2048'."""
         return f"{self.transposes} {self.m}x{self.n}x{self.k}"
 
 
 def load_measured(given: files.Given, sets: Sets = ()) -> tuple[MeasuredTable, files.Document]:
-    """The table with `sets` applied in order, and its file; raises UserError."""
+    """Load the table with `sets` applied in order; return it and its file. Raise UserError."""
     document = files.opened(given, FOLDER)
     files.require(document, FOLDER)
     return checked(MeasuredTable, layered(document, assignments(sets), MeasuredTable)), document
 
 
 def read_points(path: Path) -> list[Point]:
-    """The points of a CSV file with the columns of COLUMNS; raises UserError with the line of what is wrong."""
+    """Read the points of a CSV file with the columns of COLUMNS; raise UserError with the line of the problem."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)

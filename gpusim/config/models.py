@@ -11,16 +11,16 @@ Steps = tuple[str, ...]
 
 
 def fields_at(model: type[BaseModel], path: Steps, data: Any = None) -> list[str]:
-    """Names allowed inside the model that `path` leads to; empty where there is none.
+    """List the names allowed inside the model that `path` leads to; empty where there is none.
 
-    data: the values under judgement, which say what kind a part of several kinds is.
+    data: the values under judgement, which name the kind of a part that has several kinds.
     """
     found = _model_at(model, path, data)
     return list(found.model_fields) if found is not None else []
 
 
 def names_at(model: type[BaseModel], path: Steps, data: Any) -> dict[str, list[str]]:
-    """Of the keys that `fields_at` names, those whose value is one of a table of names: key → names."""
+    """Return, for those keys of `fields_at` whose values come from a table of names, the names: key → names."""
     found = _model_at(model, path, data)
     names: dict[str, list[str]] = {}
     for key, field in found.model_fields.items() if found is not None else ():
@@ -33,13 +33,13 @@ def names_at(model: type[BaseModel], path: Steps, data: Any) -> dict[str, list[s
 
 
 def kinds_in(annotation: Any) -> dict[str, type[BaseModel]]:
-    """Kind → model of an annotation whose values name their kind; empty for any other."""
+    """Return kind → model of an annotation whose values name their kind; empty for any other."""
     tagged = (typing.get_args(member) for member in typing.get_args(annotation))
     return {part.tag: args[0] for args in tagged for part in args[1:] if isinstance(part, Tag)}
 
 
 def all_paths(model: type[BaseModel], prefix: Steps = ()) -> Iterator[Steps]:
-    """The path of every value and section that a configuration may have, those of every kind of a part included."""
+    """Yield the path of every value and section that a configuration may have, with those of every kind of a part."""
     for name, field in model.model_fields.items():
         path = (*prefix, name)
         yield path
@@ -49,7 +49,9 @@ def all_paths(model: type[BaseModel], prefix: Steps = ()) -> Iterator[Steps]:
 
 
 def keys(model: type[BaseModel], steps: Sequence[str | int], data: Any) -> Steps:
-    """The steps of an error's path that are keys of the data: pydantic names the kind of a value as a step, too."""
+    """Return the steps of an error's path that are keys of the data; pydantic names the kind of a value as a
+    step, too.
+    """
     here: Any = model
     path: list[str] = []
     skip = False
@@ -74,7 +76,7 @@ def _model_at(model: type[BaseModel], path: Steps, data: Any) -> type[BaseModel]
 
 
 def _annotation_in(holder: Any, key: str) -> Any:
-    """What the value under `key` of a model or of a mapping may be; None for what is neither."""
+    """Return the annotation of the value under `key` of a model or of a mapping; None for any other holder."""
     if typing.get_origin(holder) is dict:
         return typing.get_args(holder)[1]
     model = _model_in(holder)
@@ -84,7 +86,7 @@ def _annotation_in(holder: Any, key: str) -> Any:
 
 
 def _chosen(annotation: Any, value: Any) -> Any:
-    """The annotation, or of one with several kinds the model that `value` names."""
+    """Return the annotation or, if it has several kinds, the model of the kind that `value` names."""
     if typing.get_origin(annotation) is not typing.Annotated:
         return annotation
     bare, *more = typing.get_args(annotation)

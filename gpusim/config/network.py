@@ -24,7 +24,7 @@ _LAYER_KEYS = ("name", "kind", "inputs")
 
 
 class NetworkFile(Spec):
-    """What a YAML network says beside the values of its layers."""
+    """The values of a YAML network besides those of its layers."""
 
     name: str | None = param(None, "in reports; none: the file's name", "user")
     input: Any = param(..., "an image's shape: [3, 227, 227], or one for each input by name", "the network")
@@ -36,14 +36,16 @@ class NetworkFile(Spec):
 
 
 def load_network(given: files.Given) -> Network:
-    """A network by its file's path, a shipped one's name, or as a mapping like a YAML file's; raises UserError."""
+    """Load a network by its file's path, a shipped one's name, or from a mapping like a YAML file's; raise
+    UserError.
+    """
     return network_of(_described(given))
 
 
 def load_torch(text: str, input_shape: str | None) -> Network:
-    """The network that a function of the user's returns as PyTorch's module; raises UserError.
+    """Load the network that a function of the user's returns as PyTorch's module; raise UserError.
 
-    text: `module:function`; input_shape: of an image, as '3,224,224', where the function gives no example.
+    text: `module:function`; input_shape: of an image, such as '3,224,224', where the function gives no example.
     """
     from workloads.networks.torch_module import described_by_torch
 
@@ -57,7 +59,7 @@ def load_torch(text: str, input_shape: str | None) -> Network:
 
 
 def network_of(described: Described) -> Network:
-    """The network, every layer's kind and values checked; raises UserError."""
+    """Build the network with every layer's kind and values checked; raise UserError."""
     kinds = []
     for layer in described.layers:
         where = f"{described.source}: layer '{layer.name}'"
@@ -84,7 +86,7 @@ def _described(given: files.Given) -> Described:
 
 
 def _form(path: Path) -> tuple[str, bytes]:
-    """Which language a file is in, and its contents where that is not YAML."""
+    """Return the language of a file, and its contents unless it is YAML."""
     form = _SUFFIXES.get(path.suffix.lower())
     if form == YAML:
         return form, b""
@@ -120,7 +122,7 @@ def _text(path: Path, contents: bytes) -> str:
 
 
 def _described_by_yaml(document: files.Document) -> Described:
-    """The description that YAML's values give; each layer reads the one before where it names no inputs."""
+    """Read the description in YAML's values; each layer reads the one before it where it names no inputs."""
     source = str(document.path)
     tree = Tree(dict(document.data), {(): (source, ())})
     file = checked(NetworkFile, tree)
@@ -147,7 +149,7 @@ def _described_by_yaml(document: files.Document) -> Described:
 
 
 def _inputs(source: str, given: Any) -> dict[str, Shape]:
-    """Names and shapes of the network's inputs; one without a name is called `input`."""
+    """Return names and shapes of the network's inputs; one without a name is called `input`."""
     named = given if isinstance(given, Mapping) else {"input": given}
     shapes = {}
     for name, shape in named.items():

@@ -11,6 +11,7 @@ from gpusim.config.check import checked
 from gpusim.config.gpu import layered
 from gpusim.config.tree import Sets, assignments
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.energy.spec import EnergySpec
 from gpusim.sampling.spec import SamplingSpec
 from spartan.engine_spec import EngineSpec
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS, SPARSE_ALGORITHMS
@@ -23,7 +24,7 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
 class TrainingSpec(Spec):
-    """How parameters are updated."""
+    """The manner in which parameters are updated."""
 
     update: Literal["sgd", "adam", "none"] = param("sgd", "with momentum; adam; none: gradients alone", "the usual one")
     rate: float = param(0.01, "learning rate", "Krizhevsky 2012, section 5", gt=0)
@@ -32,7 +33,7 @@ class TrainingSpec(Spec):
 
 
 class NetworkSettings(Spec):
-    """Everything but network, batch and phase."""
+    """The settings of a run besides network, batch and phase."""
 
     gpu: GpuSpec = param(..., "the GPU", "user")
     training: TrainingSpec = TrainingSpec()
@@ -50,6 +51,7 @@ class NetworkSettings(Spec):
         among=SPARSE_ALGORITHMS,
     )
     engine: EngineSpec = EngineSpec()
+    energy: EnergySpec = EnergySpec()
     sparsity: Fraction | None = param(
         None, "fraction of zeros in made-up activation maps, uniformly random; none: values are real", "user"
     )
@@ -68,18 +70,18 @@ class NetworkSettings(Spec):
     seed: int = param(1, "of initial parameters, inputs and labels", "user", ge=0, lt=2**32)
 
     def sparsity_of(self, layer: str) -> float | None:
-        """Of the input of a layer, where it is made up."""
+        """Return the share of zeros of synthetic input maps of a layer; None where values are real."""
         return self.layer_sparsity.get(layer, self.sparsity)
 
     def resolved(self) -> dict[str, Any]:
-        """Every value, as plain data."""
+        """Return every value as plain data."""
         return self.model_dump(mode="json")
 
 
 def load_settings(gpu: files.Document, sets: Sets = ()) -> NetworkSettings:
-    """The settings over a GPU's file; paths in `sets` are `gpu.…`, `training.…`, `engine.…` and the fields' names.
+    """Load the settings over a GPU's file; paths in `sets` are `gpu.…`, `training.…`, `engine.…` and the fields' names.
 
-    Raises UserError.
+    Raise UserError.
     """
     held = gpu.data.get("gpu", gpu)
     tree = layered(replace(gpu, data={"gpu": held}), assignments(sets), NetworkSettings)

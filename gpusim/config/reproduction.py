@@ -34,7 +34,7 @@ FOLDER = "reproductions"
 
 
 class PathSpec(Spec):
-    """A way to compute a product: which kernel takes it, on which machine."""
+    """A way to compute a product: the kernel and the machine."""
 
     title: str = param(..., "name in tables and pictures", "user")
     sparse: bool = param(..., "whether it skips zeros: kernels.sparse computes it, else kernels.dense", "user")
@@ -46,7 +46,7 @@ class PathSpec(Spec):
 
 
 class ComparisonSpec(Spec):
-    """A way whose results stand beside the publication's."""
+    """A way whose results are shown next to the publication's."""
 
     title: str = param(..., "head of its column among the claims", "user")
     path: str = param(..., "the way, by its name", "user")
@@ -107,14 +107,14 @@ class _FigureOnly(Spec):
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A publication with its figures. name: of its file; figures: by name, in order."""
+    """A publication with its figures. name: that of its file; figures: by name, in order."""
 
     name: str
     spec: ReproductionSpec
     figures: dict[str, Figure]
 
     def chosen(self, only: Sequence[str]) -> dict[str, Figure]:
-        """Figures by name; all, if none is given. Raises UserError that names the nearest."""
+        """Return figures by name; all if `only` is empty. Raise UserError that names the nearest one."""
         for name in only:
             if name not in self.figures:
                 raise UserError(f"--only {name}: {unknown_name('figure', name, self.figures)}")
@@ -122,7 +122,7 @@ class Reproduction:
 
 
 def load_reproduction(name: str) -> Reproduction:
-    """A publication's file, or the name of a shipped one, with all its figures; raises UserError."""
+    """Load a publication's file, or a shipped one by name, with all its figures; raise UserError."""
     document = files.opened(name, FOLDER)
     files.require(document, FOLDER)
     spec = checked(ReproductionSpec, _tree(document.path, document.data))

@@ -22,7 +22,7 @@ RUN_FOLDER = ""
 
 
 class RunConfig(Spec):
-    """Everything a run depends on."""
+    """The values that a run depends on."""
 
     gpu: GpuSpec = param(..., "the GPU", "user")
     workload: Workload = param(..., "what is computed", "user")
@@ -39,24 +39,24 @@ class RunConfig(Spec):
 
     @property
     def vendor_products(self) -> list[VendorProduct]:
-        """Products of vendors' libraries that the run takes."""
+        """Products of vendors' libraries that the run uses."""
         dense = self.kernels.dense if self.run.engine != "on" else None
         sparse = self.kernels.sparse if self.run.engine != "off" else None
         return [VENDOR_PRODUCTS[name] for name in (dense, sparse) if name in VENDOR_PRODUCTS]
 
     @property
     def inputs(self) -> list[Path]:
-        """The files that the run reads beside configurations."""
+        """Files that the run reads besides configurations."""
         activations = getattr(self.workload, "activations", None)
         return [] if activations is None else [activations_path(activations)]
 
     def resolved(self) -> dict[str, Any]:
-        """Every value, as plain data."""
+        """Return every value as plain data."""
         return self.model_dump(mode="json")
 
 
 def load_run(given: files.Given, sets: Sets = ()) -> RunConfig:
-    """The configuration of a run's file or mapping with `sets` applied in order; raises UserError."""
+    """Load the configuration of a run's file or mapping with `sets` applied in order; raise UserError."""
     document = files.opened(given, RUN_FOLDER)
     files.require(document, RUN_FOLDER)
     return checked(RunConfig, layered(document, assignments(sets), RunConfig))

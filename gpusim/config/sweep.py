@@ -25,7 +25,7 @@ Direction = Literal["minimize", "maximize"]
 
 
 class RangeSpec(Spec):
-    """Numbers from `low` to `high`; whole ones where both are."""
+    """Numbers from `low` to `high`, whole ones if both ends are whole."""
 
     low: int | float = param(..., "the smallest", "user")
     high: int | float = param(..., "the largest", "user")
@@ -51,7 +51,9 @@ Axis = Annotated[
 
 
 class SearchSpec(Spec):
-    """How method search asks for points: Optuna's tree-structured Parzen estimator (Bergstra et al. 2011)."""
+    """The way in which method search asks for points: Optuna's tree-structured Parzen estimator (Bergstra et
+    al. 2011).
+    """
 
     batch: int = param(
         8, "points asked for at a time and run side by side; the next ones follow from their results", "user", ge=1,
@@ -61,7 +63,7 @@ class SearchSpec(Spec):
 
 
 class SweepSpec(Spec):
-    """A sweep: exactly one of run, exec and net says what is varied."""
+    """A sweep: exactly one of run, exec and net names what is varied."""
 
     title: str = param("", "for people", "user")
     run: str | None = param(None, "configuration of gpusim run", "user")
@@ -121,7 +123,7 @@ class SweepSpec(Spec):
             raise ValueError(f"axis {path} has the value {twice[0]!r} twice")
 
     def _check_sections(self, path: str) -> None:
-        """A section that another path lies in has values, unless its name means something else, too."""
+        """Raise UserError for a section with a value that is no mapping, where another path lies in that section."""
         for other, values in {**{key: [value] for key, value in self.sets.items()}, **self.axes}.items():
             if other in _NOT_ONLY_SECTIONS[self.kind] or not path.startswith(f"{other}."):
                 continue
@@ -131,7 +133,7 @@ class SweepSpec(Spec):
 
     @property
     def kind(self) -> str:
-        """run, exec or net."""
+        """The kind of the varied file: run, exec or net."""
         return next(kind for kind in KINDS if getattr(self, kind) is not None)
 
     @property
@@ -142,10 +144,10 @@ class SweepSpec(Spec):
 
 @dataclass(frozen=True)
 class Overrides:
-    """What options say of a sweep; None and empty: what its file says.
+    """Options that change a sweep; None and empty values leave what its file says.
 
-    sets: `path=value`, or an axis as `path=a,b,c`; axes, fixed: the same as values by path; minimize, maximize: these
-    objectives instead of the file's.
+    sets: `path=value`, or an axis as `path=a,b,c`; axes, fixed: axes and fixed values by path; minimize, maximize:
+    these objectives instead of the file's.
     """
 
     sets: tuple[str, ...] = ()
@@ -159,9 +161,9 @@ class Overrides:
 
 
 def load_sweep(name: str | Mapping[str, Any], overrides: Overrides) -> tuple[SweepSpec, files.Document]:
-    """A sweep's file, or a sweep over another configuration whose axes `overrides` say; raises UserError.
+    """Load a sweep's file, or make a sweep over another configuration with the axes of `overrides`; raise UserError.
 
-    name: or a mapping such as a sweep's file holds.
+    name: of the file, or a mapping such as a sweep's file holds. Return the sweep and its document.
     """
     document = _document(name) if isinstance(name, str) else files.opened(name, SWEEP_FOLDER)
     tree = Tree(origins={(): (str(document.path), ())}, files=document.files)
@@ -188,7 +190,7 @@ def load_sweep(name: str | Mapping[str, Any], overrides: Overrides) -> tuple[Swe
 
 
 def _lay(tree: Tree, key: str, path: str, value: Any, origin: str) -> None:
-    """Put an axis or a fixed value in the place of either that the file has."""
+    """Put an axis or a fixed value in place of the axis or fixed value that the file has for this path."""
     for one in ("axes", "sets"):
         held = tree.data.get(one)
         if isinstance(held, dict):
@@ -198,7 +200,7 @@ def _lay(tree: Tree, key: str, path: str, value: Any, origin: str) -> None:
 
 
 def _document(name: str) -> files.Document:
-    """The sweep's file; of another file a sweep over it."""
+    """Open the sweep's file, or make a sweep over a file of another kind."""
     if name.endswith(NETWORK_FILES):
         return files.Document(Path(name), {"net": name, "axes": {}})
     found = _opened(name)
@@ -213,7 +215,7 @@ def _document(name: str) -> files.Document:
 
 
 def _opened(name: str) -> files.Document:
-    """A file of any kind that a sweep may be of; the error for a missing one names the shipped sweeps."""
+    """Open a file of any kind that a sweep may vary; the error for a missing one names the shipped sweeps."""
     for folder in (SWEEP_FOLDER, "", "examples", "networks"):
         with suppress(files.NoSuchConfiguration):
             return files.opened(name, folder)
@@ -221,7 +223,7 @@ def _opened(name: str) -> files.Document:
 
 
 def _values(text: str) -> tuple[str, list[Any]]:
-    """Path and values of one `--set path=a,b,c`."""
+    """Parse path and values of one `--set path=a,b,c`."""
     steps, _ = parse_set(text.partition("=")[0] + "=0" if "=" in text else text)
     try:
         values = parse_value(f"[{text.partition('=')[2]}]")

@@ -21,9 +21,9 @@ Path_ = tuple[str, ...]
 
 @dataclass
 class Tree:
-    """`data` and, by path prefix, the (source, path inside that source) each value was read from.
+    """Nested values `data` and, by path prefix, the (source, path inside that source) that each value was read from.
 
-    files: gets those that are read for it.
+    files: collects the files that are read for it.
     """
 
     data: dict[str, Any] = field(default_factory=dict)
@@ -31,12 +31,12 @@ class Tree:
     files: list[Path] = field(default_factory=list)
 
     def read(self, path: Path) -> dict[str, Any]:
-        """A file's mapping, for laying it into the tree."""
+        """Read a file's mapping, for laying it into the tree."""
         self.files.append(path)
         return files.read(path)
 
     def origin(self, path: Path_) -> tuple[str, str]:
-        """Source and dotted path inside it of the value at `path`, or of what holds it."""
+        """Return source and dotted path inside it of the value at `path`, or of what holds it."""
         for length in range(len(path), -1, -1):
             found = self.origins.get(path[:length])
             if found is not None:
@@ -45,7 +45,7 @@ class Tree:
         return "configuration", ".".join(path)
 
     def merge(self, values: Mapping[str, Any], source: str, at: Path_ = (), inside: Path_ = ()) -> None:
-        """Lay `values` over what is at `at`, mapping by mapping; a value that is no mapping replaces."""
+        """Lay `values` over those at `at`, mapping by mapping; a value that is no mapping replaces the one before."""
         target = self.data
         for key in at:
             target = target.setdefault(key, {})
@@ -71,7 +71,7 @@ class Tree:
         self.origins[path] = (source, inside)
 
     def get(self, path: Path_) -> Any:
-        """The value at `path`, None if there is none."""
+        """Return the value at `path`, None if there is none."""
         value: Any = self.data
         for key in path:
             value = value.get(key) if isinstance(value, dict) else None
@@ -84,7 +84,7 @@ class Tree:
 
 @dataclass(frozen=True)
 class Assignment:
-    """One value that is laid over a configuration. source: what says so, in errors."""
+    """A value that is laid over a configuration. source: the text that gives it, for errors."""
 
     source: str
     path: Path_
@@ -96,7 +96,7 @@ Sets = Sequence[str | Assignment] | Mapping[str, Any]
 
 
 def assignments(sets: Sets) -> list[Assignment]:
-    """What `sets` says, in order; raises UserError with a line for each text that says nothing."""
+    """List the assignments in `sets`, in order; raise UserError with a line for each text that is none."""
     if isinstance(sets, str) or not isinstance(sets, Sequence | Mapping):
         raise UserError("sets: a list of texts 'path=value', or a mapping of paths to values, is needed")
     found: list[Assignment] = []
@@ -121,7 +121,7 @@ def _assignment(one: str | Assignment | tuple[str, Any]) -> Assignment:
 
 
 def parse_set(text: Any) -> tuple[Path_, Any]:
-    """Path and YAML-parsed value of one `--set path=value`."""
+    """Parse path and YAML value of one `--set path=value`."""
     if not isinstance(text, str):
         raise UserError(f"sets: {text!r}: expected a text 'path=value'")
     path_text, equals, value_text = text.partition("=")

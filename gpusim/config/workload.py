@@ -92,7 +92,7 @@ class LayerWorkload(Spec):
 
     @property
     def title(self) -> str:
-        """For people."""
+        """The workload's title for reports."""
         return f"{self.layer.name}, batch {self.batch}"
 
     @model_validator(mode="after")
@@ -123,12 +123,12 @@ class GemmWorkload(Spec):
 
     @property
     def title(self) -> str:
-        """For people."""
+        """The workload's title for reports."""
         return f"{self.name}, M = {self.m}, N = {self.n}, K = {self.k}"
 
 
 def kind_of(workload: Any) -> str:
-    """The kind that a workload's values name; what names none is a layer, as before there were kinds."""
+    """Return the kind that a workload's values name; without a name it is a layer, as before there were kinds."""
     if isinstance(workload, Mapping):
         kind = workload.get("kind", DEFAULT_KIND)
         return kind if isinstance(kind, str) else repr(kind)
@@ -141,7 +141,7 @@ Workload = Annotated[
 
 
 class KernelsSpec(Spec):
-    """Which kernels compute the layer."""
+    """The kernels that compute the layer."""
 
     dense: str = param(
         AUTO,
@@ -178,7 +178,7 @@ class KernelsSpec(Spec):
 
 
 class RunSpec(Spec):
-    """How to run."""
+    """The manner of running the workload."""
 
     engine: EngineMode = param("on", "off: dense kernel; on: sparse kernel; both: compare", "")
     verify: bool = param(True, "compare the result with NumPy's", "")

@@ -18,7 +18,7 @@ _BOOL_TAG = "tag:yaml.org,2002:bool"
 
 
 def _expanded(node: yaml.Node, known: dict[int, int]) -> int:
-    """Values in a node, each alias counted as what it stands for; one that contains itself counts as too many."""
+    """Count the values in a node, each alias as what it stands for; one that contains itself counts as too many."""
     if id(node) not in known:
         known[id(node)] = MAX_VALUES + 1  # met again before it is known: within itself
         below: list[yaml.Node] = []
@@ -43,7 +43,7 @@ def _mapping_without_duplicates(loader: Any, node: yaml.MappingNode, deep: bool 
 
 
 def _as_people_write(base: Any) -> Any:
-    """A loader with this module's rules."""
+    """Return a loader class with this module's rules."""
 
     def get_single_node(self: Any) -> yaml.Node | None:
         root = base.get_single_node(self)
@@ -82,13 +82,13 @@ def _is_nested_too_deeply(text: str) -> bool:
 
 
 def parse_value(text: str) -> Any:
-    """One YAML value, as in a file or on the right of `--set path=value`; raises yaml.YAMLError."""
+    """Parse one YAML value, as in a file or on the right of `--set path=value`; raise yaml.YAMLError."""
     return pickle.loads(_parsed(text))
 
 
 @lru_cache(maxsize=64)
 def _parsed(text: str) -> bytes:
-    """The value, pickled, so that each caller has one of its own: the points of a sweep read the same files."""
+    """Return the value, pickled so that each caller gets a copy: the points of a sweep read the same files."""
     try:
         if _is_nested_too_deeply(text):
             raise yaml.YAMLError(f"nested more than {MAX_DEPTH} deep")
@@ -103,7 +103,7 @@ def _parsed(text: str) -> bytes:
 
 
 def one_line(error: yaml.YAMLError) -> tuple[str, str]:
-    """':line:column' where the error has a place, and what is wrong."""
+    """Return ':line:column' where the error has a place, else '', and the problem."""
     if not isinstance(error, yaml.MarkedYAMLError):
         return "", (str(error).splitlines() or ["not readable"])[0]
     mark = error.problem_mark

@@ -16,7 +16,7 @@ _ADDED_UP = [(t.section, c) for t in TABLES if t is not SIMULATOR for c in t.cou
 
 @dataclass(frozen=True)
 class CountVector:
-    """Which element of a vector holds which count: those that add up, over time as over launches.
+    """Layout of a vector of counts: which element holds which of the counts that add up over time and launches.
 
     keys: section and name of each count; sizes: elements of each, more than one where instances stay apart; whole:
     whether it counts whole things.
@@ -28,7 +28,7 @@ class CountVector:
 
     @classmethod
     def of(cls, sections: Mapping[str, Counts]) -> "CountVector":
-        """The counts that the sections of a launch's facts hold."""
+        """Return the layout for the counts in the sections of a launch's facts."""
         held = [(s, c.name, sections[s][c.name]) for s, c in _ADDED_UP if c.name in sections.get(s, ())]
         sizes = tuple(len(value) if isinstance(value, list) else 1 for _, _, value in held)
         whole = tuple(isinstance(value[0] if isinstance(value, list) else value, int) for _, _, value in held)
@@ -40,11 +40,11 @@ class CountVector:
         return {key: int(end) - size for key, end, size in zip(self.keys, ends, self.sizes, strict=True)}
 
     def at(self, section: str, name: str) -> int:
-        """Where a count that has one element is."""
+        """Return the index in the vector of a count that has one element."""
         return self._starts[section, name]
 
     def values(self, sections: Mapping[str, Counts]) -> np.ndarray:
-        """The vector of a launch's counts, float64."""
+        """Return the counts in a launch's sections as a vector (float64, one element each or one an instance)."""
         out: list[float] = []
         for section, name in self.keys:
             value = sections[section][name]
@@ -53,13 +53,13 @@ class CountVector:
 
     @cached_property
     def timed(self) -> np.ndarray:
-        """Mask of the elements that grow with time, not with what is done in it."""
+        """Mask of the elements that grow with time rather than with the work done in it."""
         units = {(section, c.name): c.unit for section, c in _ADDED_UP}
         marks = [units[key] in _TIME_UNITS and "busy" not in key[1] and key[0] != "roofline" for key in self.keys]
         return np.repeat(np.array(marks), self.sizes)
 
     def added(self, held: Mapping[str, Counts], more: np.ndarray, rounded: bool = True) -> dict[str, Counts]:
-        """Sections with a vector added to their counts. rounded: whole counts stay whole."""
+        """Return the sections with the vector `more` added to their counts. rounded: keep whole counts whole."""
         sections = {name: Counts(counts) for name, counts in held.items()}
         for key, whole in zip(self.keys, self.whole, strict=True):
             section, name = key

@@ -1,7 +1,7 @@
 """What a simulated launch leaves behind: sections of plain counts, from which every reported metric is computed."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from gpusim.base.counters import Counts
@@ -99,7 +99,7 @@ class RunFacts:
 
 
 def machine_facts(m: Any) -> RunFacts:
-    """What the units of the machine record `m` have counted."""
+    """Return the counts of all units of the machine record `m` as facts, a section for each table."""
     facts = RunFacts()
     for table in MACHINE_TABLES:
         counts = table.read(m)
@@ -109,7 +109,7 @@ def machine_facts(m: Any) -> RunFacts:
 
 
 def combined(launches: Sequence[RunFacts]) -> RunFacts:
-    """The facts of several launches that ran one after another, as one: each count as its table says."""
+    """Return the facts of several consecutive launches as one: each count aggregated as its table says."""
     if len(launches) == 1:
         return launches[0]
     total = RunFacts(partial=any(facts.partial for facts in launches))
@@ -123,5 +123,17 @@ def combined(launches: Sequence[RunFacts]) -> RunFacts:
 
         instructions = [facts.sections["kernel"].get("wavefront_instructions", 0) for facts in launches]
         total.sampling = combined_sampling([facts.sampling for facts in launches], instructions)
-    total.hotspots = sorted((h for facts in launches for h in facts.hotspots), key=lambda h: -h.cycles)
+    total.hotspots = _merged([spot for facts in launches for spot in facts.hotspots])
     return total
+
+
+def _merged(spots: Sequence[Hotspot]) -> list[Hotspot]:
+    """Sum up the cycles of each instruction over the launches that it was listed for; the costliest first."""
+    found: dict[tuple[str, int, str], Hotspot] = {}
+    for spot in spots:
+        key = (spot.kernel, spot.address, spot.instruction)
+        if key in found:
+            stalls = {reason: n + spot.stalls.get(reason, 0) for reason, n in found[key].stalls.items()}
+            spot = replace(spot, stalls={**spot.stalls, **stalls})
+        found[key] = spot
+    return sorted(found.values(), key=lambda spot: -spot.cycles)

@@ -49,7 +49,7 @@ class HostLinkSpec(Spec):
     )
 
     def copy_us(self, size_bytes: int) -> float:
-        """Time of a copy, whichever its direction."""
+        """Return the time in microseconds of a copy between host and device, the same in both directions."""
         sent_bytes = size_bytes + -(-size_bytes // self.payload_bytes) * self.overhead_bytes
         return self.latency_us + sent_bytes / (self.bandwidth_gb_s * 1e3)
 

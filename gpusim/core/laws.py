@@ -20,7 +20,7 @@ class LawViolation(SimulationError):
 
 
 def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
-    """(law, left side, right side) for each law of a finished run; both sides must be equal."""
+    """Return (law, left side, right side) for each law of a finished run; both sides must be equal."""
     l1, scalar, l2, x, cu, run, dram = m.l1, m.scalar, m.l2, m.xbar, m.cu, m.run, dram_totals(m)
     instructions = m.icache
     tlb = m.translation
@@ -96,7 +96,7 @@ def assert_laws(m: Any, executed_instructions: int) -> None:
 
 
 def held(m: Any) -> list[tuple[str, np.ndarray]]:
-    """Depths of the queues: what the units of a kind hold that is under way, int64 by unit, down the path of a load.
+    """Return the queue depths, name and int64 array by unit, of each kind of unit, in the order of a load's path.
 
     Writes nothing. A DRAM request counts until its channel looks again after its last burst has begun.
     """
@@ -123,7 +123,7 @@ def held(m: Any) -> list[tuple[str, np.ndarray]]:
 
 
 def who_waits(m: Any) -> str:
-    """What each unit holds and which resources are waited for, for the report of a deadlock."""
+    """Return text for a deadlock's report: what each unit holds, and which resources are waited for."""
     dram_pending(m)  # frees the slots of what has been served
     lines = []
     for name, values in held(m):

@@ -35,7 +35,7 @@ MACHINE = (
 
 @cache
 def machine_dtype() -> np.dtype:
-    """Structured dtype of the machine record: the same for every configuration."""
+    """Return the structured dtype of the machine record, which is the same for every configuration."""
     return record_dtype(MACHINE)
 
 
@@ -47,11 +47,11 @@ def new_machine(
     again: bool = False,
     huge_pages: bool = False,
 ) -> Any:
-    """A machine record ready for the launch, apart from the producer's addresses and the engine's regions.
+    """Return a machine record ready for the launch but for the producer's addresses and the engine's regions.
 
-    l2_taken: the share of L2 that the compaction engine takes, None: the launch has no engine; again: keep what the GPU
-    alone decides for its next machine, which is then made in a fraction of the time; huge_pages: for a long run (see
-    `new_record`).
+    l2_taken: the share of L2 that the compaction engine takes, None: the launch has no engine; again: keep a template
+    of what the GPU alone decides, so that its next machine is made in a fraction of the time; huge_pages: for a long
+    run (see `new_record`).
     """
     if again and Template.AVAILABLE:
         m = _template(gpu, l2_taken).copy()

@@ -26,7 +26,10 @@ def _blocks(amount: int, granularity: int) -> int:
 
 
 def occupancy(launch: Launch, cu: ComputeUnitSpec) -> Occupancy:
-    """Limits by wavefront slots, VGPRs, SGPRs, LDS and barriers (GCN3 ISA manual, chapter 3; LLVM AMDGPU guide)."""
+    """Return how much of the launch's kernel fits a compute unit.
+
+    The limits are wavefront slots, VGPRs, SGPRs, LDS and barriers (GCN3 ISA manual, chapter 3; LLVM AMDGPU guide).
+    """
     kernel = launch.kernel
     waves = launch.wavefronts_per_workgroup
     if waves > MAX_WORKGROUP_WAVES:

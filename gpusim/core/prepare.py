@@ -37,17 +37,18 @@ _ROOMS = ("memory.dram", "spartan")
 
 @dataclass(frozen=True)
 class Share:
-    """What another process compiles: _ROOMS of the timing core, the interpreter, or first the one, then the other."""
+    """What another process compiles: _ROOMS of the timing core, the interpreter, or the one and then the other."""
 
     rooms: bool
     interpreter: bool
 
 
 def shares(processors: int, interpreter: bool) -> tuple[Share, ...]:
-    """What other processes than this one compile; interpreter: whether that is to be compiled, too.
+    """Return what each helper process compiles. interpreter: whether the interpreter is to be compiled, too.
 
-    The first has rooms, which this process waits for. Of two processes both end together with the interpreter in the
-    other one; where it is there already, this one ends later, since optimizing the core as a whole cannot be divided.
+    The first helper compiles rooms, which this process waits for. With two processors, the helper also compiles the
+    interpreter, so that both processes end at about the same time; where the interpreter is in the cache already, this
+    process ends later, since optimizing the core as a whole cannot be divided.
     """
     if processors == 1:
         return ()
@@ -57,9 +58,9 @@ def shares(processors: int, interpreter: bool) -> tuple[Share, ...]:
 
 
 def compile_in_another_process(rooms: bool, interpreter: bool) -> None:
-    """Compile a Share. Its part of the timing core goes to standard output, after a line with the length.
+    """Compile a Share, in a helper process. Its part of the timing core goes to standard output, after its length.
 
-    The first process speaks for all, holds the lock, and is the one that Ctrl-C speaks to.
+    The first process reports progress, holds the lock, and handles Ctrl-C.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_the_first, daemon=True).start()
@@ -77,7 +78,7 @@ def compile_in_another_process(rooms: bool, interpreter: bool) -> None:
 
 
 def _end_with_the_first() -> None:
-    """End this process when the first one has ended, however that did: its end of the pipe closes."""
+    """End this helper process when the first process has ended in whatever way, which closes the pipe between them."""
     os.read(0, 1)  # past Python's buffer, whose lock a thread may not hold when the process ends
     os._exit(1)
 
@@ -91,7 +92,7 @@ def _helper(share: Share) -> "subprocess.Popen[bytes]":
 
 
 def _received(helper: "subprocess.Popen[bytes]") -> bytes | None:
-    """What another process has compiled of the timing core; None if it ended before."""
+    """Read from a helper process what it compiled of the timing core; None if the helper ended early."""
     assert helper.stdout is not None
     length = int(helper.stdout.readline() or -1)
     parts = helper.stdout.read(max(length, 0))
@@ -99,7 +100,7 @@ def _received(helper: "subprocess.Popen[bytes]") -> bytes | None:
 
 
 def _compile_beside(helper: "subprocess.Popen[bytes]", processes: int) -> None:
-    """Compile the rest of the timing core while `helper` compiles _ROOMS. What it fails to do is done here.
+    """Compile the rest of the timing core while `helper` compiles _ROOMS, and _ROOMS too if the helper fails.
 
     processes: how many compile, this one among them.
     """
@@ -119,7 +120,7 @@ def _compile_beside(helper: "subprocess.Popen[bytes]", processes: int) -> None:
 def _compile() -> None:
     """Compile the timing core, and the interpreter if it is missing, in as many processes as are of use.
 
-    The interpreter goes through the cache from one to the other.
+    The interpreter goes from a helper process to this one through the cache.
     """
     from gpusim.jit.compile import compile_entry_points, divisible, work_of
 
@@ -145,7 +146,7 @@ _ahead_s: list[float] = []  # seconds of `prepare_ahead` that no launch has coun
 
 
 def prepare_core() -> float:
-    """Make the interpreter and the timing core ready to run; returns the seconds it took, ahead of this call too."""
+    """Make the interpreter and the timing core ready to run; returns the seconds it took, `prepare_ahead` included."""
     if JIT_DISABLED:
         return 0.0
     start = time.perf_counter()
@@ -160,7 +161,7 @@ def prepare_core() -> float:
 
 
 def prepare_ahead() -> None:
-    """`prepare_core` before a kernel is translated: that wants the lane operations, beside which all else is compiled.
+    """Call `prepare_core` before a kernel is translated, as translation needs the compiled lane operations.
 
     The seconds are counted by the launch that follows.
     """

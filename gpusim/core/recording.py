@@ -14,7 +14,7 @@ class Recording(Protocol):
         """Run the machine to cycle `limit`; returns what `run_cycles` returns."""
 
     def finish(self) -> None:
-        """The launch has ended."""
+        """Finish the recording, as the launch has ended."""
 
 
 class Watcher(Protocol):

@@ -22,7 +22,7 @@ from memory.wheel import let_sleep, wake_at_start
 
 
 def restore_l2(m: Any, contents: L2Contents, gpu: GpuSpec, taken: L2Share | None) -> None:
-    """Put what the launch before left in L2 into a machine before its first cycle; what must, goes to DRAM first.
+    """Put the L2 contents that the launch before left into a machine before its first cycle, after due write-backs.
 
     taken: the share of L2 that the engine has in this launch, None: it has no engine.
     """
@@ -54,10 +54,10 @@ def restore_l2(m: Any, contents: L2Contents, gpu: GpuSpec, taken: L2Share | None
 
 
 def write_compacted(m: Any, gpu: GpuSpec, advance: Callable[[], int]) -> int:
-    """Have the engine, which is set up for the launch, write the sparse regions to DRAM compacted.
+    """Have the engine, which is set up for the launch, write the sparse regions to DRAM in compacted form.
 
-    advance: runs the machine's loop and returns its status, which is returned: RUNNING where it was stopped before the
-    end, upon which the launch is not to begin.
+    advance: runs the machine's loop and returns its status, which this function returns: RUNNING if the run was stopped
+    before the write phase ended, and then the launch must not begin.
     """
     status = _before_the_launch(m, lambda m: wake_at_start(m, ENGINE), advance)
     if status == FINISHED:
@@ -66,7 +66,7 @@ def write_compacted(m: Any, gpu: GpuSpec, advance: Callable[[], int]) -> int:
 
 
 def _before_the_launch(m: Any, begin: Callable[[Any], None], advance: Callable[[], int] | None = None) -> int:
-    """Have the machine, in which nothing has started, do what `begin` begins; the launch begins thereafter."""
+    """Run the work that `begin` starts to its end on a machine where nothing else runs; the launch begins after it."""
     run = m.run
     let_sleep(m, DISPATCH)
     workgroups, run.workgroups = int(run.workgroups), 0

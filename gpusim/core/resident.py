@@ -45,12 +45,12 @@ _PAUSES = {
 
 
 def resident_groups(m: Any, kernel: Kernel, instructions: Sequence[Instruction]) -> list[WavefrontGroup]:
-    """The machine's resident wavefronts, grouped by where they stand and what they wait for."""
+    """Return the machine's resident wavefronts, grouped by where they stand and what they wait for."""
     return grouped(kernel, instructions, standing(m))
 
 
 def standing(m: Any) -> list[tuple[int, str]]:
-    """Of each resident wavefront the static index of its next instruction, and what it waits for."""
+    """Return, for each resident wavefront, the static index of its next instruction and what it waits for."""
     waves = m.cu.wave[: int(m.cu.cus) * SLOTS]
     in_lds = _in_lds(m)
     found = []
@@ -61,7 +61,7 @@ def standing(m: Any) -> list[tuple[int, str]]:
 
 
 def _state(m: Any, w: int, wave: Any, in_lds: int) -> str:
-    """What the wavefront in slot `w` waits for. in_lds: of its DS instructions, those in flight."""
+    """Describe what the wavefront in slot `w` waits for. in_lds: how many of its DS instructions are in flight."""
     state = int(wave["state"])
     if state == PAUSED:
         return _PAUSES.get(int(wave["pause_reason"]), "paused")
@@ -73,7 +73,7 @@ def _state(m: Any, w: int, wave: Any, in_lds: int) -> str:
 
 
 def _awaited(m: Any, wave: Any, in_lds: int) -> list[str]:
-    """Whose counts are above the limits of the s_waitcnt that the wavefront stands at."""
+    """Return the kinds of memory whose counts exceed the limits of the s_waitcnt that the wavefront stands at."""
     word = ld_i64(m.run.code, int(wave["pc"]))
     head, tail, lgkm = int(wave["vm_head"]), int(wave["vm_tail"]), int(wave["lgkm"])
     kinds = ["vector memory"] * (tail - head > word >> VM_SHIFT & COUNT_MASK)
@@ -86,13 +86,13 @@ def _awaited(m: Any, wave: Any, in_lds: int) -> list[str]:
 
 
 def _ready(m: Any, w: int, pc: int) -> str:
-    """What a wavefront that wants to issue waits for, if what its instruction takes is short."""
+    """Describe which resource a wavefront that wants to issue waits for, or 'ready to issue' if none is short."""
     missing = short_of(m, int(taken_by(ld_i64(m.run.code, pc) & 15, w)))
     return f"waiting for {missing}" if missing else "ready to issue"
 
 
 def _in_lds(m: Any) -> np.ndarray:
-    """By wavefront slot: DS instructions of its present wavefront whose results are under way."""
+    """Return, by wavefront slot, how many DS instructions of its present wavefront have results under way (int64)."""
     found = np.zeros(int(m.cu.cus) * SLOTS, np.int64)
     for cu in np.flatnonzero(m.cu.lds_count[: int(m.cu.cus)]):
         places = (int(m.cu.lds_head[cu]) + np.arange(int(m.cu.lds_count[cu]))) & (EVENTS - 1)

@@ -10,14 +10,14 @@ from memory.dram.controller import bus_busy_cycles
 
 
 def roofline(m: Any, gpu: GpuSpec, kernel_cycles: int) -> dict[str, float]:
-    """Bound → cycles, each resource working all the time on all its instances. kernel_cycles: those it took.
+    """Return the fewest cycles by resource, if busy all the time on all its instances. kernel_cycles: those measured.
 
-    valu: SIMD occupancy; salu: one scalar instruction a CU and cycle; lds: bank cycles; l1: one line looked up and
-    64 bytes returned a CU and cycle; l2: one request a channel and cycle; dram: data-bus occupancy; fetch: one
-    fetch a CU and cycle, and one line of the busiest bank, as where code lies says which bank reads it; dispatch: to
-    the launch of the last workgroup, as many at a time as there are shader engines. latency: what the wavefronts' own
-    issue turns, taken branches and waits for data and instructions take, with the latencies of this run, at the number
-    of wavefronts that were resident.
+    valu: SIMD occupancy; salu: one scalar instruction a CU and cycle; lds: bank cycles; l1: one line looked up and 64
+    bytes returned a CU and cycle; l2: one request a channel and cycle; dram: data-bus occupancy; fetch: one fetch a CU
+    and cycle, and one line of the busiest bank (code addresses decide which bank holds a line); dispatch: to the launch
+    of the last workgroup, as many at a time as there are shader engines; latency: what the wavefronts' own issue turns,
+    taken branches and waits for data and instructions take, with the latencies of this run, at the number of wavefronts
+    that were resident.
     """
     cus = gpu.cus
     fetches = float(m.icache.hits + m.icache.misses + m.icache.merges)

@@ -60,7 +60,7 @@ class Sampling:
         return self.simulated / self.instructions if self.instructions else 1.0
 
     def described(self) -> dict[str, Any]:
-        """As plain data, for a result."""
+        """Return method, reason, rounds, fraction, speed-up and confidence as plain data, for a result."""
         return {
             "method": self.method,
             "reason": self.reason,
@@ -71,7 +71,7 @@ class Sampling:
         }
 
     def half_width(self, section: str, name: str) -> float:
-        """Of one count."""
+        """Return the half-width of the confidence interval of one count."""
         square = 0.0
         for doubt in self.doubts:
             apart = doubt.replicates.deviations[:, doubt.vector.at(section, name)] * doubt.times
@@ -79,18 +79,21 @@ class Sampling:
         return sqrt(square)
 
     def replicates(self, sections: Mapping[str, Counts]) -> Iterator[tuple[float, dict[str, Counts]]]:
-        """Sections as they might have been, each with the factor by which its squared effect on any quantity counts:
-        the sum over all is the quantity's squared half-width."""
+        """Yield sections as they might have been, each with the factor of its squared effect on any quantity.
+
+        The sum over all replicates of factor times squared effect is the quantity's squared half-width.
+        """
         for doubt in self.doubts:
             for row in doubt.replicates.deviations:
                 yield doubt.replicates.factor, doubt.vector.added(sections, row * doubt.times, rounded=False)
 
 
 def combined_sampling(launches: Sequence[Sampling | None], instructions: Sequence[int]) -> Sampling | None:
-    """Of several launches as one; None if none was sampled. instructions: of each, for those that ran whole unasked.
+    """Combine the sampling of several launches into one; None if none was sampled.
 
-    A launch that is there more than once, the same object, is as wrong each time: its errors add up; those of different
-    launches are independent. What is combined may be combinations itself.
+    instructions: of each launch, for those that ran whole without being sampled. A launch that is there more than once,
+    the same object, is as wrong each time: its errors add up; errors of different launches are independent. The
+    launches may be combinations themselves.
     """
     known = [one for one in launches if one is not None]
     if not known:

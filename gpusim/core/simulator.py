@@ -190,13 +190,16 @@ def simulate(
 
 @lru_cache(maxsize=64)
 def _code_tables(kernel: Kernel, cu: ComputeUnitSpec, first_address: int) -> tuple[np.ndarray, FetchTable]:
-    """What the timing model knows of a kernel's instructions, kept for its next launch."""
+    """Return the code table and fetch table of a kernel, which are kept for its next launch."""
     instructions = program_of(kernel).instructions
     return code_table(instructions, cu), fetch_table(instructions, cu.instruction_buffer_bytes, first_address)
 
 
 def _hotspots(context: FunctionalContext, spent: np.ndarray) -> list[Hotspot]:
-    """Instructions that cost wavefront-cycles, costliest first. spent: [static instruction, stall reason]."""
+    """Return the instructions that cost wavefront-cycles, costliest first.
+
+    spent: [static instruction, stall reason].
+    """
     found = [
         Hotspot(
             context.launch.kernel.name,
@@ -221,8 +224,8 @@ def _loop(
 ) -> int:
     """Run in chunks of about a tenth of a second, telling the observer in between, to the end or to `max_cycles`.
 
-    What steers the launch, if anything does, looks at the machine in the cycles that it names. To be served, chunks are
-    of as many cycles each, so that the same run takes as many.
+    A launch's steering, if there is any, looks at the machine in the cycles that it names. With `serve`, all chunks
+    have the same number of cycles, so that a repeated run takes the same number of cycles.
     """
     advance = partial(run_cycles, m) if recording is None else recording.advance
     run, chunk = m.run, FIRST_CHUNK_CYCLES
@@ -254,7 +257,7 @@ def _loop(
 
 
 def _facts(m: Any, gpu: GpuSpec, launch: Launch, fit: Occupancy, cycles: int) -> RunFacts:
-    """What the units have counted up to cycle `cycles`, and what is known of the launch as a whole."""
+    """Return the facts of the run up to cycle `cycles`: the units' counts, and the launch as a whole."""
     facts = machine_facts(m)
     facts.sections["cu"]["active_cycles"] += active_now(m, cycles)
     x, y, z = launch.workgroups

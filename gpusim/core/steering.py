@@ -24,7 +24,7 @@ class Steered:
 
     @property
     def now(self) -> int:
-        """The cycle."""
+        """The machine's present cycle."""
         return int(self.m.wheel.now)
 
     @property
@@ -48,7 +48,7 @@ class Steered:
         return int(self.m.run.workgroup_waves)
 
     def skip(self, count: int) -> range:
-        """Have the dispatcher pass over the next workgroups; returns which of the grid they are."""
+        """Have the dispatcher pass over the next `count` workgroups; returns their numbers in the grid."""
         run = self.m.run
         first = int(run.next_workgroup + run.skipped)
         run.skipped += count
@@ -62,10 +62,10 @@ class Steering(Protocol):
     limit: int
 
     def look(self) -> None:
-        """The machine has reached cycle `limit`."""
+        """Look at the machine, which has reached cycle `limit`."""
 
     def finish(self, facts: RunFacts) -> None:
-        """The launch has ended: complete its facts by what was not simulated."""
+        """Complete the facts of a launch that has ended with estimates for what was not simulated."""
 
 
 class Steerer(Protocol):

@@ -39,7 +39,7 @@ class Unit:
 
     @property
     def alone(self) -> bool:
-        """Whether there can be only one."""
+        """Whether there can be only one unit of the class."""
         return self.most == 1
 
 

@@ -17,7 +17,7 @@ from memory.translation.contents import TlbContents
 
 
 class WarmCaches:
-    """What launches leave for one another; empty at first."""
+    """The contents of L2 and TLBs that launches leave for one another; empty at first."""
 
     def __init__(self) -> None:
         self._l2 = L2Contents()
@@ -36,7 +36,8 @@ class WarmCaches:
     def keep(self, m: Any, later: bool = False) -> None:
         """Remember the caches and TLBs of a machine whose launch has ended.
 
-        later: copy them when they are asked for, which most launches never do, and hold the machine until then.
+        later: copy the contents when they are first needed, which for most launches never happens, and hold the machine
+        until then.
         """
         self._machine = m
         if not later:

@@ -20,7 +20,7 @@ Units = tuple[Unit, ...]
 
 
 def _imports(paths: Iterable[str]) -> str:
-    """Import statements for `module.name` paths, constants first in each, as the formatter writes them."""
+    """Return import statements for `module.name` paths, constants first in each, as the formatter writes them."""
     names: dict[str, set[str]] = {}
     for path in paths:
         module, _, name = path.rpartition(".")
@@ -36,12 +36,12 @@ def _imports(paths: Iterable[str]) -> str:
 
 
 def _called(path: str) -> str:
-    """Name of the last part of a path."""
+    """Return the last part of a dotted path."""
     return path.rpartition(".")[2]
 
 
 def unit_classes(units: Units) -> str:
-    """Source text of memory/unit_classes.py."""
+    """Return the source text of memory/unit_classes.py."""
     constants, classes, most, number = "", "", "", 0
     for unit in units:
         constants += f"{unit.wheel_class} = {number}  # {unit.meaning}\n"
@@ -63,7 +63,7 @@ MOST_UNITS = {{
 
 
 def unit_states(units: Units) -> str:
-    """Source text of gpusim/core/unit_states.py."""
+    """Return the source text of gpusim/core/unit_states.py."""
     states = [unit.state for unit in units if unit.state is not None]
     calls = [unit.configure.removesuffix(")").split("(") for unit in units if unit.configure is not None]
     named = ["gpusim.core.gpu_spec.GpuSpec", "memory.l2_share.L2Share"]
@@ -86,7 +86,7 @@ def configure_units(m: Any, gpu: GpuSpec, l2_taken: L2Share | None) -> None:
 
 
 def _run(unit: Unit, before: Unit | None) -> list[str]:
-    """Lines that run the units of a class that have something to do; `before` is the class that ran last."""
+    """Return source lines that run the units of a class that are due; `before` is the class that ran last."""
     tick = _called(unit.tick)
     if unit.alone:
         return [f"if due(m, slot, {unit.wheel_class}):", f"    {tick}(m, now)"]
@@ -105,14 +105,14 @@ def _run(unit: Unit, before: Unit | None) -> list[str]:
 
 
 def _wake(unit: Unit) -> list[str]:
-    """Lines that wake all units of a class."""
+    """Return source lines that wake all units of a class."""
     if unit.count is None:
         return [f"wake(m, {unit.wheel_class}, now, 0)"]
     return [f"for unit in range(m.{unit.count}):", f"    wake(m, {unit.wheel_class}, now, unit)"]
 
 
 def run_units(units: Units) -> str:
-    """Source text of gpusim/core/run_units.py."""
+    """Return the source text of gpusim/core/run_units.py."""
     uses = [f"gpusim.jit.{name}" for name in ("ctz", "ctz_from", "jit", "prefetch")]
     uses += ["memory.wheel.due", "memory.wheel.wake", *(f"memory.unit_classes.{unit.wheel_class}" for unit in units)]
     uses += [path for unit in units for path in (unit.tick, unit.prefetch) if path is not None]

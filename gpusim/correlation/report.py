@@ -1,84 +1,80 @@
-"""A comparison as text, as the documentation's page, and as one JSON object."""
+"""A comparison as tables for a terminal, a pipe and the documentation's page, and as one JSON object."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from gpusim.base.errors import UserError
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.measured import MeasuredTable, Point
 from gpusim.correlation.compare import Compared, Summary, groups
 from gpusim.correlation.fit import Fitted, Tried
 from gpusim.correlation.predict import Prediction
 
 SCHEMA_VERSION = 2  # of 1, simulated_share was that of both runs of an extrapolated product together
-POINT_HEAD = ("product", "GFLOP", "measured us", "model us", "of it launch us", "first launch us", "ratio", "bound")
-GROUP_HEAD = ("points", "number", "geometric mean", "spread", "mean error", "least", "most", "rank correlation")
-FIT_HEAD = ("value", "mean error", "launch us", "the value found is better in")
+one_digit, two_digits = "{:.1f}".format, "{:.2f}".format
 
 
-def percent(share: float) -> str:
-    """0.123 → '12.3 %'."""
-    return f"{100 * share:.1f} %"
-
-
-def point_rows(rows: Sequence[Compared]) -> list[tuple[str, ...]]:
-    """A row of POINT_HEAD for each point, in the table's order."""
-    out: list[tuple[str, ...]] = []
+def point_table(rows: Sequence[Compared]) -> Table:
+    """Make a row for each point, in the table's order."""
+    times = [Column("measured", one_digit, unit="us"), Column("model", one_digit, unit="us")]
+    times += [Column("of it launch", one_digit, unit="us"), Column("first launch", one_digit, unit="us")]
+    heads = [Column("product"), Column("GFLOP", "{:.3g}".format), *times, Column("ratio", two_digits), Column("bound")]
+    cells = []
     for row in rows:
         p = row.prediction
-        first = "" if p.first_us is None else f"{p.first_us + row.launch_us:.1f}"
         bound = f"{p.bound} {100 * p.utilization:.0f} %" + (", extrapolated" if p.extrapolated else "")
-        times = (f"{p.point.time_us:.1f}", f"{row.modelled_us:.1f}", f"{row.launch_us:.1f}", first)
-        out.append((p.point.label, f"{p.point.gflop:.3g}", *times, f"{row.ratio:.2f}", bound))
-    return out
+        first = None if p.first_us is None else p.first_us + row.launch_us
+        times_us = (p.point.time_us, row.modelled_us, row.launch_us, first)
+        cells.append((p.point.label, p.point.gflop, *times_us, row.ratio, bound))
+    return Table(heads, cells)
 
 
-def group_rows(summaries: Mapping[str, Summary]) -> list[tuple[str, ...]]:
-    """A row of GROUP_HEAD for each group."""
-    out: list[tuple[str, ...]] = []
-    for name, s in summaries.items():
-        rank = "" if s.rank_correlation is None else f"{s.rank_correlation:.3f}"
-        spread = (f"{s.geometric_mean:.2f}", f"{s.spread:.2f}", percent(s.mean_absolute_error))
-        out.append((name, str(s.count), *spread, f"{s.least:.2f}", f"{s.most:.2f}", rank))
-    return out
+def group_table(summaries: Mapping[str, Summary]) -> Table:
+    """Make a row for each group."""
+    heads = [Column("points"), Column("number"), Column("geometric mean", two_digits), Column("spread", two_digits)]
+    heads += [Column("mean error", percent), Column("least", two_digits), Column("most", two_digits)]
+    heads += [Column("rank correlation", "{:.3f}".format)]
+    cells = [
+        (name, s.count, s.geometric_mean, s.spread, s.mean_absolute_error, s.least, s.most, s.rank_correlation)
+        for name, s in summaries.items()
+    ]
+    return Table(heads, cells)
 
 
-def fit_rows(fitted: Fitted) -> list[tuple[str, ...]]:
-    """A row of FIT_HEAD for each value that was tried, with the others as they were found."""
-    out: list[tuple[str, ...]] = []
+def fit_table(fitted: Fitted) -> Table:
+    """Make a row for each value that was tried, with the others as they were found."""
+    heads = [Column("value"), Column("mean error", percent), Column("launch", two_digits, unit="us")]
+    heads += [Column("the value found is better in")]
+    cells = []
     for tried in fitted.tried:
         better = "found" if tried.better is None else f"{100 * tried.better:.0f} % of resamples"
         better += ", excluded" if tried.excluded else ""
         shown = str(tried.value).lower() if isinstance(tried.value, bool) else str(tried.value)
-        out.append((f"{tried.path} = {shown}", percent(tried.error), f"{tried.launch_us:.2f}", better))
-    return out
+        cells.append((f"{tried.path} = {shown}", tried.error, tried.launch_us, better))
+    return Table(heads, cells)
 
 
-def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table; numbers to the right."""
-    marks = ["---"] + ["---:"] * (len(head) - 1)
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, marks, *rows)) + "\n"
+def tables(rows: Sequence[Compared], fitted: Fitted | None) -> list[Table]:
+    """Give the groups of points, of which there is at least one, what was fitted, and the points."""
+    return [group_table(groups(rows)), *([] if fitted is None else [fit_table(fitted)]), point_table(rows)]
 
 
-def text(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) -> str:
-    """Summaries first, then the points, of which there is at least one: for a terminal or a pipe."""
-    parts = [_head(table, rows, fitted), _aligned(GROUP_HEAD, group_rows(groups(rows)))]
-    if fitted is not None:
-        parts.append(_aligned(FIT_HEAD, fit_rows(fitted)))
-    parts.append(_aligned(POINT_HEAD, point_rows(rows)))
-    return "\n".join(parts)
+def show(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None, out: TextIO) -> None:
+    """Print what was compared, then the tables."""
+    out.write(head(table, rows, fitted))
+    for one in tables(rows, fitted):
+        print(file=out)
+        one.show(out)
 
 
 def markdown(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) -> str:
-    """The same as Markdown tables, to be put between a page's marks."""
-    parts = [_head(table, rows, fitted), markdown_table(GROUP_HEAD, group_rows(groups(rows)))]
-    if fitted is not None:
-        parts.append(markdown_table(FIT_HEAD, fit_rows(fitted)))
-    parts.append(markdown_table(POINT_HEAD, point_rows(rows)))
-    return "\n".join(parts)
+    """Write the same as Markdown tables, to be put between a page's marks."""
+    return "\n".join([head(table, rows, fitted), *(one.markdown() for one in tables(rows, fitted))])
 
 
-def _head(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) -> str:
+def head(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) -> str:
+    """Say what was compared, in a line."""
     clock = table.gpu.clock_ghz if table.clock_ghz is None else table.clock_ghz
     if fitted is not None:
         clock = fitted.values.get("clock_ghz", clock)
@@ -92,17 +88,6 @@ def _head(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None)
         f"{table.title}: {len(rows)} points on {table.gpu.name} at {clock:g} GHz, {launch:.2f} us{found} a measurement "
         "beside its kernels\n"
     )
-
-
-def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(len(line[at]) for line in (head, *rows)) for at in range(len(head))]
-    lines = []
-    for line in (head, *rows):
-        cells = [
-            cell.ljust(w) if at == 0 else cell.rjust(w) for at, (cell, w) in enumerate(zip(line, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines) + "\n"
 
 
 class Restored(NamedTuple):

@@ -15,14 +15,15 @@ from gpusim.core.cu.spec import SIMDS
 from gpusim.core.facts import RunFacts
 from gpusim.core.occupancy import Occupancy, OccupancyError, occupancy
 from gpusim.hip import device
-from gpusim.hip.clock import PLACES, StreamClock
 from gpusim.hip.code import CodeStore, UnknownCodeError, arguments_of
 from gpusim.hip.compilation import CompileRequest, compile_program
 from gpusim.hip.errors import HipError
 from gpusim.hip.hostcall import HostCalls
 from gpusim.hip.image import shared_memory
-from gpusim.hip.launching import LATENCY, Launcher, Launches, Options
+from gpusim.hip.launching import Launcher, Launches, Options
 from gpusim.hip.protocol import ANSWER, OPS, REQUEST, Copied, Op
+from gpusim.host.queue import SLOTS, StreamQueue
+from gpusim.results.bounds import LATENCY
 from isa.architecture import LANES
 from isa.device_memory import Allocation, DeviceMemoryError
 from isa.execution.faults import ExecutionFault
@@ -69,7 +70,7 @@ class Session:
         self._code = CodeStore(self._memory)
         self._launcher = Launcher(options, launches, reporter)
         self._calls = HostCalls(self._memory)
-        self._clock = StreamClock(options.gpu.kernel_launch_us)
+        self._queue = StreamQueue(options.gpu.kernel_launch_us)
         self._error = HipError.Success  # of what was told and not answered, first of all
         self._fatal = False  # after a fault nothing runs any more
         self._received = bytearray()
@@ -122,7 +123,8 @@ class Session:
     def end(self) -> None:
         """The process is gone, or nothing more is done for it."""
         self.connection.close()
-        self._clock.finish()
+        self._queue.finish()
+        self._launcher.ended(self._queue.times, self._process)
 
     # --- requests, by their names
 
@@ -180,17 +182,18 @@ class Session:
             raise
         note = self._launcher.note(launch, facts, process=self._process, stream=stream)
         if facts.roofline is None:
-            self._clock.kernel(stream, 0.0, {})
+            self._queue.kernel(stream, 0.0, name=launch.kernel.name)
         else:
-            self._clock.kernel(stream, facts.time_us, self._demands(launch, facts), note)
+            demands = self._demands(launch, facts)
+            self._queue.kernel(stream, facts.time_us, demands, note, launch.kernel.name)
         self._fatal |= facts.partial
 
     def _demands(self, launch: Launch, facts: RunFacts) -> dict[str, float]:
-        """What a kernel that was simulated alone needs of the GPU: of each unit, of the places for workgroups."""
+        """Return what a kernel that was simulated alone needs of the GPU: of each unit, of the slots for workgroups."""
         x, y, z = launch.workgroups
         held = occupancy(launch, self._gpu.cu).workgroups_per_cu * self._gpu.cus
         units = {name: n / max(facts.cycles, 1) for name, n in facts.roofline.items() if name != LATENCY}
-        return {**units, PLACES: min(1.0, x * y * z / held)}
+        return {**units, SLOTS: min(1.0, x * y * z / held)}
 
     def _copied(self, stream: int, size: int, way: int, blocking: int, _: bytes) -> None:
         self._launcher.bytes_moved()
@@ -198,7 +201,7 @@ class Session:
             time_us = self._gpu.host_link.copy_us(size)
         else:  # each byte is read and written, or only written
             time_us = self._gpu.kernel_launch_us + 2 * size * self._us_of_byte
-        self._clock.copy(stream, time_us, way == Copied.OVER_LINK, bool(blocking))
+        self._queue.copy(stream, time_us, way == Copied.OVER_LINK, bool(blocking), f"copy of {size:,} bytes", size)
 
     def _settle(self, _: bytes) -> tuple[HipError, bytes]:
         error = self._error
@@ -207,22 +210,22 @@ class Session:
         return error, printed
 
     def _new_stream(self, stream: int, non_blocking: int, _: bytes) -> None:
-        self._clock.new_stream(stream, not non_blocking)
+        self._queue.new_stream(stream, not non_blocking)
 
     def _record(self, event: int, stream: int, _: bytes) -> None:
-        self._clock.record(event, stream)
+        self._queue.record(event, stream)
 
     def _wait(self, stream: int, event: int, _: bytes) -> None:
-        self._clock.wait(stream, event)
+        self._queue.wait(stream, event)
 
     def _waited(self, stream: int, _: bytes) -> None:
-        self._clock.synchronize(None if stream == _ALL_STREAMS else stream)
+        self._queue.synchronize(None if stream == _ALL_STREAMS else stream)
 
     def _event_waited(self, event: int, _: bytes) -> None:
-        self._clock.wait_for(event)
+        self._queue.wait_for(event)
 
     def _elapsed(self, first: int, last: int, _: bytes) -> bytes:
-        return struct.pack("<f", self._clock.elapsed_ms(first, last))
+        return struct.pack("<f", self._queue.elapsed_ms(first, last))
 
     def _occupancy(self, function: int, work_items: int, lds: int, _: bytes) -> bytes:
         try:

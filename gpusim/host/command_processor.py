@@ -12,7 +12,7 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.recording import Watcher
 from gpusim.core.simulator import simulate
 from gpusim.core.warm import WarmCaches
-from gpusim.host.queue import Command, run_queue
+from gpusim.host.queue import DEFAULT, StreamQueue
 from gpusim.results.record import RunRecord
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 
@@ -132,26 +132,23 @@ class CommandProcessor:
         """
         self._check(commands, options)
 
-        def runner(command: HostCommand) -> Callable[[], float | None]:
-            def run_one() -> float | None:
-                if record.partial or stopped():
-                    record.partial = True
-                    return None
-                if isinstance(command, CopyCommand):
-                    return self._copy(command)
+        queue = StreamQueue(self.gpu.kernel_launch_us)
+        for command in commands:
+            if record.partial or stopped():
+                break
+            if isinstance(command, CopyCommand):
+                time_us = self._copy(command)
+                queue.copy(DEFAULT, time_us, True, False, command.name, command.size_bytes)
+            else:
                 facts = self._launch(command, options, observer)
                 record.launches.append(facts)
                 record.partial = facts.partial
-                return facts.time_us if self.timing else 0.0
-
-            return run_one
-
-        queue = [Command(_name(c), runner(c), copied_bytes=getattr(c, "size_bytes", 0)) for c in commands]
-        times = run_queue(self.gpu.kernel_launch_us, queue)
+                queue.kernel(DEFAULT, facts.time_us if self.timing else 0.0, name=command.launch.kernel.name)
         record.partial = record.partial or stopped()
         if self.timing:
-            record.commands += times
-            record.host_time_us = times[-1].ended_us if times else 0.0
+            queue.finish()
+            record.commands += queue.times
+            record.host_time_us = queue.times[-1].ended_us if queue.times else 0.0
 
     def _check(self, commands: Sequence[HostCommand], options: RunOptions) -> None:
         warm = any(isinstance(command, LaunchCommand) and command.warm for command in commands)
@@ -215,10 +212,6 @@ def _sampler(spec: "SamplingSpec", decisive: bool) -> "Steerer":
     from gpusim.sampling.sampler import Sampler
 
     return Sampler(spec.model_copy(update={"functional": spec.functional or decisive}))
-
-
-def _name(command: HostCommand) -> str:
-    return command.name if isinstance(command, CopyCommand) else command.launch.kernel.name
 
 
 def executed(

@@ -24,7 +24,7 @@ _layouts: dict[int, np.dtype] = {}  # by the identity of a State: they are const
 
 
 def layout_of(state: State) -> np.dtype:
-    """The structured dtype of a state's records."""
+    """Return the structured dtype of a state's records."""
     found = _layouts.get(id(state))
     if found is None:
         found = _layouts[id(state)] = state.dtype()
@@ -32,12 +32,12 @@ def layout_of(state: State) -> np.dtype:
 
 
 def offset_of(state: State, name: str) -> int:
-    """Bytes from a record's start to a field."""
+    """Return the offset in bytes of a field from its record's start."""
     return int(layout_of(state).fields[name][1])  # type: ignore[index]
 
 
 def records(state: State, count: int = 1) -> np.ndarray:
-    """`count` zeroed records side by side; the first starts a line of the host's cache."""
+    """Return `count` zeroed records, contiguous in memory; the first starts a line of the host's cache."""
     layout = layout_of(state)
     raw = np.zeros(count * layout.itemsize + HOST_LINE_BYTES, np.uint8)
     start = -raw.ctypes.data % HOST_LINE_BYTES
@@ -45,12 +45,12 @@ def records(state: State, count: int = 1) -> np.ndarray:
 
 
 def views(place: np.ndarray) -> Any:
-    """The records of an array made by `records` as Python objects whose attributes are the fields."""
+    """Return the records of an array made by `records` as Python objects whose attributes are the fields."""
     return (_structure(place.dtype) * len(place)).from_buffer(place.view(np.uint8))
 
 
 def record_text(state: State, view: Any) -> str:
-    """A line for each field that holds a number other than 0: its name, value and meaning."""
+    """Return a line of text for each field that holds a number other than 0: its name, value and meaning."""
     lines = []
     for name, field in state.fields.items():
         value = getattr(view, name)
@@ -63,7 +63,7 @@ def record_text(state: State, view: Any) -> str:
 
 @cache
 def _structure(layout: np.dtype) -> Any:
-    """The ctypes structure that lies as a record does."""
+    """Return the ctypes structure with the same layout as a record."""
     fields: list[tuple[str, Any]] = []
     end = 0
     for name in layout.names or ():
@@ -86,7 +86,7 @@ def _ctype(kind: np.dtype) -> Any:
 
 
 class RecordType:
-    """What a parameter that takes a record of `state` is annotated with."""
+    """Annotation of a parameter that takes a record of `state`."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -103,7 +103,7 @@ record_type = RecordType
 
 
 class RecordAt(Primitive):
-    """The operation (address, i) that gives record `i` of those side by side at an address."""
+    """The operation (address, i) that returns record `i` of an array of records at an address."""
 
     def __init__(self, state: State, twin: Any) -> None:
         super().__init__(twin, _LLVM)
@@ -111,14 +111,14 @@ class RecordAt(Primitive):
 
     @cached_property
     def intrinsic(self) -> Any:
-        """Numba's side of it; imports Numba."""
+        """Numba's intrinsic of the operation; imports Numba."""
         from gpusim.jit.by_address_llvm import record_at_intrinsic
 
         return record_at_intrinsic(layout_of(self.state))
 
 
 def record_at(state: State) -> Any:
-    """The function (address, i) that gives record `i` of those side by side at an address."""
+    """Return the function (address, i) that returns record `i` of an array of records at an address."""
 
     def at_python(address: int, i: int) -> Any:
         structure = _structure(layout_of(state))
@@ -129,5 +129,5 @@ def record_at(state: State) -> Any:
 
 @primitive(_LLVM)
 def record_address(record: Any) -> int:
-    """Address of a record."""
+    """Return the address of a record."""
     return ctypes.addressof(record)

@@ -14,13 +14,13 @@ _I64 = ir.IntType(64)
 
 @cache
 def type_of_record(layout: np.dtype) -> Any:
-    """Numba's type of a record."""
+    """Return Numba's type of a record."""
     return numba.from_dtype(layout)
 
 
 @cache
 def record_at_intrinsic(layout: np.dtype) -> Any:
-    """The intrinsic (address, i) of records of this layout."""
+    """Return the intrinsic (address, i) for records of this layout."""
     kind = type_of_record(layout)
 
     @intrinsic

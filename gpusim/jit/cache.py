@@ -50,7 +50,7 @@ _in_memory: dict[str, bytes] = {}  # what could be kept nowhere else
 
 
 def domain_of(module: str) -> str:
-    """The domain whose hash covers a function of `module`."""
+    """Return the domain of compiled code that the functions of `module` belong to."""
     return "isa" if module.split(".")[0] == "isa" else "timing"
 
 
@@ -61,7 +61,7 @@ def _checksum(file: str) -> bytes:
 
 
 def _sources(place: str) -> list[str]:
-    """The Python files in a folder, in order, or the file itself: without `Path`, which takes thrice as long."""
+    """List the Python files in a folder, in order, or the file itself (without `Path`, which takes thrice as long)."""
     if place.endswith(".py"):
         return [place]
     found = []
@@ -72,7 +72,7 @@ def _sources(place: str) -> list[str]:
 
 
 def hash_of_sources(*places: str) -> str:
-    """Hash of the Python files in folders, or of single ones, each a path from the root, and of the host."""
+    """Hash the Python files in folders, or single ones, each a path from the root, together with the host."""
     h, root = hashlib.sha256(), str(ROOT)
     for place in places:
         for file in _sources(os.path.join(root, place)):
@@ -84,25 +84,25 @@ def hash_of_sources(*places: str) -> str:
 
 @cache
 def domain_hash(domain: str) -> str:
-    """Hash of a domain's sources, the compiler's version, the flags that change its output and the host."""
+    """Hash a domain's sources, the compiler's version, the flags that change its output, and the host."""
     flags = [os.environ.get(flag, "") for flag in FLAGS]
     identity = repr((hash_of_sources(*DOMAINS[domain]), version("numba"), flags))
     return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
 def domain_folder(domain: str) -> str:
-    """Name of a domain's folder."""
+    """Return the name of a domain's folder."""
     return f"{domain}-{domain_hash(domain)}"
 
 
 def numba_folder(domain: str) -> Path | None:
-    """Folder for Numba's own cache; None if there is none that can be written to."""
+    """Return the folder for Numba's own cache; None if there is none that can be written to."""
     place = cache_folders.writable()
     return place and place / domain_folder(domain)
 
 
 def kept(name: str) -> bytes | None:
-    """What was kept under `name`; None if there is nothing, or only what is damaged."""
+    """Return the content that was kept under `name`; None if there is none, or only a damaged file."""
     damaged = None
     for place in cache_folders.readable():
         try:

@@ -20,7 +20,7 @@ _tried: set[Path] = set()  # folders that this process has seen to be writable
 
 
 def chosen() -> Path | None:
-    """The user's cache folder; None if the system knows of no home."""
+    """Return the user's cache folder; None if the system knows of no home."""
     return _chosen(os.environ.get("GPUSIM_CACHE_DIR") or "")
 
 
@@ -39,7 +39,7 @@ def _chosen(base: str) -> Path | None:
 
 
 def temporary() -> Path | None:
-    """The folder among the temporary files; None if the system has no place for those."""
+    """Return the user's folder among the temporary files; None if the system has no place for those."""
     import tempfile
 
     try:
@@ -49,7 +49,7 @@ def temporary() -> Path | None:
 
 
 def foreign(path: Path) -> str:
-    """Why a folder that exists is not to be trusted; '' if it is this user's alone."""
+    """Say why a folder that exists is not to be trusted; '' if it belongs to this user and is closed to others."""
     found = path.lstat()
     if not stat.S_ISDIR(found.st_mode):
         return "is no folder"
@@ -59,7 +59,7 @@ def foreign(path: Path) -> str:
 
 
 def readable() -> Iterator[Path]:
-    """The folders in which compiled code may lie, first the one that counts."""
+    """Yield the folders in which compiled code may lie, in order of precedence."""
     if (first := chosen()) is not None:
         yield first
     second = temporary()
@@ -69,20 +69,20 @@ def readable() -> Iterator[Path]:
 
 
 def note_use(place: Path) -> None:
-    """Compiled code was found in `place`: say so where that is not the user's cache folder."""
+    """Say that compiled code was found in `place`, unless that is the user's cache folder."""
     if place != (first := chosen()) and place not in _tried:
         where = "no home folder is known" if first is None else f"{first} has none that is whole"
         current_reporter().say_once(f"gpusim: compiled code is loaded from {place}: {where}; {_HINT}")
 
 
 def refuse(place: Path, error: Exception) -> None:
-    """`place` could not be written to."""
+    """Note that `place` could not be written to, and why."""
     reason = (getattr(error, "strerror", None) or str(error)).removesuffix(" (what was there before is unchanged)")
     _refused[place] = reason
 
 
 def writable() -> Path | None:
-    """The folder in which compiled code is kept; None if it can be kept nowhere. Says so where it is not the first."""
+    """Return the folder in which compiled code is kept, None if there is none; say so if it is not the first one."""
     first, second = chosen(), temporary()
     if first is not None and _takes_files(first):
         return first
@@ -96,7 +96,10 @@ def writable() -> Path | None:
 
 
 def _takes_files(place: Path, private: bool = False) -> bool:
-    """Whether files can be written in `place`, which is made if need be. private: and it is this user's alone."""
+    """Tell whether files can be written in `place`, which is made if need be.
+
+    private: the folder must also belong to this user and be closed to others.
+    """
     if place in _refused or place in _tried:
         return place not in _refused
     import tempfile

@@ -31,7 +31,10 @@ numba.config.DISABLE_JIT = int(JIT_DISABLED)  # one of the two places in which N
 
 
 def _in_cache(domain: str, make: Callable[[bool], T]) -> T:
-    """What `make` makes of Numba's objects, with the domain's folder as Numba's cache; it learns if there is one."""
+    """Call `make` while the domain's folder is Numba's cache, and return its result.
+
+    `make` gets True if there is such a folder, False if nothing can be cached.
+    """
     before, folder = numba.config.CACHE_DIR, numba_folder(domain)
     numba.config.CACHE_DIR = str(folder or "")
     try:
@@ -41,7 +44,10 @@ def _in_cache(domain: str, make: Callable[[bool], T]) -> T:
 
 
 def _define_operations() -> list[Any]:
-    """Numba's side of all operations, made before a compilation begins: during one Numba learns of none."""
+    """Return Numba's intrinsics of all operations.
+
+    They have to exist before a compilation begins, since Numba does not notice those that are made during one.
+    """
     return [operation.intrinsic for operation in primitives()]
 
 
@@ -62,7 +68,7 @@ def _dispatcher(function: CoreFunction) -> Any:
 
 
 def dispatcher_of(function: Any) -> Any:
-    """Numba's dispatcher of a function of the core; one of Numba's own is returned as it is."""
+    """Return Numba's dispatcher of a function of the core, or the argument itself if it is a dispatcher."""
     return _dispatcher(function) if isinstance(function, CoreFunction) else function
 
 
@@ -77,7 +83,7 @@ def _type_of_primitive(primitive: Primitive, context: Any) -> Any:
 
 
 def signature_of(function: Callable[..., Any], record: Any) -> tuple[Any, ...]:
-    """Argument types by convention: `m` is the record, annotations win, all else is int64."""
+    """Return the argument types by convention: `m` is the record, annotations win, all else is int64."""
     out = []
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.annotation is not inspect.Parameter.empty:
@@ -89,10 +95,10 @@ def signature_of(function: Callable[..., Any], record: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Split:
-    """A domain's functions but its entry points, each list in definition order.
+    """A domain's functions except its entry points, split at some rooms; each list is in definition order.
 
-    inside: those of some rooms; doors: those of them that are called from outside; apart: those that have nothing to do
-    with the rooms. What is left calls into the rooms.
+    inside: those of the rooms; doors: those of `inside` that are called from outside; apart: those that neither are in
+    the rooms nor call into them. All other functions call into the rooms.
     """
 
     inside: list[Any]
@@ -101,7 +107,7 @@ class Split:
 
 
 def _called(function: CoreFunction) -> set[int]:
-    """Identities of what a function may call."""
+    """Return the identities (`id`) of the functions that a function may call."""
     code, names = function.py_func.__code__, function.py_func.__globals__
     return {id(names.get(name)) for name in code.co_names}
 
@@ -126,13 +132,13 @@ def split(domain: str, rooms: tuple[str, ...], entry_points: Sequence[Any]) -> S
 
 @cache
 def _record_type(layout: np.dtype) -> Any:
-    """Numba's type of a record, kept: to find a machine's takes longer than a small launch."""
+    """Return Numba's type of a record, cached: finding a machine's type takes longer than a small launch."""
     return numba.from_dtype(layout)
 
 
 @contextmanager
 def _without_collection() -> Any:
-    """The compiler keeps what it makes: collecting is a tenth of its time."""
+    """Turn garbage collection off while the block compiles: the compiler keeps what it makes anyway."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -157,18 +163,21 @@ def compile_functions(functions: Iterable[Any], record: Any) -> None:
 
 
 def compile_on_the_way(functions: Iterable[Any], record: Any) -> None:
-    """As `compile_functions`, for callers in the core alone: nothing is optimized or kept."""
+    """Compile functions as `compile_functions` does, but for callers in the core alone: neither optimized nor kept."""
     with numba_hooks.parts_unfinished():
         compile_functions(functions, record)
 
 
 def divisible(domain: str) -> bool:
-    """Whether another process can compile a share of a domain: parts are handed over, what is whole is in the cache."""
+    """Tell whether another process can compile a share of a domain.
+
+    This takes Numba's hooks, by which parts are handed over, and a cache, through which whole functions are.
+    """
     return not numba_hooks.PLAIN and numba_folder(domain) is not None
 
 
 def compile_for_another_process(share: Split, record: Any) -> bytes:
-    """Compile what is inside the rooms; returns what `compile_entry_points` in another process needs of it."""
+    """Compile what is inside the rooms; returns the code that `compile_entry_points` takes in another process."""
     compile_on_the_way(share.inside, record)
     return numba_hooks.packed_parts(map(dispatcher_of, share.doors))
 
@@ -191,7 +200,7 @@ _OPTIMIZING = {"isa": 0.75, "timing": 0.4}
 
 
 def work_of(domain: str, entry_points: Sequence[Any], elsewhere: Split | None = None) -> float:
-    """What `compile_entry_points` has to do, as `gpusim.jit.compile_progress` counts it."""
+    """Return the work that `compile_entry_points` has to do, in the units of `gpusim.jit.compile_progress`."""
     compiled = _on_the_way(domain, entry_points, elsewhere)
     return _sizes(compiled) + _OPTIMIZING[domain] * _sizes(registered(domain))
 
@@ -201,8 +210,8 @@ def compile_entry_points(
 ) -> None:
     """Compile a domain's entry points with `record` as `m`, keep their machine code and make them callable.
 
-    They hold everything they call. elsewhere: what of the domain another process has compiled, and what
-    `compile_for_another_process` returned there.
+    The machine code of an entry point contains everything that it calls. elsewhere: the split of the domain whose rooms
+    another process has compiled, and what `compile_for_another_process` returned there.
     """
     if elsewhere is not None:
         share, parts = elsewhere
@@ -237,12 +246,12 @@ def _c_function(function: Callable[..., Any], signature: Any) -> Any:
 
 
 def compiled_versions(domain: str) -> int:
-    """How many specialisations of the domain's functions exist: must not grow with another configuration."""
+    """Count the specialisations of the domain's functions, which must not grow with another configuration."""
     return sum(len(_dispatcher(function).signatures) for function in registered(domain)) if not JIT_DISABLED else 0
 
 
 def native_callback(function: Callable[..., int]) -> tuple[int, Any]:
-    """Address of a function of four int64 that Numba compiles apart from the core, callable through `call_i64_4`.
+    """Compile a function of four int64 apart from the core, so that `call_i64_4` can call it.
 
     Returns (address, object to keep alive). With the JIT disabled the address is a key of a table.
     """

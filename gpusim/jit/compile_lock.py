@@ -15,13 +15,13 @@ _held: list[bool] = []
 
 
 def assume_held() -> None:
-    """The process that started this one holds the lock for it."""
+    """Note that the process which started this one holds the lock on behalf of both."""
     _held.append(True)
 
 
 @contextmanager
 def compile_lock() -> Iterator[None]:
-    """Wait until no other process compiles, then be the one that does; within itself it is free."""
+    """Hold the lock that lets one process compile at a time, after waiting for it; nested uses do not wait."""
     place = None if _held else cache_folders.writable()
     _held.append(True)
     try:

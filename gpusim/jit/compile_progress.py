@@ -30,16 +30,16 @@ class Forecast:
         self._start = self._since = now
 
     def done(self, work: float, now: float) -> None:
-        """So much more is done: whatever was begun has ended."""
+        """Add `work` to the work done, which ends the step in progress."""
         self._done += work
         self._step, self._since = 0.0, now
 
     def begin(self, work: float, now: float) -> None:
-        """A step of `work` begins, of which nothing is heard before its end."""
+        """Begin a step of `work` that reports nothing before its end."""
         self._step, self._since = work, now
 
     def estimate(self, now: float) -> tuple[float, float]:
-        """Share done, from 0 to 1, and seconds left."""
+        """Return the share done, from 0 to 1, and the seconds left."""
         speed = self._speed(self._done, self._since)
         done = self._done + min(speed * (now - self._since), 0.9 * self._step)
         speed = min(speed, self._speed(done, now))  # a step that takes longer than expected shows in it too
@@ -49,14 +49,14 @@ class Forecast:
         return (done + _GUESS_S * self._guess) / (now - self._start + _GUESS_S)
 
     def line(self, now: float) -> str:
-        """'43 %, 0:21 left'."""
+        """Return the progress as text, such as '43 %, 0:21 left'."""
         share, left = self.estimate(now)
         return f"{100 * share:.0f} %, {clock(left)} left"
 
 
 @contextmanager
 def compiling(what: str, work: float, processes: int = 1) -> Iterator[None]:
-    """Say that `what` is being compiled and, every few seconds, how far it is. Within another one: nothing.
+    """Report that `what` is being compiled and, every few seconds, how far it is; nested uses report nothing.
 
     work: of this process; processes: how many compile at the same time.
     """
@@ -85,12 +85,12 @@ def compiling(what: str, work: float, processes: int = 1) -> Iterator[None]:
 
 
 def done(work: float) -> None:
-    """So much of the compilation that is running is done."""
+    """Add `work` to the work done of the compilation in progress, if there is one."""
     if _running:
         _running[-1].done(work, time.monotonic())
 
 
 def begin(work: float) -> None:
-    """A step of it begins, of which nothing is heard before its end."""
+    """Begin a step of the compilation in progress that reports nothing before its end."""
     if _running:
         _running[-1].begin(work, time.monotonic())

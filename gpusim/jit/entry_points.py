@@ -12,7 +12,7 @@ from gpusim.jit.functions import JIT_DISABLED, CoreFunction
 
 
 def file_name(function: CoreFunction) -> str:
-    """Under which name an entry point is kept (`gpusim.jit.cache`)."""
+    """Return the name under which an entry point is kept (`gpusim.jit.cache`)."""
     return f"{domain_folder(domain_of(function.__module__))}/{function.__module__}.{function.__name__}.code"
 
 
@@ -22,7 +22,7 @@ def save(function: CoreFunction, symbol: str, code: bytes) -> None:
 
 
 def read(function: CoreFunction) -> tuple[str, bytes] | None:
-    """Symbol and object file of an entry point; None if it is not in the cache, or damaged."""
+    """Return the symbol and object file of an entry point; None if it is not in the cache, or damaged."""
     content = kept(file_name(function))
     if content is None:
         return None
@@ -31,7 +31,7 @@ def read(function: CoreFunction) -> tuple[str, bytes] | None:
 
 
 def load(functions: Sequence[Any]) -> bool:
-    """Make entry points callable from the cache; False if one of them is not there. Again: nothing to do."""
+    """Make entry points callable from the cache, unless they are already; False if one of them is not there."""
     missing = [] if JIT_DISABLED else [function for function in functions if not function.address]
     if not missing:
         return True

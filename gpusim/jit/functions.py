@@ -65,13 +65,13 @@ class CoreFunction:
 
     @property
     def dispatcher(self) -> Any:
-        """What Numba makes of the function; imports Numba."""
+        """Numba's dispatcher of the function; imports Numba."""
         from gpusim.jit.compile import dispatcher_of
 
         return dispatcher_of(self)
 
     def bind(self, address: int, code: Any) -> None:
-        """From now on a call from Python goes to the C function at `address`, which lives as long as `code`."""
+        """Let calls from Python go to the C function at `address`, and keep `code`, which holds it, alive."""
         kinds = [ctypes.c_void_p if name == "m" else ctypes.c_int64 for name in self.parameters]
         native = ctypes.CFUNCTYPE(None if self.returns_nothing else ctypes.c_int64, *kinds)(address)
         self.address, self.code = address, code
@@ -91,13 +91,16 @@ class CoreFunction:
 
 
 def _as_word(argument: Any) -> int:
-    """What a C function takes for a record (its address) or a number."""
+    """Return the int64 that a C function takes for a record (its address) or a number."""
     return int(np.frombuffer(argument, np.uint8).ctypes.data) if isinstance(argument, np.void) else int(argument)
 
 
 class Primitive:
-    """An operation of a few machine instructions: `llvm_module` defines how the compiler makes them, under the same
-    name, as an intrinsic of Numba's. From Python its twin runs."""
+    """An operation of a few machine instructions.
+
+    `llvm_module` defines how the compiler makes the operation, under the same name, as an intrinsic of Numba's. A call
+    from Python runs its twin.
+    """
 
     def __init__(self, twin: Callable[..., Any], llvm_module: str) -> None:
         update_wrapper(self, twin)
@@ -105,7 +108,7 @@ class Primitive:
 
     @property
     def intrinsic(self) -> Any:
-        """Numba's side of it; imports Numba."""
+        """Numba's intrinsic of the operation; imports Numba."""
         return getattr(import_module(self.llvm_module), self.twin.__name__)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -117,8 +120,9 @@ def jit(
 ) -> Any:
     """Make a function part of the compiled core: cached, without the GIL, with C's division.
 
-    inline: on a busy path, its code becomes part of its callers'; outline: its code stays apart, so that its callers
-    stay small; cold: seldom called, its code and that of its calls are kept out of the way. None changes a result.
+    inline: the function is on a busy path, and its code becomes part of its callers'; outline: its code stays apart, so
+    that its callers stay small; cold: it is seldom called, and its code and that of its calls are kept out of the way.
+    None of them changes a result.
     """
     if function is None:
         return partial(jit, inline=inline, outline=outline, cold=cold)
@@ -130,7 +134,7 @@ def jit(
 
 
 def note_primitive(operation: Primitive) -> Primitive:
-    """Have the compiler know of an operation before it compiles a function that uses it."""
+    """Register an operation, so that the compiler knows of it before it compiles a function that uses it."""
     _primitives.append(operation)
     return operation
 
@@ -147,23 +151,23 @@ def primitive(llvm_module: str) -> Callable[[F], F]:
 
 
 def registered(domain: str) -> list[Any]:
-    """Functions of a domain in definition order: callees before callers."""
+    """Return the functions of a domain in definition order: callees before callers."""
     return list(_registered[domain])
 
 
 def take_back(functions: Iterable[Any]) -> None:
-    """Have functions that only a part of the machine can run, such as a test's, no longer count as the core's."""
+    """Unregister functions that only a part of the machine can run, such as a test's, from the core."""
     for functions_of_domain in _registered.values():
         functions_of_domain[:] = [noted for noted in functions_of_domain if noted not in functions]
 
 
 def primitives() -> list[Primitive]:
-    """All operations, in definition order."""
+    """Return all registered operations, in definition order."""
     return list(_primitives)
 
 
 def function_address(function: Any) -> int:
-    """Address of an entry point of four int64, for `call_i64_4`; with the JIT disabled a key of a table."""
+    """Return the address of an entry point of four int64, for `call_i64_4`; with the JIT disabled a key of a table."""
     if JIT_DISABLED:
         _python_callbacks[id(function)] = function
         return id(function)
@@ -173,5 +177,5 @@ def function_address(function: Any) -> int:
 
 
 def python_callback(address: int) -> Callable[..., int]:
-    """The function behind an address of `function_address` with the JIT disabled."""
+    """Return the function for an address that `function_address` returned with the JIT disabled."""
     return _python_callbacks[address]

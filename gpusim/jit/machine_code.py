@@ -10,12 +10,12 @@ import llvmlite.binding as llvm
 
 @cache
 def host() -> tuple[str, str, str]:
-    """What machine code depends on beside its source: LLVM's binding, the CPU's name, its features."""
+    """Return what machine code depends on besides its source: version of LLVM's binding, CPU name, CPU features."""
     return llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 def target_machine(cpu: str | None = None) -> Any:
-    """LLVM's code generator for this host, or for another CPU of its kind without the features beyond its own."""
+    """Return LLVM's code generator for this host, or for the named CPU with no features beyond its own."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()  # for inline assembly
@@ -40,5 +40,5 @@ class LoadedCode:
         self._engine.finalize_object()
 
     def address(self, symbol: str) -> int:
-        """Address of a function, 0 if there is none of that name."""
+        """Return the address of a function, 0 if there is none of that name."""
         return int(self._engine.get_function_address(symbol))

@@ -36,7 +36,7 @@ PLAIN = bool(os.environ.get("GPUSIM_PLAIN_NUMBA"))
 
 @dataclass(frozen=True)
 class Hook:
-    """One function of Numba's that is replaced or called: where it is, its parameters, what it is for."""
+    """A function of Numba's that is replaced or called: where it is, its parameters, what it is for."""
 
     holder: Any
     name: str
@@ -94,7 +94,7 @@ HOOKS: tuple[Hook, ...] = (
 
 
 def check() -> list[str]:
-    """The hooks whose place in Numba is gone or has other parameters, each with what it was for."""
+    """List the hooks whose function in Numba is gone or has other parameters, each with its purpose."""
     wrong = []
     for hook in HOOKS:
         place = f"{getattr(hook.holder, '__name__', hook.holder)}.{hook.name}"
@@ -111,7 +111,7 @@ def check() -> list[str]:
 
 @contextmanager
 def _replaced(*steps: tuple[Any, str, Any]) -> Iterator[None]:
-    """Replace each (holder, name) by the third while the block runs."""
+    """Replace, while the block runs, the attribute `name` of each (holder, name, replacement)."""
     before = [getattr(holder, name) for holder, name, _ in steps]
     for holder, name, replacement in steps:
         setattr(holder, name, replacement)
@@ -137,8 +137,11 @@ _call_types: dict[tuple[int, Any], tuple[Any, Any]] = {}
 
 @contextmanager
 def core_code() -> Iterator[None]:
-    """Compile as the core wants it: with its functions' attributes, indices as they are, each operation's types looked
-    up once and not at every place where it stands."""
+    """Compile with the core's options while the block runs.
+
+    Functions carry their LLVM attributes, indices are taken as they are, and each operation's types are looked up once
+    instead of at every place where it is used.
+    """
     if PLAIN:
         yield
         return
@@ -178,8 +181,10 @@ _parts: set[Any] = set()  # dispatchers that have been compiled as parts
 
 
 class _CheckedCacheFile(IndexDataCacheFile):
-    """Numba's cache of one function, whose two kinds of files end with a checksum of what comes before: a damaged one
-    is as good as none, and so is one that cannot be written."""
+    """Numba's cache of one function, with a checksum at the end of both kinds of its files.
+
+    A damaged file counts as missing, and so does one that cannot be written.
+    """
 
     def _dump(self, obj: Any) -> bytes:
         content: bytes = super()._dump(obj)
@@ -240,7 +245,7 @@ _part_libraries: "WeakSet[Any]" = WeakSet()  # code of parts: not yet linked to 
 
 
 def _with_parts(libraries: list[Any]) -> list[Any]:
-    """Libraries that are to be linked, with all that those of them that are parts want linked.
+    """Return the libraries that are to be linked, together with the parts that they need directly or indirectly.
 
     Each comes once and after all that call it: the linker leaves out what nothing linked before calls.
     """
@@ -261,8 +266,10 @@ def _with_parts(libraries: list[Any]) -> list[Any]:
 
 @contextmanager
 def _parts_linked_once() -> Iterator[None]:
-    """Link to what is whole all the parts below it. Parts are not linked to one another: a leaf would be linked to each
-    of its callers and again to each of theirs."""
+    """Link parts only to the whole function that needs them, while the block runs.
+
+    Parts are not linked to one another: a leaf would be linked to each of its callers and again to each of theirs.
+    """
     finalize = codegen.CPUCodeLibrary.finalize
 
     def finalize_with_parts(library: Any) -> None:
@@ -277,7 +284,7 @@ def _parts_linked_once() -> Iterator[None]:
 
 
 def _part_function(context: Any, library: Any, description: Any, environment: Any) -> Any:
-    """What stands for a part where Numba wants a function that Python can call."""
+    """Return a stand-in that is not callable, where Numba wants a function for a part that Python can call."""
     _part_libraries.add(library)  # it is finalized when its first caller is compiled, which may be whole
     name = description.qualname.split(".")[-1]
     return _dynfunc.make_function(description.lookup_module(), name, "not callable", 0, environment, (library,))
@@ -306,11 +313,11 @@ def parts_unfinished() -> Iterator[None]:
 
 @contextmanager
 def calls_only_within() -> Iterator[None]:
-    """Compile functions that nothing else will be linked to: what they call is theirs alone.
+    """Compile functions, while the block runs, to which nothing else will be linked, so that their callees are private.
 
     The optimizer then sees that no callee fails, which saves passing and testing a status, and which arguments are not
-    used; calls become short. What is theirs has names of its own: the linker takes any function of a name for the one
-    that is called.
+    used; calls become short. Private callees get names of their own, since the linker takes any function of a name for
+    the one that is called.
     """
     if PLAIN:
         yield
@@ -342,7 +349,7 @@ _DECLARED = re.compile(r'^declare [^@]*@"?([^("]+)"?\(', re.MULTILINE)
 
 
 def object_code(compiled: Any) -> bytes | None:
-    """The object file of a compiled C function; None if it cannot run without Numba.
+    """Return the object file of a compiled C function; None if it cannot run without Numba.
 
     It can if nothing in it fails, which the optimizer sees of code that `calls_only_within`: an error would be raised
     through functions of Numba's.
@@ -353,7 +360,7 @@ def object_code(compiled: Any) -> bytes | None:
 
 
 def packed_parts(dispatchers: Iterable[Any]) -> bytes:
-    """Functions that were compiled as parts, each with its types and the code of all below it, for another process."""
+    """Serialize functions that were compiled as parts, with types and code of all below them, for another process."""
     results = [(dispatcher, result) for dispatcher in dispatchers for result in dispatcher.overloads.values()]
     libraries = _with_parts([result.library for _, result in results])
     number = {library: k for k, library in enumerate(libraries)}
@@ -370,7 +377,7 @@ def packed_parts(dispatchers: Iterable[Any]) -> bytes:
 
 
 def load_parts(content: bytes, dispatchers: Iterable[Any]) -> None:
-    """Give dispatchers what `packed_parts` made of the same functions: as if they had been compiled here as parts."""
+    """Give dispatchers the functions of `packed_parts`, as if they had been compiled in this process as parts."""
     code, functions = pickle.loads(content)
     named = {_name_of(dispatcher): dispatcher for dispatcher in dispatchers}
     context = cpu_target.target_context
@@ -401,5 +408,5 @@ def _name_of(dispatcher: Any) -> tuple[str, str]:
 
 
 def type_of_intrinsic(intrinsic: Any) -> Any:
-    """Numba's type of an intrinsic, for what stands in its place in the functions that use it."""
+    """Return Numba's type of an intrinsic, for its stand-in in the functions that use it."""
     return cpu_target.typing_context.resolve_value_type(intrinsic)

@@ -32,7 +32,7 @@ class CorePipeline(CompilerBase):
     """Numba's pipeline without the passes that find nothing in the core."""
 
     def define_pipelines(self) -> list[PassManager]:
-        """The one pipeline."""
+        """Return the only pipeline: Numba's nopython passes without those in `_LEFT_OUT`."""
         whole = DefaultPassBuilder.define_nopython_pipeline(self.state)
         core = PassManager("core")
         core.passes.extend(step for step in whole.passes if step[0] not in _LEFT_OUT)

@@ -16,7 +16,7 @@ _PART = re.compile(r"(\d+)([a-z_])")
 
 
 def write_perf_map(entry_points: Sequence[CoreFunction]) -> Path:
-    """Write where the functions inside loaded `entry_points` lie to the file in which perf looks them up.
+    """Write perf's map file of the functions inside loaded `entry_points`, and return its path.
 
     Their machine code is read from the cache: it holds the functions' names and sizes, the process their addresses.
     """
@@ -35,7 +35,7 @@ def write_perf_map(entry_points: Sequence[CoreFunction]) -> Path:
 
 
 def _plain(mangled: str) -> str:
-    """'memory.dram._advance' for what the compiler made of it; other names as they are."""
+    """Return a mangled symbol as a dotted name, such as 'memory.dram._advance'; other names unchanged."""
     parts, at = [], mangled.find("N") + 1
     while at > 0 and (match := _PART.match(mangled, at)):
         length = int(match[1])

@@ -17,7 +17,7 @@ ONE = np.int64(1)  # ONE << 63 is a word, which plain Python's 1 << 63 is not
 
 
 def address_of(array: np.ndarray) -> int:
-    """Address of an array's first byte."""
+    """Return the address of an array's first byte."""
     return int(array.ctypes.data)
 
 
@@ -51,25 +51,25 @@ st_u8, st_i16, st_i32, st_i64 = (_storer(f"st_{n}", int(n[1:])) for n in ("u8", 
 
 @_operation
 def ctz(x: int) -> int:
-    """Position of the lowest set bit of a non-zero word."""
+    """Return the position of the lowest set bit of a non-zero word."""
     x = int(x)
     return (x & -x).bit_length() - 1
 
 
 @_operation
 def popcount(x: int) -> int:
-    """Number of set bits of a 64-bit word."""
+    """Return the number of set bits of a 64-bit word."""
     return (int(x) & 0xFFFF_FFFF_FFFF_FFFF).bit_count()
 
 
 @_operation
 def prefetch(address: int) -> None:
-    """Have the host bring the line at `address` into its cache: it will be needed soon."""
+    """Have the host fetch the line at `address` into its cache, since it will be needed soon."""
 
 
 @_operation
 def quotient(a: int, b: int) -> int:
-    """a // b of a number that is not negative by one that is positive: without the cases that are excluded."""
+    """Return a // b for a >= 0 and b > 0, for which no other cases have to be tested."""
     return int(a) // int(b)
 
 
@@ -81,7 +81,7 @@ def call_i64_4(address: int, a: int, b: int, c: int, d: int) -> int:
 
 @jit
 def ctz_from(x, start):  # type: ignore[no-untyped-def]
-    """Position of a non-zero word's lowest set bit from `start` on, of its lowest if there is none: round robin.
+    """Return the position of a non-zero word's lowest set bit from `start` on, else of its lowest: round robin.
 
     start: 0 to 64, so that it may be one past the last position.
     """

@@ -24,7 +24,7 @@ i64, i32, i16, u16, u32 = np.int64, np.int32, np.int16, np.uint16, np.uint32
 
 
 class Field(NamedTuple):
-    """One field: element type, shape (`()` = scalar) and what it holds, with its unit."""
+    """A field of a state: element type, shape (`()` = scalar) and what it holds, with its unit."""
 
     shape: tuple[int, ...]
     meaning: str
@@ -32,7 +32,10 @@ class Field(NamedTuple):
 
 
 def counter_fields(table: CounterTable, instances: int = 0) -> dict[str, Field]:
-    """Fields of a state that counts what `table` says; instances: rows of fields that have one for each instance."""
+    """Return the fields of a state that holds the counters of `table`.
+
+    instances: rows of those fields that have a row for each instance.
+    """
     by_field: dict[str, list[Counter]] = {}
     for counter in table.counters:
         by_field.setdefault(counter.state_field, []).append(counter)
@@ -53,13 +56,15 @@ class State:
     fields: dict[str, Field]
 
     def dtype(self) -> np.dtype:
-        """Structured dtype of the component."""
+        """Return the structured dtype of the component."""
         return _laid_out({name: np.dtype((f.kind, _spread(f))) for name, f in self.fields.items()})
 
 
 def _spread(field: Field) -> tuple[int, ...]:
-    """The field's shape, with rows a little longer where their length is a power of two, or several: the same place
-    in every row would fall into the same few sets of the host's caches."""
+    """Return the field's shape, with rows padded where their length is a multiple of SPREAD_BYTES.
+
+    Without padding, the same element of every row would fall into the same few sets of the host's caches.
+    """
     shape = list(field.shape)
     row_bytes = np.dtype(field.kind).itemsize
     for axis in range(len(shape) - 1, 0, -1):
@@ -72,7 +77,7 @@ def _spread(field: Field) -> tuple[int, ...]:
 
 
 def _laid_out(fields: dict[str, np.dtype]) -> np.dtype:
-    """Structured dtype in which what fills a line of the host's cache, or more, starts with one."""
+    """Return a structured dtype in which fields that fill a line of the host's cache, or more, start a line."""
     offsets, end = [], 0
     for kind in fields.values():
         alignment = HOST_LINE_BYTES if kind.itemsize >= HOST_LINE_BYTES else _alignment(kind)
@@ -89,7 +94,7 @@ def _laid_out(fields: dict[str, np.dtype]) -> np.dtype:
 
 
 def _alignment(kind: np.dtype) -> int:
-    """Of the fields: NumPy says 1 of a record whose class is not its own."""
+    """Return the alignment in bytes of the fields; NumPy says 1 of a record whose class is not its own."""
     element = kind.base
     if element.names is None:
         return element.alignment
@@ -97,14 +102,15 @@ def _alignment(kind: np.dtype) -> int:
 
 
 def record_dtype(states: list[State] | tuple[State, ...]) -> np.dtype:
-    """Structured dtype of a machine made of `states`."""
+    """Return the structured dtype of a machine made of `states`."""
     return _laid_out({s.name: s.dtype() for s in states})
 
 
 class _PlainRecord(np.record):  # type: ignore[misc]  # the stubs call a base final, NumPy does not
     """A record whose numbers are Python's, as wide as the compiled code's, however they are stored.
 
-    NumPy's own looks every name up in its dtype: most of the time of a small launch, or of a run with the JIT disabled.
+    NumPy's own record looks every name up in its dtype, which would take most of the time of a small launch, or of a
+    run with the JIT disabled.
     """
 
     __getattribute__ = np.void.__getattribute__
@@ -126,14 +132,14 @@ class _PlainRecord(np.record):  # type: ignore[misc]  # the stubs call a base fi
 
 
 def _record_in(memory: Any, kind: np.dtype) -> Any:
-    """The record that begins where `memory` does."""
+    """Return the record that begins where `memory` does."""
     return _with_parts(np.ndarray((), kind, memory))
 
 
 def _with_parts(place: np.ndarray) -> Any:
-    """The record at `place`, or the array.
+    """Return the record at `place`, or `place` itself if it is an array or a number.
 
-    A record keeps each part that it was asked for, as a view of the place: one of the record would keep it alive.
+    A record caches each part that was read, as a view of `place`: a view of the record would keep the record alive.
     """
     if place.ndim or place.dtype.names is None:
         return place
@@ -143,7 +149,7 @@ def _with_parts(place: np.ndarray) -> Any:
 
 
 def new_record(dtype: np.dtype, huge_pages: bool = False) -> Any:
-    """A zeroed record, used as `m`: fields read as attributes, scalars written as `m.part.field = value`.
+    """Return a zeroed record, used as `m`: fields read as attributes, scalars written as `m.part.field = value`.
 
     Untouched pages of large maxima cost no memory. huge_pages: for a long run (see `zeroed`).
     """
@@ -151,10 +157,10 @@ def new_record(dtype: np.dtype, huge_pages: bool = False) -> Any:
 
 
 class Template:
-    """A record that others begin as: a copy shares the template's pages until it writes to them.
+    """A record from which others are copied: a copy shares the template's pages until it writes to them.
 
-    The first write to a page costs microseconds, the most of a short run: a copy takes the memory of one that is gone,
-    whose written pages get back what the template holds. To be filled in before the first copy. Only where
+    The first write to a page costs microseconds, which is most of a short run: a new copy reuses the memory of one that
+    is gone, whose written pages are restored from the template. Fill the template in before the first copy. Only where
     `AVAILABLE`: on Linux.
     """
 
@@ -169,7 +175,7 @@ class Template:
         self._left: list[mmap.mmap] = []  # by a copy that is gone
 
     def copy(self) -> Any:
-        """A record that begins as the template is."""
+        """Return a new record with the template's content."""
         pages = self._left.pop() if self._left else None
         if pages is None or not read_again(pages, self._file):
             pages = mmap.mmap(self._file, self._dtype.itemsize, flags=mmap.MAP_PRIVATE)

@@ -17,7 +17,7 @@ _operation = primitive("gpusim.jit.vector_llvm")
 
 @_operation
 def address_in(array: Any, i: int) -> int:
-    """Address of element `i` of a record's one-dimensional array."""
+    """Return the address of element `i` of a record's one-dimensional array."""
     return int(array.ctypes.data) + int(i) * array.itemsize
 
 
@@ -27,31 +27,31 @@ def _row(address: int, lanes: int) -> Any:
 
 @_operation
 def equal_4(address: int, value: int) -> int:
-    """Bit k is set if word k of four at `address` equals `value`."""
+    """Return a mask in which bit k is set if word k of the four at `address` equals `value`."""
     return sum((word == int(value)) << k for k, word in enumerate(_row(address, LANES)))
 
 
 @_operation
 def equal_16(address: int, value: int) -> int:
-    """Bit k is set if word k of sixteen at `address` equals `value`."""
+    """Return a mask in which bit k is set if word k of the sixteen at `address` equals `value`."""
     return sum((word == int(value)) << k for k, word in enumerate(_row(address, WIDE_LANES)))
 
 
 @_operation
 def least_4(address: int) -> int:
-    """The least of the four words at `address`."""
+    """Return the least of the four words at `address`."""
     return min(_row(address, LANES))
 
 
 @_operation
 def least_16(address: int) -> int:
-    """The least of the sixteen words at `address`."""
+    """Return the least of the sixteen words at `address`."""
     return min(_row(address, WIDE_LANES))
 
 
 @_operation
 def raise_4(address: int, other: int, amount: int) -> None:
-    """Raise each of the four int64 at `address` to that at `other` plus `amount` where it is less."""
+    """Raise each of the four int64 at `address` to the one at `other` plus `amount`, unless it is larger already."""
     words = (ctypes.c_int64 * 4).from_address(int(address))
     for k, more in enumerate((ctypes.c_int64 * 4).from_address(int(other))):
         words[k] = max(words[k], more + int(amount))

@@ -12,7 +12,8 @@ from functools import partial
 from gpusim.base.errors import UserError
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import CopyCommand, HostCommand
-from gpusim.jobs.operators import gpu_facts, launch_commands
+from gpusim.running.job import CommandTask
+from gpusim.running.operators import gpu_facts, launch_commands
 from isa.device_memory import Allocation, DeviceMemory, DeviceMemoryError
 from workloads.operators.gemm import GemmBuffers, GemmData, GemmOperator, gemm
 from workloads.operators.gemm_kernels import GemmKernel
@@ -68,8 +69,8 @@ def block_columns(kernel: str, shape: GemmShape, unit: int, gpu: GpuSpec, copies
     return min(shape.n, unit * -(-units // -(-units // most)))
 
 
-class ColumnBlocks:
-    """The product in blocks (gpusim.jobs.job.Task).
+class ColumnBlocks(CommandTask):
+    """The product in blocks (gpusim.running.job.Task).
 
     columns: of each block but the last; check: given each of a block's launches, refuses what cannot run; compared:
     whether results are compared with the reference before they leave device memory.
@@ -123,9 +124,6 @@ class ColumnBlocks:
         """With NumPy's result, all blocks."""
         last = self._blocks[-1]
         return joined([*self._found, (last.start, verify(self._operator))])
-
-    def finish(self) -> None:
-        """Nothing is kept."""
 
     def _take(self, block: range) -> None:
         """The block's columns of C out of device memory."""

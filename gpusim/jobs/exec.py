@@ -17,21 +17,23 @@ from gpusim.base.progress import Reporter
 from gpusim.config.exec import ExecConfig, file_beside
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
-from gpusim.host.command_processor import LaunchCommand
+from gpusim.host.command_processor import HostCommand, LaunchCommand
 from gpusim.jobs.arguments import expected_of, value_of
-from gpusim.jobs.job import JobOptions, Task, Variant, launch_options
+from gpusim.running.job import CommandTask, JobOptions, Task, Variant, launch_options
 from isa.kernarg import pack_undescribed
 from isa.object.names import listed
 from workloads.operators.verify import Expected, Verification, compare
 
 
 class ExecJob:
-    """A kernel, its grid, its arguments and what they should hold after it (gpusim.jobs.job.Job).
+    """A kernel, its grid, its arguments and what they should hold after it (gpusim.running.job.Job).
 
     path: of the execution's file, beside which the files it names are looked for.
     """
 
     engine_spec = None
+    kind = "exec"
+    about: Mapping[str, Any] = {"kind": "exec"}
 
     def __init__(self, config: ExecConfig, path: Path, reporter: Reporter) -> None:
         self._config, self._path, self._reporter = config, path, reporter
@@ -110,7 +112,7 @@ class ExecJob:
         return _ExecTask(command, arguments, expected, outputs)
 
 
-class _ExecTask:
+class _ExecTask(CommandTask):
     """The launch, the arrays it works on, and what becomes of them."""
 
     def __init__(
@@ -120,12 +122,13 @@ class _ExecTask:
         expected: Sequence[Expected],
         outputs: Mapping[str, str],
     ) -> None:
-        self.commands = [command]
+        self._command = command
         self._arguments, self._expected, self._outputs = arguments, expected, outputs
 
-    def counts(self) -> Mapping[str, float]:
-        """Nothing is known of the user's data."""
-        return {}
+    @property
+    def commands(self) -> Sequence[HostCommand]:
+        """The kernel's launch."""
+        return [self._command]
 
     def verify(self) -> Verification | None:
         """The element of all arrays that comes closest to its bound, or exceeds it most."""

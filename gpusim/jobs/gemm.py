@@ -12,13 +12,13 @@ from gpusim.config.run import RunConfig
 from gpusim.config.workload import AUTO, FASTEST, EngineMode, GemmWorkload, LayerWorkload
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
-from gpusim.jobs.choice import Candidate, choose
 from gpusim.jobs.column_blocks import ColumnBlocks, block_columns, check_room_for_code
-from gpusim.jobs.dense_choice import choose_dense, likely_dense
-from gpusim.jobs.job import JobOptions, Task, Variant, launch_options
-from gpusim.jobs.operators import OperatorTask, gpu_facts
 from gpusim.jobs.vendor import LibraryTask, library_product
 from gpusim.results.record import KernelChoice
+from gpusim.running.choice import Candidate, choose
+from gpusim.running.dense_choice import choose_dense, likely_dense
+from gpusim.running.job import JobOptions, Task, Variant, launch_options
+from gpusim.running.operators import OperatorTask, gpu_facts
 from isa.device_memory import DeviceMemory, DeviceMemoryError
 from spartan.engine_spec import EngineSpec
 from spartan.sib_layout import sib_layout
@@ -80,7 +80,10 @@ def gemm_problem(workload: GemmWorkload) -> GemmProblem:
 
 
 class GemmJob:
-    """A matrix product by the configured kernels (gpusim.jobs.job.Job)."""
+    """A matrix product by the configured kernels (gpusim.running.job.Job)."""
+
+    kind = "run"
+    about: Mapping[str, Any] = {"kind": "run"}
 
     def __init__(self, config: RunConfig, problem: GemmProblem) -> None:
         self._config, self._problem = config, problem

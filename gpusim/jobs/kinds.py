@@ -6,7 +6,7 @@ from typing import Any
 from gpusim.config.run import RunConfig
 from gpusim.config.workload import GemmWorkload, LayerWorkload
 from gpusim.jobs.gemm import GemmJob, gemm_problem, layer_problem
-from gpusim.jobs.job import Job
+from gpusim.running.job import Job
 
 # class of `workload` in a configuration → its job
 JOBS: dict[type, Callable[[RunConfig, Any], Job]] = {

@@ -1,13 +1,11 @@
 """`gpusim.run`: what a configuration says, simulated from a script."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from gpusim.api.sections import Section
 from gpusim.base.errors import UserError, unknown_name
-from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import check_outputs
 from gpusim.base.progress import Reporter
 from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
@@ -16,44 +14,10 @@ from gpusim.config.run import RUN_FOLDER, load_run
 from gpusim.config.tree import Sets, assignments
 from gpusim.config.workload import EngineMode
 from gpusim.core.recording import Watcher
-from gpusim.jobs import runner
 from gpusim.jobs.exec import ExecJob
-from gpusim.jobs.job import Job
 from gpusim.jobs.kinds import job_of
-from gpusim.report import terminal
-from gpusim.report.document import document
-from gpusim.report.page.fragment import fragment
-from gpusim.results.record import RunRecord
-from isa.execution.resident import note_resident
-
-
-class RunResult(Section):
-    """The result of a run: the object that `gpusim run --json` writes, with its sections as attributes and mappings.
-
-    `result.dram.reads`, `result["dram"]["reads"]`, `dict(result.dram)`; of engine="both" `result.dense`,
-    `result.sparse` and `result.normalized`. records: the counts themselves, one of each variant; to_dict: plain data.
-    """
-
-    def __init__(self, values: Mapping[str, Any], records: Sequence[RunRecord]) -> None:
-        super().__init__("", values)
-        self.records = list(records)
-
-    @property
-    def passed(self) -> bool | None:
-        """Whether every result was as expected; None where nothing was compared."""
-        compared = [r.verification.passed for r in self.records if r.verification is not None]
-        return all(compared) if compared else None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object, as plain data."""
-        return dict(self._values)
-
-    def __repr__(self) -> str:
-        return terminal.as_text(self._values)
-
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        return fragment(self._values)
+from gpusim.running.job import Job
+from gpusim.running.script import RunResult, ran
 
 
 def run(
@@ -85,13 +49,7 @@ def run(
     overrides = {f"run.{name}": value for name, value in options.items() if value is not None}
     reporter = Reporter(quiet)
     job = _exec_job(given, sets, overrides, reporter) if _is_exec(given) else _run_job(given, sets, overrides)
-    with Interrupt() as interrupt:
-        records = runner.run(job, reporter, interrupt, timeline)
-    if interrupt.asked:
-        stopped = KeyboardInterrupt()
-        note_resident(stopped, records[-1].total.resident)
-        raise stopped
-    return RunResult(document(job.resolved(), records, [variant.name for variant in job.variants]), records)
+    return RunResult(*ran(job, reporter, timeline))
 
 
 def _opened(config: str | Path | Mapping[str, Any]) -> Document:

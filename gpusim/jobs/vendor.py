@@ -19,7 +19,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import CopyCommand, HostCommand
-from gpusim.jobs.operators import OperatorTask
+from gpusim.running.operators import OperatorTask
 from isa.launch import Launch
 from workloads.data.patterns import sparsity_of, zero_lines_of
 from workloads.operators.gemm import GemmBuffers, GemmData, gemm_reference
@@ -95,7 +95,7 @@ class LibraryProduct:
 
 
 class LibraryTask(OperatorTask):
-    """The launches, and between them what the host writes for them (gpusim.jobs.job.Task)."""
+    """The launches, and between them what the host writes for them (gpusim.running.job.Task)."""
 
     def __init__(self, operator: LibraryProduct) -> None:
         zeros, zero_lines = operator.zero_fractions()

@@ -9,13 +9,13 @@ from gpusim.report.page.charts import COLOURS
 
 @cache
 def page() -> str:
-    """The page; what it shows it gets from `state.json`."""
+    """Return the page, which gets its data from `state.json`."""
     return beside(__file__, "page.html").replace("{style}", _style()).replace("{script}", _script())
 
 
 @cache
 def policy() -> str:
-    """Content security policy: the page's own style and script, and requests to where it came from."""
+    """Return the content security policy: the page's own style and script, and requests to its own origin."""
     return (
         f"default-src 'none'; script-src {hashed(_script())}; style-src {hashed(_style())}; connect-src 'self'; "
         "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -31,7 +31,7 @@ class _Launch:
 
 
 class Sender:
-    """Follows a run (gpusim.base.follow.Follower) and sends what happens into a socket."""
+    """Follows a run (gpusim.base.follow.Follower) and sends its events into a socket."""
 
     def __init__(self, to_server: socket.socket) -> None:
         to_server.setblocking(False)
@@ -43,7 +43,7 @@ class Sender:
         self._send({"kind": "said", "text": text[:LONGEST_TEXT]})
 
     def overall(self, work: str, done: int, total: int, unit: str, text: str) -> None:
-        """Send how far a process's work is."""
+        """Send the progress of a process's work."""
         said = {"done": done, "total": total, "unit": unit, "text": text[:LONGEST_TEXT]}
         self._send({"kind": "overall", "work": work, **said})
 
@@ -53,7 +53,7 @@ class Sender:
         self._send({"kind": "begun", "work": work, "title": self._launch.title, "unit": unit})
 
     def progress(self, work: str, progress: Progress) -> None:
-        """Send the moment, if the last one was long enough ago."""
+        """Send the moment, if the last one was sent long enough ago."""
         launch, now = self._launch, time.monotonic()
         launch.last = progress
         if launch.before is None and progress.machine is not None:
@@ -63,7 +63,7 @@ class Sender:
             self._moment(work, progress, now)
 
     def ended(self, work: str) -> None:
-        """Send the launch's last moment, and that it has ended."""
+        """Send the launch's last moment, and the launch's end."""
         last = self._launch.last
         if last is not None:
             if last.machine is not None:  # it has gone on since the progress was reported

@@ -39,7 +39,7 @@ class LiveServer(ThreadingHTTPServer):
         super().__init__((LOOPBACK, port), _Handler)
 
     def server_bind(self) -> None:
-        """Without looking up the address's name, as the class above does."""
+        """Bind without looking up the address's name, which the base class does."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = LOOPBACK, self.server_address[1]
 
@@ -70,7 +70,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def _is_for_us(self) -> bool:
-        """Whether the client means this machine by a name that nobody else can give to an address."""
+        """Tell whether the client names this machine by a name that nobody else can give to an address."""
         hosts = self.headers.get_all("Host", [])
         if len(hosts) != 1:
             return False
@@ -108,14 +108,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def handle(self) -> None:
-        """Answer requests until the client goes, which it may do at any time."""
+        """Answer requests until the client leaves, which it may do at any time."""
         try:
             super().handle()
         except OSError:
             self.close_connection = True
 
     def finish(self) -> None:
-        """The connection ends."""
+        """End the connection."""
         self.server.readers.discard(self)
         try:
             super().finish()
@@ -123,11 +123,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: the terminal is the run's."""
+        """Write nothing, since the terminal is the run's."""
 
 
 def serve(server: LiveServer, from_run: socket.socket, run: Mapping[str, Any]) -> None:
-    """Serve until the run has ended and those who wait for what is new have heard of it."""
+    """Serve until the run has ended and the readers that wait for news have received it."""
     server.state = RunState(run)
     Thread(target=server.serve_forever, daemon=True).start()
     while not server.state.over:

@@ -56,7 +56,7 @@ RATES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Moment:
-    """A machine at a moment. counts: since the launch's begin, by 'section.name', those of all instances together."""
+    """A machine at a moment. counts: since the launch's begin, by 'section.name', added up over all instances."""
 
     cycle: int
     seconds: float
@@ -67,7 +67,7 @@ class Moment:
 
     @classmethod
     def of(cls, m: Any, seconds: float) -> "Moment":
-        """Of the machine record `m`, at this wall time."""
+        """Read the moment from the machine record `m`, at this wall time."""
         counts: dict[str, int] = {}
         for table in _TABLES:
             for name, value in (table.read(m) or {}).items():
@@ -78,7 +78,7 @@ class Moment:
 
 
 def rates(before: Moment, now: Moment) -> dict[str, float | None]:
-    """RATES of the interval between two moments of one launch."""
+    """Return RATES over the interval between two moments of one launch."""
     cycles, seconds = now.cycle - before.cycle, now.seconds - before.seconds
 
     def more(*names: str) -> int:
@@ -103,7 +103,9 @@ def rates(before: Moment, now: Moment) -> dict[str, float | None]:
 
 
 def compute_units(m: Any) -> list[dict[str, Any]]:
-    """Of each compute unit: resident workgroups, its wavefronts by STATES, wavefront-cycles by stall reason so far."""
+    """List for each compute unit its resident workgroups, its wavefronts by STATES, its stalls in wavefront-cycles by
+    reason.
+    """
     cus = int(m.cu.cus)
     states = np.asarray(m.cu.wave["state"][: cus * SLOTS]).reshape(cus, SLOTS)
     doing = np.stack([np.isin(states, numbers).sum(axis=1) for numbers in STATES.values()], axis=1).tolist()
@@ -112,7 +114,7 @@ def compute_units(m: Any) -> list[dict[str, Any]]:
 
 
 def queues(m: Any) -> list[dict[str, Any]]:
-    """Depths of the queues: entries of all units of a kind, of the fullest one, and units that hold any."""
+    """List the depths of the queues: entries of all units of a kind, of the fullest one, and units that hold any."""
     return [
         {"name": name, "entries": int(v.sum()), "fullest": int(v.max(initial=0)), "units": int(np.count_nonzero(v))}
         for name, v in held(m)

@@ -24,7 +24,7 @@ class History:
     offered: int = 0
 
     def add(self, sample: dict[str, Any]) -> None:
-        """Keep a sample, or leave it out between two of the present spacing."""
+        """Keep a sample, or drop it where it lies between two of the present spacing."""
         if self.offered % self.stride == 0:
             self.samples.append(sample)
         self.offered += 1
@@ -46,7 +46,7 @@ class LaunchState:
     history: History = field(default_factory=History)
 
     def moment(self, message: Mapping[str, Any], seconds: float) -> None:
-        """Take a moment that its process has sent."""
+        """Take a moment that the launch's process has sent."""
         self.last = {key: value for key, value in message.items() if key not in _OF_LAUNCH}
         for queue in message.get("queues", ()):
             self.peaks[queue["name"]] = max(self.peaks.get(queue["name"], 0), queue["entries"])
@@ -71,7 +71,7 @@ class RunState:
         self.number = 0
 
     def take(self, message: Mapping[str, Any]) -> None:
-        """Put in a message of the run."""
+        """Apply a message of the run."""
         with self._changed:
             getattr(self, f"_take_{message['kind']}")(message)
             self.number += 1
@@ -121,13 +121,15 @@ class RunState:
         return time.monotonic() - self._start if self._seconds is None else self._seconds
 
     def wait(self, after: int, patience_s: float) -> None:
-        """Return once the number is above `after`, or after so many seconds."""
+        """Return once the number is above `after`, or after `patience_s` seconds."""
         with self._changed:
             self._changed.wait_for(lambda: self.number > after or self.over, patience_s)
 
     def document(self, work: str | None = None, counter: str | None = None) -> dict[str, Any]:
-        """The state as plain data: docs/live.md. work: whose launch is shown in detail, None: the first that runs;
-        counter: one whose history is wanted, too."""
+        """Return the state as plain data (docs/live.md).
+
+        work: whose launch is shown in detail, None: the first one that runs; counter: one whose history is included.
+        """
         with self._changed:
             chosen = work if work in self._launches else self._first()
             return {

@@ -24,11 +24,11 @@ _PATIENCE_S = 3.0  # with the server's end
 
 @contextmanager
 def live_view(port: str | None, title: str, reporter: Reporter) -> Iterator[None]:
-    """Within this, a page on the loopback interface shows the run.
+    """Show the run on a page on the loopback interface within the block.
 
-    The server is a process of its own, so that it answers while compiled code runs, and so that no thread is there
-    when the run forks processes. port: as the option says it, empty: any free one, None: no page.
-    Raises UserError where the port cannot be had.
+    The server is a process of its own, so that it answers while compiled code runs, and so that no thread is there when
+    the run forks processes. port: as the option gives it, empty: any free one, None: no page. Raise UserError where the
+    port cannot be had.
     """
     if port is None:
         yield
@@ -94,7 +94,7 @@ def _listening(port: str, quiet: bool) -> "LiveServer":
 
 
 def _serve(server: "LiveServer", from_run: socket.socket, to_server: socket.socket, run: Mapping[str, Any]) -> None:
-    """The server's process: it ends with the run, whatever signals reach them both."""
+    """Run the server's process, which ends with the run, whatever signals reach them both."""
     from gpusim.base.children import signals_taken
     from gpusim.live.server import serve
 

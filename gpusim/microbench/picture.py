@@ -3,7 +3,7 @@
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.base.pictures import require_matplotlib, saved
+from gpusim.base.picture import Picture
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.microbench.references import published
 from gpusim.microbench.result import Curve, Results
@@ -17,28 +17,34 @@ LOGARITHMIC = ("issue rates",)
 SHOWN_FROM = 5  # percent
 
 
-def draw(results: Results, gpu: GpuSpec, kind: str) -> bytes:
-    """The picture as a file of `kind`, '.svg' or '.png'; UserError if nothing that was measured is a curve."""
-    plt = require_matplotlib("microbench")
+def picture(results: Results, gpu: GpuSpec) -> Picture:
+    """Make a picture with a panel for each group; raises UserError if nothing that was measured is a curve."""
     groups = list(dict.fromkeys(curve.group for curve in results.curves))
     off = _deviations(results)
     count = len(groups) + bool(off)
     if not count:
         raise UserError("--picture: none of the microbenchmarks chosen with --only has a curve or a published figure")
-    lines = -(-count // COLUMNS)
-    width = min(COLUMNS, count)
-    figure, axes = plt.subplots(
-        lines, width, figsize=(width * PANEL_INCHES[0], lines * PANEL_INCHES[1]), squeeze=False, layout="constrained"
-    )
-    figure.suptitle(f"{gpu.name}, measured on the model")
-    panels = list(axes.flat)
-    for panel, group in zip(panels, groups, strict=False):
-        _draw_group(panel, group, [curve for curve in results.curves if curve.group == group])
-    if off:
-        _draw_deviations(panels[len(groups)], off)
-    for panel in panels[count:]:
-        panel.set_visible(False)
-    return saved(plt, figure, kind)
+    lines, width = -(-count // COLUMNS), min(COLUMNS, count)
+    title = f"{gpu.name}, measured on the model"
+
+    def draw(figure: Any) -> None:
+        figure.set_layout_engine("constrained")
+        panels = list(figure.subplots(lines, width, squeeze=False).flat)
+        figure.suptitle(title)
+        for panel, group in zip(panels, groups, strict=False):
+            _draw_group(panel, group, [curve for curve in results.curves if curve.group == group])
+        if off:
+            _draw_deviations(panels[len(groups)], off)
+        for panel in panels[count:]:
+            panel.set_visible(False)
+
+    rows: list[tuple[Any, ...]] = [
+        (curve.group, curve.name, *point) for curve in results.curves for point in curve.points
+    ]
+    rows += [("deviation in %", name, None, share) for name, share in off]
+    said = f"Curves of {', '.join(groups)}; {len(off)} figures are {SHOWN_FROM} % or more off published ones."
+    size = (width * PANEL_INCHES[0], lines * PANEL_INCHES[1])
+    return Picture("microbenchmarks", title, said, ("group", "curve", "x", "y"), rows, draw, size, framed=True)
 
 
 def _draw_group(panel: Any, group: str, curves: list[Curve]) -> None:

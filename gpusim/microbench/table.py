@@ -1,9 +1,11 @@
 """Printing microbenchmarks: figures beside published ones, and curves; and the same as one JSON object."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, TextIO
 
+from gpusim.base.table import Cell, Column, Table, columns
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.microbench.references import published
 from gpusim.microbench.result import Curve, Figure, Results
@@ -45,49 +47,49 @@ def deviation_text(share: float) -> str:
 
 
 def show(results: Results, gpu: str, out: TextIO | None = None) -> None:
-    """Tables on a terminal, tab-separated lines on a pipe. gpu: its name."""
+    """Print tables on a terminal, lines with tabs and without heads on a pipe. gpu: its name."""
     out = out or sys.stdout
     if not out.isatty():
-        for row in rows(results.figures):
-            print("\t".join(row), file=out)
-        for curve in results.curves:
-            for x, y in curve.points:
-                print(f"{curve.group}\t{curve.name}\t{number(x)}\t{number(y)}", file=out)
+        curves = [[c.group, c.name, number(x), number(y)] for c in results.curves for x, y in c.points]
+        for lines in (rows(results.figures), curves):
+            out.write(Table(columns(*COLUMNS)[: len(lines[0])], lines).tabbed(heads=False) if lines else "")
         return
-    from rich.console import Console
-    from rich.table import Table
+    _beside(results.figures, gpu).show(out)
+    for first, across in _curves(results):
+        print(file=out)
+        replace(across, title=f"{first.group}: {first.y}").show(out)
 
-    console = Console(file=out)
-    table = Table(title=f"{gpu}: measured on the model, beside published figures", title_justify="left")
-    for column in ("what", "model", "published", "part, source"):
-        table.add_column(column, justify="right" if column in ("model", "published") else "left", overflow="fold")
-    before = ""
-    for row in rows(results.figures):
-        again = row[0] == before  # further published figures of the same measurement
-        style = "bold yellow" if row[5].endswith("far off") else "dim" if not row[7] else None
-        _, what, model, unit, figure, deviation, part, source = row
-        measured = ("", "") if again else (what, f"{model} {unit}")
-        beside = f"{figure}\n{deviation}".strip(), f"{part}: {source}" if source else ""
-        table.add_row(*measured, *beside, style=style)
-        before = row[0]
-    console.print(table)
+
+def _beside(figures: Sequence[Figure], gpu: str) -> Table:
+    """Make few columns of many: further published figures of a measurement stand below the first."""
+    lines, before = [], ""
+    for name, what, model, unit, figure, deviation, part, source in rows(figures):
+        style = "bold yellow" if deviation.endswith("far off") else "" if source else "dim"
+        measured = ("", "") if name == before else (what, f"{model} {unit}")
+        beside = (f"{figure}\n{deviation}".strip(), f"{part}: {source}" if source else "")
+        lines.append([Cell(text, text, style=style) for text in (*measured, *beside)])
+        before = name
+    heads = [Column("what"), Column("model", right=True), Column("published", right=True), Column("part, source")]
+    return Table(heads, lines, title=f"{gpu}: measured on the model, beside published figures")
+
+
+def _curves(results: Results) -> Iterator[tuple[Curve, Table]]:
+    """Make a table for each group of curves, which share their axis: a line for each x. With the first of them."""
     for group in dict.fromkeys(curve.group for curve in results.curves):
         members = [curve for curve in results.curves if curve.group == group]
-        table = Table(members[0].x, *(curve.name for curve in members), title=f"{group}: {members[0].y}")
-        for line in _across(members):
-            table.add_row(*line)
-        console.print(table)
+        by_x = [dict(curve.points) for curve in members]
+        xs = sorted({x for points in by_x for x in points})
+        heads = [Column(members[0].x, "{:.0f}".format), *(Column(curve.name, number) for curve in members)]
+        yield members[0], Table(heads, [(x, *(points.get(x) for points in by_x)) for x in xs], group)
 
 
 def markdown(results: Results, gpu: GpuSpec) -> str:
     """A page of tables, as in docs/microbenchmarks."""
     text = f"# {gpu.name}, measured on the model\n\n"
     text += "What is measured, how, and why the model differs: [microbenchmarks](../microbenchmarks.md).\n\n"
-    text += _markdown_table(COLUMNS[1:], [row[1:] for row in rows(results.figures)])
-    for group in dict.fromkeys(curve.group for curve in results.curves):
-        members = [curve for curve in results.curves if curve.group == group]
-        text += f"\n## {group}\n\n{members[0].y}, over {members[0].x}:\n\n"
-        text += _markdown_table((members[0].x, *(curve.name for curve in members)), _across(members))
+    text += Table(columns(*COLUMNS[1:]), [row[1:] for row in rows(results.figures)]).markdown()
+    for first, across in _curves(results):
+        text += f"\n## {first.group}\n\n" + replace(across, title=f"{first.y}, over {first.x}:").markdown()
     return text
 
 
@@ -113,15 +115,3 @@ def document(results: Results, gpu: GpuSpec) -> dict[str, Any]:
         "figures": figures,
         "curves": [vars(curve) for curve in results.curves],
     }
-
-
-def _across(members: Sequence[Curve]) -> list[tuple[str, ...]]:
-    """A line for each x of curves that share their axis."""
-    by_x = [dict(curve.points) for curve in members]
-    xs = sorted({x for points in by_x for x in points})
-    return [(f"{x:.0f}", *(number(points[x]) if x in points else "" for points in by_x)) for x in xs]
-
-
-def _markdown_table(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    head = f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}\n"
-    return head + "".join(f"| {' | '.join(line)} |\n" for line in lines)

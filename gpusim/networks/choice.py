@@ -1,4 +1,4 @@
-"""The fastest dense convolution algorithm of each layer and pass on the simulated GPU (gpusim.jobs.choice).
+"""The fastest dense convolution algorithm of each layer and pass on the simulated GPU (gpusim.running.choice).
 
 With `convolution: auto` it is found out for every pass. Where a run is compared with one that skips zeros, it is for
 the forward passes that do, so that they are compared with the best. What bounds leave in question is run alone, over
@@ -8,7 +8,7 @@ another one, nor at all where the GPU's memory does not hold the network with it
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from gpusim.base.interrupt import Interrupt
@@ -18,14 +18,14 @@ from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.occupancy import occupancy
 from gpusim.core.sampled import WHOLE
-from gpusim.jobs.choice import Candidate, Measured, Question, choose_all
-from gpusim.jobs.operators import gpu_facts
+from gpusim.host.command_processor import RunOptions
 from gpusim.networks.binding import Iteration, parts_of
 from gpusim.networks.launches import LaunchClass, launch_class
 from gpusim.networks.run import Wanted, run_iteration, schedule_of, selected_layers
 from gpusim.networks.storage import Storage, fits, network_plan
-from gpusim.report.result import choice_text
 from gpusim.results.record import KernelChoice
+from gpusim.running.choice import Candidate, Measured, Question, choose_all
+from gpusim.running.operators import gpu_facts
 from gpusim.sampling.spec import SamplingSpec
 from workloads.networks.graph import Network
 from workloads.networks.kind import Pass
@@ -74,9 +74,8 @@ def choose(
     candidates = _candidates(schedule, settings, steps, reporter)
     confidence = settings.sampling.confidence if settings.sampling is not None else SamplingSpec().confidence
     sampled = settings.model_copy(update={"sampling": SamplingSpec(error=ERROR, confidence=confidence)})
-    alone = replace(
-        wanted, engine="off", data="synthetic", verify=False, checked=False, layers=frozenset(s.layer for s in steps)
-    )
+    layers = frozenset(step.layer for step in steps)
+    alone = replace(wanted, engine="off", data="synthetic", verify=False, launches=RunOptions(), layers=layers)
     known: dict[LaunchClass, RunFacts] = {}
 
     def measure(asked: Mapping[Place, Question]) -> Mapping[Place, Measured]:
@@ -171,9 +170,3 @@ def _least(operator: TensorOperator, gpu: GpuSpec) -> float:
         work.needed_macs / (ATTAINED * gpu.cus * SIMDS * SIMD_LANES),
         moved / gpu.dram.bytes_per_s * gpu.clock_ghz * 1e9 if limited else 0.0,
     )
-
-
-def lines(choices: Mapping[Place, KernelChoice]) -> list[str]:
-    """Each choice as a line, below what they are; none without any."""
-    said = [f"{layer} {what}: {choice_text(asdict(choice))}" for (layer, what), choice in choices.items()]
-    return ["convolution by the fastest algorithm, and how many times as long others take:", *said] if said else []

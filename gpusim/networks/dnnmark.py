@@ -6,21 +6,21 @@ Its metrics are nvprof's; "high" and "low" utilization are nvprof's words too: l
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, TextIO
+from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.base.interrupt import Interrupt
-from gpusim.base.progress import Reporter
 from gpusim.config.files import SHIPPED
 from gpusim.config.network import NETWORK_FOLDER, network_of
 from gpusim.config.network_run import NetworkSettings
 from gpusim.core.facts import RunFacts, combined
-from gpusim.networks import report
-from gpusim.networks.modes import run_modes
-from gpusim.networks.rows import Rows
-from gpusim.networks.run import NetworkRecord, Wanted
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.energy.spec import EnergySpec
+from gpusim.networks.job import fill, identity_of_network
+from gpusim.networks.run import Wanted, run_iteration
 from gpusim.results import metrics
+from gpusim.results.record import RunRecord
+from gpusim.running.job import Context, JobOptions, Variant
+from gpusim.store.work import NetworkRows, Work, identity_of
 from workloads.networks.dnnmark import described_by_dnnmark
 from workloads.networks.graph import Network
 from workloads.networks.kind import Pass
@@ -66,7 +66,6 @@ FIGURES = (
     Figure("ALU", "alu_fu_utilization", _of_profile("alu_fu_utilization")),
     Figure("LSU", "ldst_fu_utilization", _load_store),
 )
-_PLAIN = ("IPC", "eligible")  # of which values are no fractions
 
 
 @dataclass(frozen=True)
@@ -101,54 +100,118 @@ def benchmark(name: str, batch: int, size: int) -> Network:
     return network_of(described_by_dnnmark(text, str(path)))
 
 
-@dataclass(frozen=True)
-class Benchmarks:
-    """The benchmarks that were run to their end, by name, each as a network of one layer; batch, size: of all.
+class BenchmarksJob:
+    """The six benchmarks, each alone, forward and backward, as a job (gpusim.running.job.Job); batch, size: of all."""
 
-    stopped_by: empty where none was stopped.
-    """
+    kind = "net"
+    title = NAME
 
-    settings: NetworkSettings
-    batch: int
-    size: int
-    records: Mapping[str, NetworkRecord]
-    stopped_by: str = ""
+    def __init__(self, settings: NetworkSettings, batch: int, size: int, wanted: Wanted) -> None:
+        self.settings = settings.model_copy(
+            update={"training": settings.training.model_copy(update={"update": "none"})}
+        )
+        self.batch, self.size = batch, size
+        self.networks = {name: benchmark(name, batch, size) for name in BENCHMARKS}
+        self.wanted = replace(wanted, batch=batch, train=True, data="synthetic")
 
-    @cached_property
-    def rows(self) -> Rows:
-        """Layers and passes of all."""
-        return Rows(row for record in self.records.values() for row in record.rows)
+    @property
+    def gpu(self) -> GpuSpec:
+        """The GPU of the settings."""
+        return self.settings.gpu
 
-    @cached_property
-    def measured(self) -> list[Measured]:
-        """What the paper plots of each."""
-        return [
-            _measured(
-                name, backward, [r.facts for r in record.rows if (r.what is not Pass.FORWARD) == backward and r.facts]
-            )
-            for name, record in self.records.items()
-            for backward in (False, True)
+    @property
+    def engine_spec(self) -> None:
+        """No engine takes part."""
+
+    @property
+    def energy_spec(self) -> EnergySpec:
+        """The energies of the settings."""
+        return self.settings.energy
+
+    @property
+    def options(self) -> JobOptions:
+        """How launches are run; results of made-up values are not compared."""
+        return JobOptions(verify=False, launches=self.wanted.launches)
+
+    @property
+    def variants(self) -> Sequence[Variant]:
+        """The one variant that there is."""
+        return [Variant(NAME, False, lambda: BenchmarksTask(self))]
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What a network says of itself, and how the benchmarks are smaller than the paper's."""
+        said = reduction(self.batch, self.size)
+        return {
+            "kind": self.kind,
+            "network": NAME,
+            "phase": "train",
+            "batch": self.batch,
+            "size": self.size,
+            "data": "synthetic",
+            "engine": "off",
+            "remarks": [said] if said else [],
+        }
+
+    def resolved(self) -> dict[str, Any]:
+        """Return the settings and what is run."""
+        return {**self.settings.resolved(), "network": {"name": NAME, "batch": self.batch, "size": self.size}}
+
+    @property
+    def work(self) -> Work:
+        """What a store knows equal benchmarks by: a network whose layers they are."""
+        layers = [(layer.name, layer.kind_name) for network in self.networks.values() for layer in network.layers]
+        identity = identity_of([identity_of_network(network) for network in self.networks.values()])
+        rows = NetworkRows(NAME, FOLDER, identity, layers)
+        title = f"{NAME}, train, batch {self.batch}, {self.size} rows and columns"
+        seed = self.settings.seed
+        return Work("net", title, self.resolved(), (), self.gpu.name, seed, self.batch, "train", rows)
+
+
+class BenchmarksTask:
+    """The benchmarks one after another (gpusim.running.job.Task)."""
+
+    def __init__(self, job: BenchmarksJob) -> None:
+        self._job = job
+
+    def run(self, context: Context, record: RunRecord) -> None:
+        """Run each benchmark; after an interrupt the record has those that were finished."""
+        job = self._job
+        measured: list[Measured] = []
+        for name, network in job.networks.items():
+            context.reporter.say(f"{name}: batch {job.batch}")
+            found = run_iteration(network, job.settings, job.wanted, context.reporter, context.interrupt)
+            if found.stopped_by:
+                record.partial = True
+                break
+            fill(record, found)
+            for backward in (False, True):
+                facts = [r.facts for r in found.rows if (r.what is not Pass.FORWARD) == backward and r.facts]
+                measured.append(_measured(name, backward, facts))
+        record.values["benchmarks"] = [
+            {
+                "name": one.benchmark,
+                "pass": "backward" if one.backward else "forward",
+                "kernels": list(one.kernels),
+                "cycles": one.cycles,
+                "time_us": one.time_us,
+                **{figure.nvprof: one.values[figure.name] for figure in FIGURES},
+            }
+            for one in measured
+        ]
+        record.values["claims"] = [
+            {"claim": one.text, "holds": one.holds, "because": one.because} for one in claims(measured)
         ]
 
+    def counts(self) -> Mapping[str, float]:
+        """Return nothing: the values are made up."""
+        return {}
 
-def measure(
-    settings: NetworkSettings, batch: int, size: int, wanted: Wanted, reporter: Reporter, interrupt: Interrupt
-) -> Benchmarks:
-    """Run the six, each alone and forward and backward; after an interrupt those that were finished.
+    def verify(self) -> None:
+        """Compare nothing: the values are made up."""
 
-    wanted: jobs, store and fresh count; the rest is DNNMark's.
-    """
-    wanted = replace(wanted, batch=batch, train=True, data="synthetic")
-    settings = settings.model_copy(update={"training": settings.training.model_copy(update={"update": "none"})})
-    records: dict[str, NetworkRecord] = {}
-    for name in BENCHMARKS:
-        network = benchmark(name, batch, size)
-        reporter.say(f"{name}: batch {batch}")
-        record = run_modes(network, settings, wanted, reporter, interrupt).last
-        if record.stopped_by:
-            return Benchmarks(settings, batch, size, records, record.stopped_by)
-        records[name] = record
-    return Benchmarks(settings, batch, size, records)
+    def finish(self) -> None:
+        """Keep nothing."""
 
 
 def _measured(name: str, backward: bool, launches: Sequence[RunFacts]) -> Measured:
@@ -241,83 +304,3 @@ def reduction(batch: int, size: int) -> str:
         if value != full
     ]
     return f"reduced: {', '.join(less)}" if less else ""
-
-
-def document(found: Benchmarks) -> dict[str, Any]:
-    """The JSON object of `gpusim net --dnnmark`: that of a network whose layers are the benchmarks, and what the paper
-    plots and claims of them; utilizations and occupancy are fractions."""
-    said = reduction(found.batch, found.size)
-    planned = max((record.planned_bytes for record in found.records.values()), default=0)
-    return {
-        "schema_version": report.SCHEMA_VERSION,
-        "network": NAME,
-        "phase": "train",
-        "batch": found.batch,
-        "size": found.size,
-        "reduction": said,
-        "data": "synthetic",
-        "engine": "off",
-        "partial": bool(found.stopped_by),
-        **({"stopped_by": found.stopped_by} if found.stopped_by else {}),
-        "meanings": report.MEANINGS,
-        "config": found.settings.resolved(),
-        "remarks": [said] if said else [],
-        **report.body_of(found.rows, planned, found.settings),
-        "benchmarks": [
-            {
-                "name": one.benchmark,
-                "pass": "backward" if one.backward else "forward",
-                "kernels": list(one.kernels),
-                "cycles": one.cycles,
-                "time_us": one.time_us,
-                **{figure.nvprof: one.values[figure.name] for figure in FIGURES},
-            }
-            for one in found.measured
-        ],
-        "claims": [{"claim": one.text, "holds": one.holds, "because": one.because} for one in claims(found.measured)],
-    }
-
-
-HEAD = ("benchmark", "pass", "time us", *(figure.name for figure in FIGURES))
-
-
-def cells(one: Measured) -> list[str]:
-    """A row of the table."""
-    shown = [
-        f"{value:.2f}" if name in _PLAIN else f"{100 * value:.0f}%"
-        for name, value in ((figure.name, one.values[figure.name]) for figure in FIGURES)
-    ]
-    return [one.benchmark, "backward" if one.backward else "forward", f"{one.time_us:,.1f}", *shown]
-
-
-def markdown(found: Benchmarks) -> str:
-    """The table and the claims as Markdown."""
-    measured, said = found.measured, reduction(found.batch, found.size)
-    lines = [f"| {' | '.join(HEAD)} |", f"|{' --- |' * len(HEAD)}"]
-    lines += [f"| {' | '.join(cells(one))} |" for one in measured]
-    lines += ["", said, ""] if said else [""]
-    lines += ["| claim | holds | because |", "| --- | --- | --- |"]
-    lines += [f"| {c.text} | {'yes' if c.holds else 'no'} | {c.because} |" for c in claims(measured)]
-    return "\n".join(lines) + "\n"
-
-
-def show(found: Benchmarks, out: TextIO) -> None:
-    """The table and the claims."""
-    measured, said = found.measured, reduction(found.batch, found.size)
-    if out.isatty():
-        from rich.console import Console
-        from rich.table import Table
-
-        table = Table(title="DNNMark", title_justify="left", show_edge=False, pad_edge=False)
-        for number, head in enumerate(HEAD):
-            table.add_column(head, justify="left" if number < 2 else "right")
-        for one in measured:
-            table.add_row(*cells(one))
-        Console(file=out).print(table)
-    else:
-        for row in (HEAD, *map(cells, measured)):
-            print("\t".join(row), file=out)
-    if said:
-        print(said, file=out)
-    for claim in claims(measured):
-        print(f"{'holds    ' if claim.holds else 'holds not'}  {claim.text}: {claim.because}", file=out)

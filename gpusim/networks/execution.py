@@ -20,15 +20,33 @@ from gpusim.base.progress import Reporter, clock
 from gpusim.core.facts import RunFacts, combined
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.prepare import prepare_core
-from gpusim.jobs.operators import gpu_facts
+from gpusim.host.command_processor import RunOptions
 from gpusim.networks.binding import Iteration, why_dense
 from gpusim.networks.kept import Kept, known_whole
-from gpusim.networks.launches import LaunchClass, class_of_values, deciding, launch_class
+from gpusim.networks.launches import (
+    Before,
+    LaunchClass,
+    after,
+    class_of_values,
+    deciding,
+    found_in_l2,
+    launch_class,
+)
 from gpusim.networks.pieces import Piece, depended_on, pieces
 from gpusim.networks.sparse import check_made_up, check_operators
-from gpusim.networks.steps import Outcome, Stopped, Timing, Zeros, run_step, run_synthetic
+from gpusim.networks.steps import (
+    CycleLimitError,
+    Outcome,
+    Stopped,
+    Timing,
+    Zeros,
+    new_processor,
+    run_step,
+    run_synthetic,
+)
 from gpusim.networks.storage import Storage
 from gpusim.results.record import VerificationFacts
+from gpusim.running.operators import gpu_facts
 from gpusim.sampling.spec import SamplingSpec
 from spartan.engine_spec import EngineSpec
 from workloads.networks.kind import Pass
@@ -45,7 +63,7 @@ class How:
     """How an iteration is run.
 
     selected: layers whose steps are reported; None: all; real: with real data, otherwise synthetic; timing: False
-    executes for the results alone; verified: compare with NumPy; checked: assert conservation laws; jobs: processes;
+    executes for the results alone; verified: compare with NumPy; launches: how each is run; jobs: processes;
     sparsity: of the input of a layer that skips zeros, where data are synthetic; sampling: how launches are sampled,
     None: they are simulated in whole; places: (layer, pass) that are reported, None: all.
     """
@@ -54,7 +72,7 @@ class How:
     real: bool = True
     timing: bool = True
     verified: bool = True
-    checked: bool = False
+    launches: RunOptions = field(default_factory=RunOptions)
     jobs: int = 1
     sparsity: Callable[[str], float | None] = lambda layer: None
     sampling: SamplingSpec | None = None
@@ -68,7 +86,7 @@ class StepResult:
     operators: their names; classes: of its launches; simulated: the numbers of those that are simulated for it, after
     an iteration, of those that were; sampling: how well, by number; facts: of all its launches as one, None until all
     are known; zeros_of: the operands whose zeros it skips; zeros: how many there were; why_dense: why it skips none
-    though it might.
+    though it might; before: by number, the launches whose lines a launch may find in L2, where caches are warm.
     """
 
     step: Step
@@ -83,6 +101,7 @@ class StepResult:
     zeros_of: tuple[str, ...] = ()
     zeros: Zeros | None = None
     why_dense: str = ""
+    before: Mapping[int, Sequence[Before]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -141,7 +160,7 @@ class Execution:
         try:
             run = self._in_order if self.how.real else self._alone
             run(prepared, told, keep)
-        except (Stopped, KeyboardInterrupt):
+        except (Stopped, CycleLimitError, KeyboardInterrupt):
             self.partial = True
         finally:
             self.interrupt.deferred = False
@@ -163,8 +182,9 @@ class Execution:
         steps = list(self.storage.plan.schedule.steps)
         last = max((n for n, step in enumerate(steps) if self._is_selected(step)), default=-1)
         prepared: list[Prepared] = []
+        chain: list[Before] = []
         for step in steps[: last + 1]:
-            if not (self.how.real or self._is_selected(step)):
+            if not (self.how.real or self._is_warm or self._is_selected(step)):
                 continue
             operators = self.storage.operators(step, gpu_facts(self.gpu), iteration)
             where = f"{self.storage.plan.schedule.network.source}: layer '{step.layer}' ({step.what})"
@@ -172,14 +192,47 @@ class Execution:
             if not self.how.real:
                 check_made_up(operators, self.how.sparsity(step.layer), step.layer, where)
             classes = self._classes(step, operators, iteration)
+            before: dict[int, Sequence[Before]] = {}
+            if self._is_warm:
+                classes, before = self._told_apart(operators, classes, chain)
             names, work = tuple(o.name for o in operators), tuple(o.primitive.work for o in operators)
             dense = why_dense(self.storage.plan.schedule, step, iteration)
             skipped = tuple(name for o in operators for name in o.primitive.skips_zeros_of)
-            result = StepResult(step, names, work, classes, zeros_of=skipped, why_dense=dense)
-            prepared.append((operators, result))
+            result = StepResult(step, names, work, classes, zeros_of=skipped, why_dense=dense, before=before)
+            if self.how.real or self._is_selected(step):
+                prepared.append((operators, result))
         if self.how.timing:
-            self._decide([one for one in prepared if self._is_selected(one[1].step)])
+            in_order = self.how.real and self._is_warm  # launches that are not asked for leave their lines in L2 too
+            self._decide([one for one in prepared if in_order or self._is_selected(one[1].step)])
         return prepared
+
+    @property
+    def _is_warm(self) -> bool:
+        """Whether launches find in L2 what those before them left there."""
+        return self.how.timing and self.gpu.caches == "warm"
+
+    def _told_apart(
+        self, operators: Sequence[TensorOperator], classes: Sequence[LaunchClass], chain: list[Before]
+    ) -> tuple[tuple[LaunchClass, ...], dict[int, Sequence[Before]]]:
+        """Tell launches of one class apart by what they find in L2, and add them to the chain of all launches.
+
+        With real data each launch is simulated after all before it, and none counts as another one.
+        """
+        found: list[LaunchClass] = []
+        before: dict[int, Sequence[Before]] = {}
+        for operator in operators:
+            work = operator.primitive.work
+            moved_bytes = (work.read_bytes + work.stored_bytes) / max(len(operator.launches), 1)
+            for number, launch in enumerate(operator.launches):
+                one = classes[len(found)]
+                if self.how.real:
+                    found.append(one._replace(after=len(chain), transferable=False))
+                else:
+                    held = found_in_l2(chain, self.gpu.l2.size_kib << 10)
+                    before[len(found)] = held
+                    found.append(one._replace(after=after(held, launch)))
+                chain.append(Before(operator, number, one, moved_bytes))
+        return tuple(found), before
 
     def _decide(self, prepared: Sequence[Prepared]) -> None:
         """Which launches are simulated, each class once, and how well."""
@@ -224,7 +277,7 @@ class Execution:
         """Whether nothing has to be simulated for a launch: an earlier iteration or an earlier run did."""
         if one not in self.of_class and self.kept is not None and one.transferable:
             facts = self.kept.get(one, sampling)
-            if facts is not None:
+            if facts is not None and (facts.hotspots or not self.how.launches.hotspots):
                 self.of_class[one] = facts
         return one in self.of_class
 
@@ -236,10 +289,12 @@ class Execution:
         return not self.interrupt.asked
 
     def _timing(self, result: StepResult) -> Timing:
-        return Timing(self.engine_spec, self.how.checked, result.sampling)
+        return Timing(self.engine_spec, self.how.launches, result.sampling)
 
     def _in_order(self, prepared: list[Prepared], told: "_Told", keep: Keep | None) -> None:
-        children = Children(self.how.jobs) if self.how.jobs > 1 and self.how.timing else None
+        alone = self.how.jobs == 1 or not self.how.timing or self._is_warm
+        children = None if alone else Children(self.how.jobs)
+        processor = new_processor(self.gpu, Timing(self.engine_spec)) if self._is_warm else None
         try:
             for operators, result in prepared:
                 selected = self._is_selected(result.step)
@@ -252,7 +307,7 @@ class Execution:
                     children.start(result, partial(run_step, *known))
                 here = frozenset[int]() if forked else result.simulated
                 timing = self._timing(result)
-                outcome = run_step(operators, self.gpu, here, compared and not forked, self._observe, timing)
+                outcome = run_step(operators, self.gpu, here, compared and not forked, self._observe, timing, processor)
                 if selected and not forked:
                     self._take(result, outcome, told)
                 for name in result.step.writes.values() if keep is not None else ():
@@ -274,8 +329,8 @@ class Execution:
                 for piece in pieces(operators, result):
                     while children.full:
                         self._collect(children, told)
-                    timing = Timing(self.engine_spec, self.how.checked, piece.sampling)
-                    known = (piece.operator, self.gpu, piece.numbers, lambda _: True, timing, sparsity)
+                    timing = Timing(self.engine_spec, self.how.launches, piece.sampling)
+                    known = (piece.operator, self.gpu, piece.numbers, lambda _: True, timing, sparsity, piece.before)
                     children.start(piece, partial(run_synthetic, *known))
             while children.running:
                 self._collect(children, told)

@@ -7,17 +7,19 @@ kernels skip.
 
 import hashlib
 import struct
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from isa.launch import POINTERS
 from isa.trace import LINE_BYTES
-from workloads.operators.primitive import Primitive
+from workloads.operators.primitive import Primitive, TensorOperator
 from workloads.operators.tensor import FLOAT, Operand
 
 if TYPE_CHECKING:
     from isa.launch import Launch
+
+TURNED_OVER = 2  # times L2's size, after which launches find nothing of what was in it before
 
 
 def class_of_values(primitive: Primitive, made_by: str) -> str:
@@ -47,7 +49,8 @@ class LaunchClass(NamedTuple):
 
     arguments: the block without addresses; pointers: which addresses are the same, where in a cache line they begin,
     and which are null; values: which values decide the time, empty: none do; transferable: whether the values are the
-    same in every run.
+    same in every run; after: the launches before it whose lines it may find in L2, where caches are warm, and where it
+    and they use the same memory.
     """
 
     kernel: str
@@ -58,6 +61,7 @@ class LaunchClass(NamedTuple):
     regions: Hashable
     values: str
     transferable: bool
+    after: Hashable = ()
 
 
 def launch_class(launch: "Launch", values: str, transferable: bool) -> LaunchClass:
@@ -73,6 +77,41 @@ def launch_class(launch: "Launch", values: str, transferable: bool) -> LaunchCla
     regions = tuple((region.rows, region.columns) for region in launch.regions)
     code = _digest(kernel.code + kernel.image)
     return LaunchClass(kernel.name, code, bytes(block), pattern, geometry, regions, values, transferable)
+
+
+class Before(NamedTuple):
+    """A launch before another one. number: in its operator; moved_bytes: that it reads and stores, roughly."""
+
+    operator: TensorOperator
+    number: int
+    one: LaunchClass
+    moved_bytes: float
+
+    @property
+    def launch(self) -> "Launch":
+        """The launch itself."""
+        return self.operator.launches[self.number]
+
+
+def found_in_l2(before: Sequence[Before], l2_bytes: int) -> tuple[Before, ...]:
+    """Return the last launches of those before another one whose lines it may find in L2.
+
+    They go back until together they have moved TURNED_OVER times what L2 holds: of what was there before, nothing is
+    left but by chance.
+    """
+    moved, first = 0.0, len(before)
+    while first and moved < TURNED_OVER * l2_bytes:
+        first -= 1
+        moved += before[first].moved_bytes
+    return tuple(before[first:])
+
+
+def after(before: Sequence[Before], launch: "Launch") -> Hashable:
+    """Return what tells two launches of one class apart by what they find in L2: who ran before, on which memory."""
+    seen: dict[int, int] = {}
+    chain = [one.launch.pointers for one in before] + [launch.pointers]
+    shared = tuple(tuple(seen.setdefault(address, len(seen)) for address in pointers) for pointers in chain)
+    return tuple(one.one._replace(after=()) for one in before), shared
 
 
 @cache

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gpusim.networks.launches import has_tables
+from gpusim.networks.launches import Before, has_tables
 from gpusim.networks.steps import Outcome
 from gpusim.sampling.spec import SamplingSpec
 from workloads.operators.primitive import TensorOperator
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Launches of one operator of a step. numbers: of its launches; first: of its first launch in the step."""
+    """Launches of one operator of a step. numbers: of its launches; first: of its first launch in the
+    step; before: launches whose lines its one launch may find in L2, where caches are warm."""
 
     operator: TensorOperator
     result: "StepResult"
     numbers: frozenset[int]
     first: int
+    before: Sequence[Before] = ()
 
     @property
     def name(self) -> str:
@@ -47,8 +49,11 @@ def pieces(operators: Sequence[TensorOperator], result: "StepResult") -> list[Pi
     found, first = [], 0
     for operator in operators:
         numbers = [n for n in range(len(operator.launches)) if first + n in result.simulated]
-        parts = [numbers] if has_tables(operator.primitive) and numbers else [[n] for n in numbers]
-        found += [Piece(operator, result, frozenset(part), first) for part in parts]
+        together = has_tables(operator.primitive) and numbers and not result.before
+        parts = [numbers] if together else [[n] for n in numbers]
+        found += [
+            Piece(operator, result, frozenset(part), first, result.before.get(first + part[0], ())) for part in parts
+        ]
         first += len(operator.launches)
     return found
 

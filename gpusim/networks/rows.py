@@ -1,14 +1,13 @@
 """What a network's run says of each layer and pass: one row each, and the sum of all."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, overload
+from typing import overload
 
 from gpusim.core.facts import RunFacts, combined
 from gpusim.networks.execution import StepResult
 from gpusim.networks.steps import Zeros
-from gpusim.results import metrics
 from workloads.networks.kind import Pass
 
 
@@ -67,11 +66,6 @@ class Row:
         """Why no zeros are skipped though they might be; empty where they are, or there is no such thing."""
         return next((step.why_dense for step in self.steps if step.why_dense), "")
 
-    @cached_property
-    def metrics(self) -> Mapping[str, Any]:
-        """All metrics of the launches, by group and name; empty where they are not known."""
-        return metrics_of(self.facts)
-
 
 class Rows(Sequence[Row]):
     """The rows of one run or several. What they come to is found out once: with half-widths that takes a while."""
@@ -91,21 +85,9 @@ class Rows(Sequence[Row]):
 
     @cached_property
     def facts(self) -> RunFacts | None:
-        """Of all rows of which they are known, as one; None where there is no such row."""
+        """The facts of all rows that have been simulated, as one; None where no row has been."""
         known = [row.facts for row in self._rows if row.facts is not None]
         return combined(known) if known else None
-
-    @cached_property
-    def metrics(self) -> Mapping[str, Any]:
-        """All metrics of the facts; empty without any."""
-        return metrics_of(self.facts)
-
-
-def metrics_of(facts: RunFacts | None) -> Mapping[str, Any]:
-    """All metrics by group and name, but for each compute unit's: a result of many rows has no room for those."""
-    tree = metrics.launch_tree(facts) if facts is not None else {}
-    tree.pop("stalls_by_compute_unit", None)
-    return tree
 
 
 def rows_of(steps: Iterable[StepResult]) -> Rows:
@@ -114,17 +96,3 @@ def rows_of(steps: Iterable[StepResult]) -> Rows:
     for step in steps:
         grouped.setdefault((step.step.layer, step.step.what), []).append(step)
     return Rows(Row(layer, what, steps) for (layer, what), steps in grouped.items())
-
-
-def bound_of(facts: RunFacts) -> tuple[str, float]:
-    """The roofline that is nearest, latency's apart, and how near: its cycles / the launches' cycles."""
-    bounds = {name: cycles for name, cycles in facts.roofline.items() if name != "latency"}
-    name = max(bounds, key=lambda one: bounds[one])
-    return name, bounds[name] / facts.cycles if facts.cycles else 0.0
-
-
-def largest_stalls(facts: RunFacts, count: int = 2) -> list[tuple[str, float]]:
-    """The reasons for which wavefronts waited longest, with their share of the resident wavefront-cycles."""
-    whole = sum(facts.stalls.values())
-    reasons = sorted((item for item in facts.stalls.items() if item[0] != "issued"), key=lambda item: -item[1])
-    return [(reason, cycles / whole) for reason, cycles in reasons[:count] if cycles and whole]

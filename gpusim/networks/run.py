@@ -14,6 +14,7 @@ from gpusim.base.progress import Reporter, reporting
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
 from gpusim.core.facts import RunFacts
+from gpusim.host.command_processor import RunOptions
 from gpusim.networks.binding import Iteration
 from gpusim.networks.execution import Execution, How, StepResult
 from gpusim.networks.kept import Kept
@@ -37,7 +38,8 @@ class Wanted:
 
     layers: 'conv2:conv5', either end may be left out, one layer, or a set of them; data: real: every step is executed
     on the values of those before; synthetic: launches are simulated alone, over made-up values; auto: real unless the
-    iteration has more than MOST_REAL_BYTES; checked: assert conservation laws; jobs: processes; store: where what is
+    iteration has more than MOST_REAL_BYTES; launches: how each is run (checked, hotspots, max_cycles); jobs: processes;
+    store: where what is
     found out about launches is kept for later runs; fresh: what earlier ones found out does not count; engine: off:
     dense; on: convolutions over activation maps skip zeros; both: one after the other (gpusim.networks.modes);
     places: layers' passes; None: all.
@@ -52,7 +54,7 @@ class Wanted:
     jobs: int = 1
     store: Path | None = None
     fresh: bool = False
-    checked: bool = False
+    launches: RunOptions = field(default_factory=RunOptions)
     engine: EngineMode = "off"
     places: frozenset[tuple[str, Pass]] | None = None
 
@@ -143,7 +145,7 @@ def run_iteration(
         real,
         wanted.timing,
         verified,
-        wanted.checked,
+        wanted.launches,
         wanted.jobs,
         settings.sparsity_of,
         settings.sampling,

@@ -1,14 +1,12 @@
 """`gpusim.run_network`: a network's iteration, run from a script."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from gpusim.api.sections import Section
 from gpusim.base.errors import UserError, unknown_name
-from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.config.files import Given, opened
 from gpusim.config.gpu import GPU_FOLDER
@@ -16,42 +14,25 @@ from gpusim.config.network import load_network
 from gpusim.config.network_run import load_settings
 from gpusim.config.tree import Sets
 from gpusim.config.workload import EngineMode
-from gpusim.networks.compare import document
-from gpusim.networks.modes import ModesRecord, run_modes
+from gpusim.host.command_processor import RunOptions
+from gpusim.networks.job import NetworkJob
 from gpusim.networks.run import DataChoice, Wanted
-from gpusim.report import terminal
-from gpusim.report.page.fragment import fragment
+from gpusim.results.record import RunRecord
+from gpusim.running.script import RunResult, ran
 
 Phase = Literal["inference", "train"]
 
 
-class NetworkResult(Section):
+class NetworkResult(RunResult):
     """The result of a network's run: the object that `gpusim net --json` writes, as attributes and a mapping.
 
-    `result.total.cycles`, `result["layers"][0]["time_us"]`; of engine="both" `result.dense`, `result.sparse` and
+    `result.kernel.cycles`, `result["rows"][0]["time_us"]`; of engine="both" `result.dense`, `result.sparse` and
     `result.normalized`. outputs: arrays by tensor, where they were asked for.
     """
 
-    def __init__(self, found: ModesRecord) -> None:
-        super().__init__("", document(found))
-        self.outputs = found.last.outputs
-
-    @property
-    def passed(self) -> bool | None:
-        """Whether every result that was compared with NumPy's was as expected; None where nothing was compared."""
-        found: bool | None = self._values["verification"]["passed"]
-        return found
-
-    def __repr__(self) -> str:
-        return terminal.as_text(self._values)
-
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        return fragment(self._values)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON object, as plain data."""
-        return dict(self._values)
+    def __init__(self, values: Mapping[str, Any], records: Sequence[RunRecord], job: NetworkJob) -> None:
+        super().__init__(values, records)
+        self.outputs = job.outputs
 
 
 def run_network(
@@ -101,11 +82,8 @@ def run_network(
         verify,
         jobs=jobs,
         store=None if store is None else Path(store),
-        checked=checked,
+        launches=RunOptions(checked),
         engine=engine,
     )
-    with Interrupt() as interrupt:
-        record = run_modes(loaded, settings, wanted, Reporter(quiet), interrupt, inputs, outputs)
-    if interrupt.asked:
-        raise KeyboardInterrupt
-    return NetworkResult(record)
+    job = NetworkJob(loaded, settings, wanted, inputs, outputs)
+    return NetworkResult(*ran(job, Reporter(quiet)), job)

@@ -1,17 +1,18 @@
 """Running a step's operators: executed for their results, or simulated launch by launch, and compared with NumPy."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from gpusim.base.errors import SimulationError
 from gpusim.base.host_memory import resident_bytes
 from gpusim.base.progress import Progress, Reporter
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOptions
 from gpusim.host.untimed import execute
-from gpusim.networks.launches import deciding
+from gpusim.networks.launches import Before, deciding
 from gpusim.results.record import RunRecord, VerificationFacts
 from gpusim.sampling.spec import SamplingSpec
 from isa.launch import Launch
@@ -28,17 +29,24 @@ MOST_FILLED_BYTES = 1 << 29  # with made-up values
 MOST_RESIDENT_BYTES = 1 << 31  # of a process over made-up values, from where on it gives results back
 
 
+class CycleLimitError(SimulationError):
+    """A launch reached the most cycles that it may take."""
+
+
 class Stopped(Exception):
     """The observer ended a launch: nothing is known of the step."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """How launches are simulated. engine_spec: serves their sparse regions; checked: conservation laws are asserted;
-    sampling: of the step's launches by their number, those that are simulated in part."""
+    """How launches are simulated.
+
+    engine_spec: serves their sparse regions; launches: what is asserted, listed and limited; sampling: of the step's
+    launches by their number, those that are simulated in part.
+    """
 
     engine_spec: EngineSpec | None = None
-    checked: bool = False
+    launches: RunOptions = field(default_factory=RunOptions)
     sampling: Mapping[int, SamplingSpec] = field(default_factory=dict)
 
 
@@ -72,11 +80,14 @@ def run_step(
     compared: bool,
     observer: Observer,
     timing: Timing = Timing(),
+    processor: CommandProcessor | None = None,
 ) -> Outcome:
     """Run all launches over the values in device memory, those of `simulated` numbers with timing.
 
-    compared: with the reference. Raises Stopped, and what a launch raises.
+    compared: with the reference; processor: whose caches hold what launches before the step left there; None: they are
+    empty. Raises Stopped, and what a launch raises.
     """
+    processor = processor or new_processor(gpu, timing)
     facts: dict[int, RunFacts] = {}
     found: list[Verification] = []
     number, zeros = 0, None
@@ -86,7 +97,7 @@ def run_step(
             zeros = zeros or _zeros(operator)
         for launch in operator.launches:
             if number in simulated:
-                facts[number] = simulate_launch(launch, gpu, observer, timing, timing.sampling.get(number))
+                facts[number] = simulate_launch(launch, observer, processor, timing, timing.sampling.get(number))
             elif not execute(launch, observer=observer).finished:
                 raise Stopped
             number += 1
@@ -103,21 +114,27 @@ def run_synthetic(
     observer: Observer,
     timing: Timing = Timing(),
     sparsity: float = 0.0,
+    before: Sequence[Before] = (),
 ) -> Outcome:
     """Simulate launches of an operator alone, over made-up operands; others run that make tables for them.
 
     simulated, timing.sampling: by number in the operator; sparsity: zeros, uniformly random, among the values of
-    operands whose zeros are skipped.
+    operands whose zeros are skipped; before: launches that run first, for what they leave in L2.
     """
     needed = {n for n in operator.decisive if n < max(simulated)} | set(simulated)
     _make_up(operator, [operator.launches[n] for n in needed], sparsity)
     zeros = _zeros(operator)
     facts: dict[int, RunFacts] = {}
     seen_by = _discarding(operator, observer)
+    processor = new_processor(gpu, timing)
     for number in sorted(needed):
         launch = operator.launches[number]
         if number in simulated:
-            facts[number] = simulate_launch(launch, gpu, seen_by, timing, timing.sampling.get(number))
+            sampling = timing.sampling.get(number)
+            for one in before:
+                _make_up(one.operator, [one.launch], sparsity)
+                simulate_launch(one.launch, seen_by, processor, replace(timing, launches=RunOptions()), sampling)
+            facts[number] = simulate_launch(launch, seen_by, processor, timing, sampling)
         else:
             execute(launch)
     return Outcome(facts, zeros=zeros)
@@ -178,17 +195,23 @@ def _discarding(operator: TensorOperator, observer: Observer) -> Observer:
     return observe
 
 
+def new_processor(gpu: GpuSpec, timing: Timing) -> CommandProcessor:
+    """Return what launches are simulated with, its caches empty; without sparse regions a launch has all of L2."""
+    return CommandProcessor(gpu, Reporter(quiet=True), engine_spec=timing.engine_spec)
+
+
 def simulate_launch(
     launch: Launch,
-    gpu: GpuSpec,
     observer: Observer,
+    processor: CommandProcessor,
     timing: Timing = Timing(),
     sampling: SamplingSpec | None = None,
 ) -> RunFacts:
-    """One launch from empty caches, in whole or sampled; without sparse regions it has all of L2."""
+    """Simulate one launch, in whole or sampled; it finds in L2 what `gpu.caches` says."""
     record = RunRecord(bool(launch.regions), launch.kernel.name, [])
-    processor = CommandProcessor(gpu, Reporter(quiet=True), engine_spec=timing.engine_spec)
-    processor.run([LaunchCommand(launch)], record, RunOptions(timing.checked, sampling=sampling), observer)
+    processor.run([LaunchCommand(launch)], record, replace(timing.launches, sampling=sampling), observer)
+    if record.partial and timing.launches.max_cycles and record.launches[0].cycles >= timing.launches.max_cycles:
+        raise CycleLimitError(f"'{launch.kernel.short_name}' reached {timing.launches.max_cycles:,} cycles")
     if record.partial:
         raise Stopped
     return record.launches[0]

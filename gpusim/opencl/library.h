@@ -5,16 +5,15 @@
 //
 // Any standard from CL1.2 on. Where AMD's device library is installed (Debian: rocm-device-libs), it has all of
 // OpenCL's functions and is the better choice. Here are work-item functions, barriers and fences, atomics of int and uint,
-// vector loads and stores, conversions that truncate, integer functions on scalars, and mathematics on scalars and
-// vectors of 2 to 4:
+// vector loads and stores, conversions that truncate, integer functions on scalars, and of mathematics, on scalars and
+// vectors of 2 to 4, what keeps OpenCL's limits of error for every argument:
 //
-//   single precision   exp, log, pow, sin, cos, tan, tanh and what is made of them have the accuracy of native_
-//                      functions; docs/opencl.md lists the measured one of each
-//   half precision     by way of single precision, then rounded
-//   double precision   fabs floor ceil trunc rint round sign step fmin fmax copysign fma mad mix sqrt rsqrt; another
-//                      function of a double is an error of the compiler
+//   every precision    fabs floor ceil trunc rint round sign step fmin fmax copysign fma mad mix sqrt rsqrt
+//   single and half    exp2 log log2 log10 hypot; native_ functions, whose error OpenCL does not limit
+//   single             dot length distance cross
 //
-// What is not here at all is an unknown name, or an undefined symbol when the object is linked.
+// Another mathematical function is an error of the compiler which says where to get it; what else is not here is an
+// undefined symbol when the object is linked.
 #ifndef GPUSIM_OPENCL_LIBRARY_H
 #define GPUSIM_OPENCL_LIBRARY_H
 
@@ -26,9 +25,13 @@
 #endif
 
 #define _GPUSIM static inline __attribute__((overloadable, always_inline))
+#define _GPUSIM_LIBRARY                                                                                                \
+    "install Debian's rocm-device-libs (Debian 13: rocm-device-libs-17) or set GPUSIM_DEVICE_LIBRARY to its folder, "  \
+    "and gpusim kernels build links it, with a clang that reads it"
 // a function whose argument would else be converted to another type, and which would compute something else
 #define _GPUSIM_NOT(signature)                                                                                         \
-    __attribute__((overloadable, unavailable("only AMD's device library has it for double (docs/opencl.md)"))) signature;
+    __attribute__((overloadable, unavailable("only AMD's device library has it for double: " _GPUSIM_LIBRARY)))        \
+    signature;
 
 // Global offsets in the implicit arguments (LLVM AMDGPU guide): words 0 to 2 up to code-object version 4, then 5 to 7.
 // clang makes version 5 from release 18 on; where -mcode-object-version says otherwise, define
@@ -315,6 +318,9 @@ _GPUSIM double _gpusim_sqrt(double x)
     return x == 0.0 || x == (double)INFINITY ? x : root;
 }
 
+// a zero keeps its sign, and NaN has none
+#define _gpusim_sign(x) (x > 0 ? 1 : x < 0 ? -1 : x == 0 ? x * 0 : 0)
+
 _GPUSIM_EXACT_1(fabs, x, __builtin_fabsf(x), __builtin_fabs(x))
 _GPUSIM_EXACT_1(sqrt, x, __builtin_sqrtf(x), _gpusim_sqrt(x))
 _GPUSIM_EXACT_1(rsqrt, x, 1.0f / __builtin_sqrtf(x), 1.0 / _gpusim_sqrt(x))
@@ -322,18 +328,22 @@ _GPUSIM_EXACT_1(floor, x, __builtin_floorf(x), __builtin_floor(x))
 _GPUSIM_EXACT_1(ceil, x, __builtin_ceilf(x), __builtin_ceil(x))
 _GPUSIM_EXACT_1(trunc, x, __builtin_truncf(x), __builtin_trunc(x))
 _GPUSIM_EXACT_1(rint, x, __builtin_rintf(x), __builtin_rint(x))
-_GPUSIM_EXACT_1(round, x, __builtin_roundf(x), __builtin_round(x))
-_GPUSIM_EXACT_1(sign, x, x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : 0.0f, x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0)
+// clang up to 16 rounds -0 to 0
+_GPUSIM_EXACT_1(round, x, __builtin_copysignf(__builtin_roundf(x), x), __builtin_copysign(__builtin_round(x), x))
+_GPUSIM_EXACT_1(sign, x, _gpusim_sign(x), _gpusim_sign(x))
 _GPUSIM_SINGLE_1(exp2, x, __builtin_exp2f(x))
 _GPUSIM_SINGLE_1(log2, x, __builtin_log2f(x))
-_GPUSIM_SINGLE_1(exp, x, __builtin_exp2f(x * 1.44269504f))
-_GPUSIM_SINGLE_1(exp10, x, __builtin_exp2f(x * 3.32192809f))
 _GPUSIM_SINGLE_1(log, x, __builtin_log2f(x) * 0.693147181f)
 _GPUSIM_SINGLE_1(log10, x, __builtin_log2f(x) * 0.301029996f)
-_GPUSIM_SINGLE_1(sin, x, __builtin_amdgcn_sinf(__builtin_amdgcn_fractf(x * 0.159154943f)))
-_GPUSIM_SINGLE_1(cos, x, __builtin_amdgcn_cosf(__builtin_amdgcn_fractf(x * 0.159154943f)))
-_GPUSIM_SINGLE_1(tan, x, sin(x) / cos(x))
-_GPUSIM_SINGLE_1(tanh, x, 1.0f - 2.0f / (exp(2.0f * x) + 1.0f))
+#define native_exp2 exp2
+#define native_log log
+#define native_log2 log2
+#define native_log10 log10
+_GPUSIM_SINGLE_1(native_exp, x, __builtin_exp2f(x * 1.44269504f))
+_GPUSIM_SINGLE_1(native_exp10, x, __builtin_exp2f(x * 3.32192809f))
+_GPUSIM_SINGLE_1(native_sin, x, __builtin_amdgcn_sinf(__builtin_amdgcn_fractf(x * 0.159154943f)))
+_GPUSIM_SINGLE_1(native_cos, x, __builtin_amdgcn_cosf(__builtin_amdgcn_fractf(x * 0.159154943f)))
+_GPUSIM_SINGLE_1(native_tan, x, native_sin(x) / native_cos(x))
 _GPUSIM_SINGLE_1(native_recip, x, __builtin_amdgcn_rcpf(x))
 _GPUSIM_SINGLE_1(native_sqrt, x, __builtin_amdgcn_sqrtf(x))
 _GPUSIM_SINGLE_1(native_rsqrt, x, __builtin_amdgcn_rsqf(x))
@@ -341,56 +351,42 @@ _GPUSIM_SINGLE_2(native_divide, a, b, a * __builtin_amdgcn_rcpf(b))
 _GPUSIM_EXACT_2(fmin, a, b, __builtin_fminf(a, b), __builtin_fmin(a, b))
 _GPUSIM_EXACT_2(fmax, a, b, __builtin_fmaxf(a, b), __builtin_fmax(a, b))
 _GPUSIM_EXACT_2(copysign, a, b, __builtin_copysignf(a, b), __builtin_copysign(a, b))
-_GPUSIM_OF_2(float, fmod, a, b, __builtin_fmodf(a, b))
-_GPUSIM_NOT(double fmod(double, double))
-// compilers make fmodf of two halves one of half precision, which is none; in double precision the quotient is exact
-_GPUSIM half _gpusim_fmod(double a, double b)
-{
-    double rest = __builtin_fma(-__builtin_trunc(a / b), b, a);
-    return (half)__builtin_copysign(isinf(b) && isfinite(a) ? a : rest, a);
-}
-_GPUSIM_OF_2(half, fmod, a, b, _gpusim_fmod((double)a, (double)b))
-_GPUSIM_SINGLE_2(powr, a, b, __builtin_exp2f(b * __builtin_log2f(a)))
+_GPUSIM_SINGLE_2(native_powr, a, b, __builtin_exp2f(b * __builtin_log2f(a)))
 _GPUSIM_EXACT_2(step, edge, x, x < edge ? 0.0f : 1.0f, x < edge ? 0.0 : 1.0)
-_GPUSIM_SINGLE_2(hypot, a, b, __builtin_sqrtf(a * a + b * b))
+// of values of single precision: no square overflows, and none is rounded
+_GPUSIM double _gpusim_hypot(double a, double b)
+{
+    return isinf(a) || isinf(b) ? INFINITY : _gpusim_sqrt(a * a + b * b);
+}
+_GPUSIM_SINGLE_2(hypot, a, b, (float)_gpusim_hypot(a, b))
 _GPUSIM_EXACT_3(fma, a, b, c, __builtin_fmaf(a, b, c), __builtin_fma(a, b, c), __builtin_fmaf16(a, b, c))
 _GPUSIM_EXACT_3(mad, a, b, c, a * b + c, a * b + c, a * b + c)
 _GPUSIM_EXACT_3(mix, a, b, t, a + (b - a) * t, a + (b - a) * t, a + (b - a) * t)
-_GPUSIM float pown(float x, int n)
-{
-    float size = powr(__builtin_fabsf(x), (float)n);
-    return n == 0 ? 1.0f : x < 0.0f && n & 1 ? -size : size;
-}
-_GPUSIM half pown(half x, int n) { return (half)pown((float)x, n); }
-_GPUSIM_NOT(double pown(double, int))
-// a negative base has a power only for whole exponents
-_GPUSIM float _gpusim_pow(float x, float y)
-{
-    float size = powr(__builtin_fabsf(x), y);
-    float half_y = 0.5f * y;
-    bool whole = __builtin_truncf(y) == y, odd = whole && __builtin_truncf(half_y) != half_y;
-    return y == 0.0f ? 1.0f : x < 0.0f ? (whole ? (odd ? -size : size) : __builtin_nanf("")) : size;
-}
-_GPUSIM_SINGLE_2(pow, a, b, _gpusim_pow(a, b))
-#define native_exp exp
-#define native_exp2 exp2
-#define native_exp10 exp10
-#define native_log log
-#define native_log2 log2
-#define native_log10 log10
-#define native_sin sin
-#define native_cos cos
-#define native_tan tan
-#define native_powr powr
-
-#define _GPUSIM_GEOMETRY(n, sum)                                                                                       \
+#define _GPUSIM_GEOMETRY(n, sum, size)                                                                                 \
     _GPUSIM float dot(float##n a, float##n b) { return sum; }                                                          \
-    _GPUSIM float length(float##n a) { return __builtin_sqrtf(dot(a, a)); }                                            \
-    _GPUSIM float distance(float##n a, float##n b) { return length(a - b); }                                           \
-    _GPUSIM float##n normalize(float##n a) { return a / length(a); }
-_GPUSIM_GEOMETRY(2, a.x * b.x + a.y * b.y)
-_GPUSIM_GEOMETRY(3, a.x * b.x + a.y * b.y + a.z * b.z)
-_GPUSIM_GEOMETRY(4, a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w)
+    _GPUSIM float distance(float##n a, float##n b)                                                                     \
+    {                                                                                                                  \
+        double##n d = __builtin_convertvector(a, double##n) - __builtin_convertvector(b, double##n);                   \
+        return (float)size;                                                                                            \
+    }                                                                                                                  \
+    _GPUSIM float length(float##n a) { return distance(a, (float##n)0.0f); }
+_GPUSIM_GEOMETRY(2, a.x * b.x + a.y * b.y, _gpusim_hypot(d.x, d.y))
+_GPUSIM_GEOMETRY(3, a.x * b.x + a.y * b.y + a.z * b.z, _gpusim_hypot(_gpusim_hypot(d.x, d.y), d.z))
+_GPUSIM_GEOMETRY(4, a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w,
+                 _gpusim_hypot(_gpusim_hypot(d.x, d.y), _gpusim_hypot(d.z, d.w)))
 _GPUSIM float3 cross(float3 a, float3 b) { return a.yzx * b.zxy - a.zxy * b.yzx; }
+
+// what is not here: clang finds a name unavailable before it looks at the arguments, whatever they are
+__attribute__((unavailable("only AMD's device library has it: " _GPUSIM_LIBRARY))) void
+    exp(void), exp10(void), expm1(void), log1p(void), logb(void), ilogb(void), ldexp(void), frexp(void), modf(void),
+    pow(void), pown(void), powr(void), rootn(void), cbrt(void), fmod(void), remainder(void), remquo(void), fract(void),
+    fdim(void), sin(void), sincos(void), sinpi(void), sinh(void), asin(void), asinpi(void), asinh(void), cos(void),
+    cospi(void), cosh(void), acos(void), acospi(void), acosh(void), tan(void), tanpi(void), tanh(void), atan(void),
+    atanpi(void), atanh(void), atan2(void), atan2pi(void), erf(void), erfc(void), tgamma(void), lgamma(void),
+    lgamma_r(void), nan(void), nextafter(void), maxmag(void), minmag(void), degrees(void), radians(void),
+    smoothstep(void), normalize(void), fast_normalize(void), fast_length(void), fast_distance(void), half_cos(void),
+    half_divide(void), half_exp(void), half_exp2(void), half_exp10(void), half_log(void), half_log2(void),
+    half_log10(void), half_powr(void), half_recip(void), half_rsqrt(void), half_sin(void), half_sqrt(void),
+    half_tan(void);
 
 #endif

@@ -2,14 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import zip_longest
 from typing import Any
 
+from gpusim.core.facts import RunFacts
 from gpusim.results import metrics
-from gpusim.results.record import RunRecord
+from gpusim.results.bounds import bound_of, largest_stalls
+from gpusim.results.record import PartRecord, RunRecord
 from isa.object.line_table import SourceLine
+
+SUMMED = ("macs", "needed_macs")  # of what kinds say of their rows
 
 
 def config_hash(config: dict[str, Any]) -> str:
@@ -22,13 +26,20 @@ def config_hash(config: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def document(config: dict[str, Any], records: Sequence[RunRecord], variants: Sequence[str] = ("",)) -> dict[str, Any]:
-    """The JSON object of a run: of one variant, or of several by their names with the last one's ratio to the first.
+def document(
+    config: dict[str, Any],
+    records: Sequence[RunRecord],
+    variants: Sequence[str] = ("",),
+    about: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Make the JSON object of a run: of one variant, or of several by name with the last one's ratio to the first.
 
-    variants: names of all variants of the job, of which the records are the first; what did not run is null.
+    variants: names of all variants of the job, of which the records are the first; what did not run is null; about:
+    what the job says of itself, such as its kind.
     """
     head = {
         "schema_version": metrics.SCHEMA_VERSION,
+        **(about or {}),
         "partial": any(r.partial for r in records),
         "config": config,
         "config_hash": config_hash(config),
@@ -45,8 +56,13 @@ def document(config: dict[str, Any], records: Sequence[RunRecord], variants: Seq
 
 
 def as_json(result: dict[str, Any]) -> str:
-    """The JSON text of `document`'s object."""
-    return json.dumps(result, indent=2, allow_nan=False) + "\n"
+    """Write the JSON text of `document`'s object, of a program a line for each launch: there may be many thousand."""
+    if not any("launch" in launch for launch in result.get("launches") or ()):
+        return json.dumps(result, indent=2, allow_nan=False) + "\n"
+    launches = ",\n".join(f"    {json.dumps(launch, allow_nan=False)}" for launch in result["launches"])
+    others = {name: held for name, held in result.items() if name != "launches"}
+    head = json.dumps({**others, "launches": []}, indent=2, allow_nan=False).removesuffix("[]\n}")
+    return f"{head}[\n{launches}\n  ]\n}}\n"
 
 
 def _source(line: SourceLine | None) -> dict[str, Any]:
@@ -76,6 +92,74 @@ def _tree(record: RunRecord) -> dict[str, Any]:
             }
             for group in record.total.resident
         ]
-    if len(record.launches) > 1:
-        tree["launches"] = [metrics.launch_tree(facts, record.energy) for facts in record.launches]
+    trees = (metrics.launch_tree(facts, record.energy) for facts in record.launches)
+    if record.places:
+        tree["launches"] = [{"launch": place, **held} for place, held in zip(record.places, trees, strict=True)]
+    elif len(record.launches) > 1:
+        tree["launches"] = list(trees)
+    if record.parts:
+        tree["total"] = _total(record)
+        tree["rows"] = [_row(part, record) for part in record.parts]
+    return tree | record.values
+
+
+def _total(record: RunRecord) -> dict[str, Any]:
+    """Return what rows come to that no metric says."""
+    compared = [part.verification.passed for part in record.parts if part.verification is not None]
+    simulated = sum(launch.simulated for part in record.parts for launch in part.launches)
+    return {
+        "rows": len(record.parts),
+        "finished_rows": sum(part.facts is not None for part in record.parts),
+        "compared_rows": len(compared),
+        "launches": record.launched,
+        "simulated_launches": simulated,
+        **{name: sum(part.values[name] for part in record.parts) for name in SUMMED if name in record.parts[0].values},
+        **_timed(record.total, record.total),
+    }
+
+
+def _row(part: PartRecord, record: RunRecord) -> dict[str, Any]:
+    """Return the JSON object of a part: its name, what its kind says of it, its times and all metrics."""
+    verification = part.verification
+    facts, whole = part.facts, record.total
+    timed = {"cycles": None} if facts is None else _timed(facts, whole)
+    return {
+        "name": part.name,
+        **({"pass": part.what} if part.what else {}),
+        "launches": len(part.launches),
+        "simulated_launches": sum(launch.simulated for launch in part.launches),
+        **part.values,
+        "verification": {"passed": None} if verification is None else asdict(verification),
+        **timed,
+        **({} if facts is None else {"metrics": part_tree(part, record)}),
+    }
+
+
+def _timed(facts: RunFacts, whole: RunFacts) -> dict[str, Any]:
+    """Return the times of launches, what bounds them, and their share of `whole`; nothing of what was not timed."""
+    if facts.roofline is None:
+        return {"cycles": None}
+    bound, near = bound_of(facts)
+    timed: dict[str, Any] = {"cycles": facts.cycles, "time_us": facts.time_us}
+    if facts.sampling is not None:
+        width = facts.sampling.half_width("kernel", "cycles")
+        timed |= {"cycles_half_width": width, "time_us_half_width": width / (facts.kernel.clock_ghz * 1e3)}
+        timed["sampling"] = facts.sampling.described()
+    return timed | {
+        "share": facts.cycles / whole.cycles if whole.cycles else None,
+        "bound": {"name": bound, "utilization": near},
+        "stalls": dict(largest_stalls(facts)),
+    }
+
+
+def part_tree(part: PartRecord, record: RunRecord) -> dict[str, Any]:
+    """Return all metrics of a part but each compute unit's, for which a result of many rows has no room."""
+    assert part.facts is not None
+    return launch_part_tree(part.facts, record)
+
+
+def launch_part_tree(facts: RunFacts, record: RunRecord) -> dict[str, Any]:
+    """Return the same metrics of any launches of a run."""
+    tree = metrics.launch_tree(facts, record.energy)
+    tree.pop("stalls_by_compute_unit", None)
     return tree

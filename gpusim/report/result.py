@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpusim.base.errors import UserError
+from gpusim.report.older import upgraded
 from gpusim.report.values import NOTHING, quantity, value_at
 from gpusim.results import metrics
 from isa.object.names import short
 
-NETWORK_SCHEMA_VERSION = 1  # of the objects that gpusim.networks writes
-_MODES = ("dense", "sparse")  # variants of a network's run, by the names that its object gives them
+_NAMED = 3  # kernels that a line names
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,17 @@ class Measured:
         return " + ".join(map(short, name.split(" + "))) if name else NOTHING
 
     @property
+    def kernels(self) -> str:
+        """The kernels' names, each once, and of many how many there are."""
+        names = list(dict.fromkeys(self.kernel.split(" + ")))
+        more = f" and {len(names) - _NAMED} others" if len(names) > _NAMED else ""
+        return " + ".join(names[:_NAMED]) + more
+
+    @property
     def title(self) -> str:
         """Head of its column."""
+        if self.tree.get("rows"):
+            return self.name or "value"
         engine = f"engine {'on' if self.tree.get('engine') else 'off'}"
         partial = " (partial)" if self.tree.get("partial") or "resident_wavefronts" in self.tree else ""
         return f"{self.kernel}, {engine}{partial}"
@@ -114,7 +123,12 @@ class Result:
     @property
     def is_network(self) -> bool:
         """Whether it is a network's iteration."""
-        return "network" in self.document
+        return self.kind == "net"
+
+    @property
+    def kind(self) -> str:
+        """The command that made it, empty of a launch from a script."""
+        return str(self.document.get("kind", ""))
 
     def speed_up(self, column: Measured) -> float | None:
         """The first column's cycles divided by this one's; None of partial runs."""
@@ -124,25 +138,40 @@ class Result:
 
 @dataclass(frozen=True)
 class Row:
-    """One layer's pass in a network's result. values: the row's own, as `gpusim net --json` writes them."""
+    """One layer's pass of a network, or one kernel of a program.
+
+    values: the row's own, as the JSON object has them; variant: whose it is, empty where there is one alone.
+    """
 
     measured: Measured
     values: Mapping[str, Any]
+    variant: str = ""
 
 
 def read(document: Any, source: str = "the result") -> Result:
     """The result of a JSON object; raises UserError, naming `source`, for what is none or of another version."""
     if not isinstance(document, Mapping) or "config" not in document:
         raise UserError(f"{source}: is not a result that gpusim run, exec or net has written with --json")
-    wanted = NETWORK_SCHEMA_VERSION if "network" in document else metrics.SCHEMA_VERSION
-    version = document.get("schema_version")
-    if version != wanted:
-        raise UserError(f"{source}: has schema_version {version}; this version of gpusim reads {wanted}")
     try:
-        found = _network(document) if "network" in document else _run(document)
+        return _read(upgraded(document, source))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UserError(f"{source}: is damaged: {type(error).__name__}: {error}") from None
-    return found
+
+
+def _read(document: Mapping[str, Any]) -> Result:
+    """Read the variants as columns, each with its rows."""
+    config = document["config"]
+    gpu = config.get("gpu") or {}
+    bodies = {"": document} if "kernel" in document else dict(_variants(document))
+    if not bodies:
+        raise KeyError("kernel")
+    columns = [Measured(name, body, gpu) for name, body in bodies.items()]
+    rows = [_row(row, name, gpu) for name, body in bodies.items() for row in body.get("rows") or ()]
+    return Result(
+        what_ran(config, document), machine(gpu), columns, config, document, rows,
+        stopped_by=document.get("stopped_by", "stopped") if document["partial"] else "",
+        remarks=tuple(document.get("remarks") or ()),
+    )  # fmt: skip
 
 
 def choice_text(choice: Mapping[str, Any], cycles: float = 0) -> str:
@@ -168,43 +197,17 @@ def sampling_text(sampling: Mapping[str, Any] | None) -> str:
     return f"sampled by {sampling['method']}: {share}; {sampling['rounds']:.4g} rounds; {sure}; {sampling['reason']}"
 
 
-def _run(document: Mapping[str, Any]) -> Result:
-    config = document["config"]
-    columns = [Measured("", document, config.get("gpu") or {})] if "kernel" in document else list(_variants(document))
-    if not columns:
-        raise KeyError("kernel")
-    return Result(
-        what_ran(config), machine(config.get("gpu") or {}), columns, config, document,
-        stopped_by=document.get("stopped_by", "stopped") if document["partial"] else "",
-    )  # fmt: skip
-
-
-def _variants(document: Mapping[str, Any]) -> Iterator[Measured]:
+def _variants(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for name, held in document.items():
         if isinstance(held, Mapping) and isinstance(held.get("kernel"), Mapping):
-            yield Measured(name, held, document["config"].get("gpu") or {})
-
-
-def _network(document: Mapping[str, Any]) -> Result:
-    """Of one variant, or of several, whose rows follow one another."""
-    phase = "training" if document["phase"] == "train" else document["phase"]
-    gpu = document["config"]["gpu"]
-    bodies = {"": document} if "layers" in document else {n: document[n] for n in _MODES if document.get(n)}
-    columns = [
-        Measured(name, {**(body["total"].get("metrics") or {}), "verification": body["verification"]}, gpu)
-        for name, body in bodies.items()
-    ]
-    rows = [_row(row, name, gpu) for name, body in bodies.items() for row in body["layers"]]
-    return Result(
-        f"{document['network']}: {phase}, batch {document['batch']}", machine(gpu), columns, document["config"],
-        document, rows, stopped_by=document.get("stopped_by", "stopped") if document["partial"] else "",
-        remarks=tuple(document["remarks"]),
-    )  # fmt: skip
+            yield name, held
 
 
 def _row(row: Mapping[str, Any], variant: str, gpu: Mapping[str, Any]) -> "Row":
-    name = f"{variant}: {row['name']}" if variant else row["name"]
-    return Row(Measured(f"{name} {row['pass'].replace('_', ' ')}", row.get("metrics") or {}, gpu), row)
+    name = row["name"] if "pass" in row else short(row["name"])
+    title = f"{variant}: {name}" if variant else name
+    what = row.get("pass", "").replace("_", " ")
+    return Row(Measured(f"{title} {what}".rstrip(), row.get("metrics") or {}, gpu), row, variant)
 
 
 def machine(gpu: Mapping[str, Any]) -> str:
@@ -215,8 +218,13 @@ def machine(gpu: Mapping[str, Any]) -> str:
     return f"{gpu['name']} ({units} CU{'s' * (units != 1)}, {gpu['clock_ghz']:g} GHz)"
 
 
-def what_ran(config: Mapping[str, Any]) -> str:
-    """What a configuration computes, in a line."""
+def what_ran(config: Mapping[str, Any], document: Mapping[str, Any] | None = None) -> str:
+    """Say in a line what a configuration computes. document: the result's object, which says what networks ran."""
+    if document is not None and "network" in document:
+        phase = "training" if document["phase"] == "train" else document["phase"]
+        return f"{document['network']}: {phase}, batch {document['batch']}"
+    if "program" in config:
+        return f"program {' '.join(config['program'])}"
     workload = config.get("workload")
     if workload is not None and "layer" in workload:
         layer = workload["layer"]

@@ -11,7 +11,7 @@ from gpusim.report.values import NOTHING, percent
 
 _LABEL = 23  # columns of the rows' names
 _SHARE = 9  # of ' 100.0 % '
-_KERNELS, _BOUNDS, _REASONS, _FINDINGS = 3, 4, 4, 3  # as many as are shown, the largest
+_BOUNDS, _REASONS, _FINDINGS = 4, 4, 3  # as many as are shown, the largest
 _LEAST_SHARE = 0.005  # below which a bar is not worth a line
 _MODES = ("accurate", "prudent", "hasty", "prefetch_buffer_hits", "past_end", "compacted_fetched")
 
@@ -92,7 +92,7 @@ def _prefix(column: Measured) -> str:
 
 
 def _overview(result: Result, page: _Page) -> Iterator[Line]:
-    yield from page.row("kernel", _kernels)
+    yield from page.row("kernel", lambda column: column.kernels)
     if all(column.get("kernel.cycles") is None for column in page.measured):
         yield from page.row("executed", lambda column: column.text("kernel.wavefront_instructions"))
         yield from page.row("time", lambda column: "not modelled")
@@ -103,12 +103,6 @@ def _overview(result: Result, page: _Page) -> Iterator[Line]:
         yield from page.row("speed-up", lambda column: _speed_up(result, column), "bold")
     yield from page.row("issued", lambda column: column.text("kernel.ipc"))
     yield from page.row("occupancy", lambda column: f"{column.text('kernel.occupancy')} of the slots")
-
-
-def _kernels(column: Measured) -> str:
-    names = list(dict.fromkeys(column.kernel.split(" + ")))
-    more = f" and {len(names) - _KERNELS} others" if len(names) > _KERNELS else ""
-    return " + ".join(names[:_KERNELS]) + more
 
 
 def _times(column: Measured) -> str:

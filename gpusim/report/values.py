@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpusim.base.progress import scaled
+from gpusim.base.table import percent as percent
 from gpusim.results import metrics
 from isa.object.names import short
 
@@ -31,16 +32,6 @@ def shown(path: str, value: Any) -> str:
             return scaled(value)
         return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.4g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def percent(fraction: float) -> str:
-    """'12.5 %'."""
-    return f"{100 * fraction:.1f} %"
-
-
-def number_text(value: float) -> str:
-    """A number beside others in a picture or a table: whole from a thousand on, else four digits."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def unit_of(path: str) -> str:

@@ -13,8 +13,11 @@ STATES = (HOLDS, MIXED, FAILS, UNKNOWN)
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim judged by one comparison. state: of STATES, or BESIDE where the comparison says nothing of it; ours: our
-    figure, for people; limits: what the zeros of each of its values allow."""
+    """The verdict on a claim by one comparison.
+
+    state: one of STATES, or BESIDE where the comparison has no value for the claim; ours: our figure as text; limits:
+    the largest speed-up that the zeros of each of its values allow; reasons: what moved with the value.
+    """
 
     state: str
     ours: str = "–"
@@ -33,21 +36,25 @@ class Judged:
 
     @property
     def limits(self) -> tuple[float, float] | None:
-        """Least and most of what zeros allow; None of what is no speed-up, and of what is not known."""
+        """The least and the largest speed-up that zeros allow; None for other measures, and where it is unknown."""
         limits = [limit for verdict in self.verdicts.values() for limit in verdict.limits]
         return (min(limits), max(limits)) if limits else None
 
     @property
     def is_allowed(self) -> bool | None:
-        """Whether the publication's speed-up lies within the largest limit; None where it gives none, or none is."""
+        """Whether the publication's speed-up lies within the largest limit; None where it gives none, or no limit is
+        known.
+        """
         if self.claim.value is None or self.limits is None:
             return None
         return self.claim.value.value <= self.limits[1]
 
 
 def judge(claim: ClaimSpec, values: Sequence[Value], shown: Callable[[float], str], complete: bool) -> Verdict:
-    """Judge a claim by the values of one comparison. shown: a value of the measure, for people; complete: whether all
-    of the figure is known."""
+    """Judge a claim by the values of one comparison. shown: formats a value of the measure.
+
+    complete: whether all of the figure's points are known.
+    """
     held = [one for one in values if one.measure == claim.measure and matches(one.labels, claim.where)]
     if not held:
         return Verdict(BESIDE if complete else UNKNOWN)
@@ -69,7 +76,7 @@ def _mean(values: Sequence[Value]) -> float:
 
 
 def _typical(values: Sequence[Value]) -> Value:
-    """The one in the middle, whose reasons stand for all."""
+    """Return the value in the middle, whose reasons stand for all."""
     return sorted(values, key=lambda one: one.value)[len(values) // 2]
 
 

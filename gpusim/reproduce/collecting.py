@@ -17,7 +17,7 @@ def collected(
     said: Mapping[str, Any],
     earlier: Mapping[str, Kept],
 ) -> Results:
-    """Of every point that the store has a run of whose result is right, or else that was known earlier."""
+    """Return the results of each point that has a correct run in the store, or else was known earlier."""
     points = {key: earlier[key] for key in plan.points if key in earlier}
     for key, planned in plan.points.items():
         found = stored(keeper, planned)

@@ -14,12 +14,14 @@ _GIB = 1 << 30
 
 
 def bytes_of(shape: GemmShape) -> int:
-    """A, B and C as the kernels have them."""
+    """Count the bytes of A, B and C in the layout of the kernels."""
     return 4 * (shape.padded_k * shape.lda + shape.n * shape.ldb + shape.n * shape.ldc)
 
 
 def does_fit(reproduction: Reproduction, figure: RunsFigure, case: str, batch: int) -> str:
-    """'yes', or 'no: 7.4 of 4.0 GiB at 64': at the batches of the publication that ours stands for."""
+    """Return 'yes', or a text such as 'no: 7.4 of 4.0 GiB at 64', at the largest batch of the publication that ours
+    replaces.
+    """
     largest, spec = max(figure.source_batches or (batch,)), reproduction.spec
     sets = json.dumps({**spec.sets, **figure.cases[case].sets, "gpu": spec.gpu})
     needed, there = _needed(figure.cases[case].model_dump_json(), spec.gpu, sets, largest)
@@ -30,6 +32,6 @@ def does_fit(reproduction: Reproduction, figure: RunsFigure, case: str, batch: i
 
 @cache
 def _needed(case: str, gpu: str, sets: str, batch: int) -> tuple[int, int]:
-    """Bytes that a case's matrices take, and that the GPU has. case, sets: as JSON."""
+    """Return the bytes of a case's matrices, and those of the GPU's memory. case, sets: as JSON."""
     config = load_run(given(CaseSpec.model_validate_json(case), gpu), assignments(json.loads(sets)))
     return bytes_of(shape_of(config, batch)), config.gpu.memory_mib << 20

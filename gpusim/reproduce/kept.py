@@ -27,9 +27,9 @@ _PATHS = {
 class Kept:
     """A point's run.
 
-    metrics: what is read of them, those that apply; half_width: of the cycles, relative, 0 where it was simulated in
-    whole; fraction: of the instructions that were simulated; launches: kernel and cycles of each; seconds: that it
-    took.
+    metrics: those that figures read and that apply; half_width: of the cycles, relative, 0 where it was simulated in
+    whole; fraction: of the instructions that were simulated; launches: kernel and cycles of each; seconds: processor
+    time.
     """
 
     metrics: Mapping[str, Any]
@@ -41,7 +41,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Results:
-    """All that is known of a reproduction. points: by key; errors: of points that failed; said: what was run."""
+    """The known results of a reproduction. points: by key; errors: of points that failed; said: how it was run."""
 
     name: str
     points: Mapping[str, Kept]
@@ -50,7 +50,7 @@ class Results:
 
 
 def kept(content: Mapping[str, Any], seconds: float) -> Kept:
-    """A run of a store, by what it left behind."""
+    """Return the results of a run in a store, from its stored content."""
     record = restored(content["records"])[-1]
     values = {path: value for path, value in metrics.leaves(metrics.to_tree(record)) if value is not None}
     cycles = values["kernel.cycles"]
@@ -74,7 +74,7 @@ def _short(value: Any) -> Any:
 
 
 def as_json(results: Results) -> str:
-    """The file: a line for each point, so that a change of one can be read."""
+    """Return the file's text, with a line for each point, so that differences are readable."""
     head = {"schema": SCHEMA, "reproduction": results.name, "run": results.said}
     lines = [f" {json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
     for name, held in (("errors", results.errors), ("points", results.points)):
@@ -88,7 +88,7 @@ def _plain(value: Any) -> Any:
 
 
 def load(folder: Path, name: str) -> Results:
-    """The file in a folder; raises UserError for one that is none, or another reproduction's."""
+    """Load the file in a folder; raise UserError for a file of another form, or of another reproduction."""
     path = folder / FILE
     try:
         held = json.loads(path.read_text(encoding="utf-8"))

@@ -1,24 +1,22 @@
-"""Charts that figures are drawn with, as files of Matplotlib, which is imported when one is drawn, and only then."""
+"""Charts that figures are drawn with, with their numbers one a row: a figure's tables have them side by side."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from gpusim.base.pictures import rendered
+from gpusim.base.picture import Picture
 
-KIND = ".svg"
 COLOURS = ("#9aa0a6", "#5f6368", "#c9b458", "#3d7dca", "#b3541e", "#2e8b57", "#8e5ea2", "#444444")
 PANEL_INCHES = 2.6
 PALE = 1.7  # how much further than the largest value a map's colours reach: black text stays readable
-Draw = Callable[[Any], None]
 
 
 @dataclass(frozen=True)
 class Bars:
-    """A panel of grouped bars. values, half_widths: by series, one a group, None where it is not known."""
+    """A panel of grouped bars. values, half_widths: by series, one for each group, None where unknown."""
 
     title: str
     groups: Sequence[str]
@@ -27,8 +25,8 @@ class Bars:
     line: float | None = None
 
 
-def bars(panels: Sequence[Bars]) -> bytes:
-    """Panels below one another."""
+def bars(title: str, panels: Sequence[Bars]) -> Picture:
+    """Put panels below one another."""
     width = min(16.0, max(5.0, 0.16 * max(len(p.groups) * (len(p.values) + 1) for p in panels)))
 
     def draw(figure: Any) -> None:
@@ -39,7 +37,15 @@ def bars(panels: Sequence[Bars]) -> bytes:
         names, labels = axes[0].get_legend_handles_labels()
         figure.legend(names, labels, loc="outside upper center", fontsize="x-small", ncols=4)
 
-    return rendered(draw, (width, PANEL_INCHES * len(panels) + 0.6), KIND)
+    rows = [
+        (panel.title, group, name, value)
+        for panel in panels
+        for name, values in panel.values.items()
+        for group, value in zip(panel.groups, values, strict=True)
+    ]
+    said = f"Bars of {', '.join(panel.title for panel in panels)}."
+    size = (width, PANEL_INCHES * len(panels) + 0.6)
+    return Picture("bars", title, said, ("measure", "group", "bar", "value"), rows, draw, size)
 
 
 def _bars(axes: Any, panel: Bars) -> None:
@@ -62,8 +68,8 @@ def _bars(axes: Any, panel: Bars) -> None:
     axes.set_xticks(places, panel.groups, rotation=60, ha="right", fontsize="x-small")
 
 
-def stacked(title: str, bars_: Mapping[str, Mapping[str, float]]) -> bytes:
-    """A bar for each name, of parts from bottom to top."""
+def stacked(title: str, axis: str, bars_: Mapping[str, Mapping[str, float]]) -> Picture:
+    """Make a bar for each name, of parts from bottom to top. axis: what the values are."""
     parts = list(dict.fromkeys(part for held in bars_.values() for part in held))
 
     def draw(figure: Any) -> None:
@@ -74,23 +80,25 @@ def stacked(title: str, bars_: Mapping[str, Mapping[str, float]]) -> bytes:
             heights = np.array([held.get(part, 0.0) for held in bars_.values()])
             axes.bar(list(bars_), heights, 0.6, bottom=below, label=part, color=COLOURS[number % len(COLOURS)])
             below += heights
-        axes.set_ylabel(title)
+        axes.set_ylabel(axis)
         axes.tick_params(axis="x", rotation=60)
         axes.legend(fontsize="x-small")
 
-    return rendered(draw, (max(5.0, 0.7 * len(bars_)), 4.2), KIND)
+    rows = [(name, part, value) for name, held in bars_.items() for part, value in held.items()]
+    size = (max(5.0, 0.7 * len(bars_)), 4.2)
+    return Picture("stacked", title, f"Bars of {', '.join(parts)}.", ("bar", "part", axis), rows, draw, size)
 
 
 @dataclass(frozen=True)
 class Heat:
-    """A panel of a map. values: [y][x], None where it is not known; 1 is the border between gain and loss."""
+    """A panel of a map. values: [y][x], None where unknown; 1 is the border between gain and loss."""
 
     title: str
     values: Sequence[Sequence[float | None]]
 
 
-def heat(x: tuple[str, Sequence[str]], y: tuple[str, Sequence[str]], panels: Sequence[Heat]) -> bytes:
-    """Maps beside one another, with their values in them. x, y: what is varied, and its values."""
+def heat(title: str, x: tuple[str, Sequence[str]], y: tuple[str, Sequence[str]], panels: Sequence[Heat]) -> Picture:
+    """Put maps beside one another, with their values in them. x, y: what is varied, and its values."""
 
     def draw(figure: Any) -> None:
         figure.set_layout_engine("constrained")
@@ -108,20 +116,28 @@ def heat(x: tuple[str, Sequence[str]], y: tuple[str, Sequence[str]], panels: Seq
             axes.set_xlabel(x[0])
             axes.set_ylabel(y[0])
 
-    return rendered(draw, (3.6 * len(panels), 3.2), KIND)
+    rows = [
+        (panel.title, at_x, at_y, value)
+        for panel in panels
+        for at_y, values in zip(y[1], panel.values, strict=True)
+        for at_x, value in zip(x[1], values, strict=True)
+    ]
+    said = f"Maps of {', '.join(panel.title for panel in panels)}."
+    return Picture("heat", title, said, ("map", x[0], y[0], "value"), rows, draw, (3.6 * len(panels), 3.2))
 
 
-def lines(title: str, x_title: str, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> bytes:
-    """Curves over one another: places and values."""
+def lines(title: str, axes_: tuple[str, str], curves: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> Picture:
+    """Put curves over one another: places and values. axes_: what these are."""
 
     def draw(figure: Any) -> None:
         figure.set_layout_engine("constrained")
         axes = figure.subplots()
         for number, (name, (places, values)) in enumerate(curves.items()):
             axes.plot(places, values, linewidth=0.9, label=name, color=COLOURS[(3 + number) % len(COLOURS)])
-        axes.set_xlabel(x_title)
-        axes.set_ylabel(title)
+        axes.set_xlabel(axes_[0])
+        axes.set_ylabel(axes_[1])
         axes.set_ylim(bottom=0)
         axes.legend(fontsize="x-small")
 
-    return rendered(draw, (7.0, 3.2), KIND)
+    rows = [(name, *point) for name, curve in curves.items() for point in zip(*curve, strict=True)]
+    return Picture("lines", title, f"Curves of {', '.join(curves)}.", ("curve", *axes_), rows, draw, (7.0, 3.2))

@@ -17,7 +17,7 @@ PREPARED_MB_PER_S = 150.0  # of the dense operand: drawn, im2col, packed; measur
 
 @dataclass(frozen=True)
 class Planned:
-    """A point with what it is as a run. seconds: processor time that it is estimated to take."""
+    """A point with its run's configuration. seconds: estimated processor time."""
 
     point: Point
     config: RunConfig
@@ -25,25 +25,25 @@ class Planned:
 
     @cached_property
     def work(self) -> Work:
-        """As a store knows it."""
+        """The run's identity in a store."""
         return work_of_run(self.config)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """points: by their keys; by_figure: keys of each figure's points, none for one that needs no run."""
+    """The points to run, by key; by_figure: keys of each figure's points, none for one that needs no run."""
 
     points: Mapping[str, Planned]
     by_figure: Mapping[str, tuple[str, ...]]
 
     def seconds(self, figure: str | None = None) -> float:
-        """Estimated processor time of a figure's points, or of all."""
+        """Return the estimated processor time of a figure's points, or of all, in seconds."""
         keys = self.points if figure is None else self.by_figure[figure]
         return sum(self.points[key].seconds for key in keys)
 
 
 def plan_of(reproduction: Reproduction, figures: Mapping[str, Figure], exact: bool = False) -> Plan:
-    """The points of these figures; raises UserError where two of one name are not the same."""
+    """Plan the points of these figures; raise UserError where two points with the same key differ."""
     points: dict[str, Planned] = {}
     by_figure: dict[str, tuple[str, ...]] = {}
     for name, figure in figures.items():

@@ -23,7 +23,7 @@ LAYER_FIELDS = (
 class Point:
     """A run that a figure needs.
 
-    labels: case, batch, data and path, of a map also x and y; given: the configuration that `sets` is laid over.
+    labels: case, batch, data and path, for a map also x and y; given: the configuration that `sets` is laid over.
     """
 
     labels: Mapping[str, str]
@@ -32,11 +32,11 @@ class Point:
 
     @property
     def key(self) -> str:
-        """Tells it from every other: 'A 128 real engine'."""
+        """The unique name of the point, such as 'A 128 real engine'."""
         return " ".join(self.labels.values())
 
     def config(self) -> RunConfig:
-        """The configuration; raises UserError."""
+        """Load the configuration; raise UserError."""
         ordered = sorted(self.sets.items(), key=lambda item: item[0].count("."))  # a section before its values
         try:
             return load_run(self.given, assignments(dict(ordered)))
@@ -45,12 +45,12 @@ class Point:
 
 
 def labels_of(case: str, batch: int, data: str, path: str, sparse: bool) -> dict[str, str]:
-    """Labels of the point that has a value; one run serves all data of a way that does not skip zeros."""
+    """Return the labels of the point for a value; one run serves all data of a way that does not skip zeros."""
     return {"case": case, "batch": str(batch), "data": data if sparse else ANY_DATA, "path": path}
 
 
 def points_of(reproduction: Reproduction, figure: RunsFigure, exact: bool = False) -> Iterator[Point]:
-    """The figure's points in order, each once. exact: simulated in whole."""
+    """Yield the figure's points in order, each once. exact: simulated in whole."""
     spec, seen = reproduction.spec, set[str]()
     for case, held in figure.cases.items():
         document = given(held, spec.gpu)
@@ -69,12 +69,15 @@ def points_of(reproduction: Reproduction, figure: RunsFigure, exact: bool = Fals
 
 
 def _values(figure: RunsFigure, case: CaseSpec, data: str, way: PathSpec, spec: ReproductionSpec) -> dict[str, Any]:
-    """Where the operands come from."""
+    """Return the configuration values that choose the operands."""
     return {**figure.data[data], **case.data.get(data, {})} if way.sparse else spec.dense_data
 
 
 def _how(way: PathSpec, batch: int, spec: ReproductionSpec, exact: bool) -> dict[str, Any]:
-    """How it is run: results of a sampled run are computed in part, and cannot be compared with NumPy's."""
+    """Return the configuration values of how the point is run.
+
+    Results of a sampled run are computed in part, and cannot be compared with NumPy's.
+    """
     in_whole = exact or not way.sampled
     return {
         "gpu": spec.gpu,
@@ -86,7 +89,7 @@ def _how(way: PathSpec, batch: int, spec: ReproductionSpec, exact: bool) -> dict
 
 
 def _varied(figure: RunsFigure) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
-    """Labels and values of a map's places; of other figures one place without either."""
+    """Yield labels and values of a map's places; for other figures, one place without either."""
     if not isinstance(figure, MapFigure):
         yield {}, {}
         return
@@ -96,7 +99,7 @@ def _varied(figure: RunsFigure) -> Iterator[tuple[dict[str, str], dict[str, Any]
 
 
 def given(case: CaseSpec, gpu: str) -> files.Document:
-    """The configuration of a case, which values are laid over."""
+    """Return the configuration of a case, over which values are laid."""
     if case.run is not None:
         return files.opened(case.run)
     assert case.layer is not None
@@ -107,15 +110,17 @@ def given(case: CaseSpec, gpu: str) -> files.Document:
 
 
 def shape_of(config: RunConfig, batch: int | None = None) -> GemmShape:
-    """The product of a point, or of the same layer with another batch."""
+    """Return the product of a point, or of the same layer with another batch."""
     workload: Any = config.workload
     layer: ConvLayer = workload.layer
     return gemm_shape(layer, workload.batch if batch is None else batch)
 
 
 def is_known(reproduction: Reproduction, figure: Figure, known: Collection[str], some: bool = False) -> bool:
-    """Whether all points of a figure, or of the figures that it is computed from, are among those that are known; some:
-    whether any is."""
+    """Tell whether all points of a figure, or of the figures that it is computed from, are known.
+
+    some: whether any of them is.
+    """
     if isinstance(figure, TrainingFigure):
         held = (reproduction.figures[one.figure] for one in figure.networks.values())
         return some or all(is_known(reproduction, one, known) for one in held)

@@ -20,8 +20,11 @@ NOT_AS_EXPECTED = "the result is not NumPy's"
 
 @dataclass
 class Ran:
-    """What became of the points. found, ran: their numbers; errors: by point; left_out: points whose library is not
-    there, with its product; seconds: of processes that ran now."""
+    """The outcome of a plan's points.
+
+    found, ran: their numbers; errors: by point; left_out: points whose library is not installed, with its product;
+    seconds: of the processes that ran now.
+    """
 
     found: int = 0
     ran: int = 0
@@ -31,7 +34,7 @@ class Ran:
     wall_s: float = 0.0
 
     def sentence(self, points: int) -> str:
-        """'12 of 14 points: 8 ran, 4 were there; 1:30, processes 2:41'."""
+        """Return a sentence such as '12 of 14 points: 8 ran, 4 were there; 1:30, processes 2:41'."""
         said = [f"{self.ran} ran", f"{self.found} were there"] + ([f"{len(self.errors)} failed"] if self.errors else [])
         said += [f"{len(self.left_out)} left out"] if self.left_out else []
         known = self.ran + self.found + len(self.errors)
@@ -39,7 +42,9 @@ class Ran:
 
 
 def stored(keeper: Keeper, planned: Planned) -> Found | None:
-    """A run of the point that the store has: simulated in whole, or else as it is asked for."""
+    """Return the point's run in the store: one simulated in whole, or else one as configured; None if there
+    is neither.
+    """
     sampling = planned.config.run.sampling
     if sampling is not None:
         run = planned.config.run.model_copy(update={"sampling": None, "verify": True})
@@ -50,7 +55,7 @@ def stored(keeper: Keeper, planned: Planned) -> Found | None:
 
 
 class Running:
-    """Runs what is missing of a plan, the longest first, so that processes end together."""
+    """Runs the missing points of a plan, the longest first, so that processes end together."""
 
     EVERY_S = 10.0
 
@@ -59,7 +64,7 @@ class Running:
         self._done_s = self._all_s = self._start = self._said = 0.0
 
     def run(self, plan: Plan) -> Ran:
-        """Until all is there or it is interrupted, which gives up what is running."""
+        """Run all missing points; an interrupt gives up those that are running."""
         ran, self._start = Ran(), time.monotonic()
         missing = []
         for planned in sorted(plan.points.values(), key=lambda one: -one.seconds):

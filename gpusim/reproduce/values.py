@@ -20,7 +20,10 @@ OURS = "ours"  # the comparison of what no run is needed for
 
 @dataclass(frozen=True)
 class Measure:
-    """What is measured of a way beside its base: of both ways' metrics. title: for tables and axes; shown: a value."""
+    """A measure of a way compared with its base.
+
+    title: for tables and axes; of: returns the measure from the metrics of both; shown: formats a value.
+    """
 
     title: str
     of: Callable[[Metrics, Metrics], float | None]
@@ -52,8 +55,13 @@ def _hits_and_merges(metrics: Metrics) -> float:
 
 
 def times(value: float) -> str:
-    """'1.24×'."""
+    """Return a ratio as text, such as '1.24×'."""
     return f"{value:.2f}×"
+
+
+def thousands(value: float) -> str:
+    """Write '2,018 k'."""
+    return f"{value / 1e3:,.0f} k" if value >= 1e4 else f"{value / 1e3:,.1f} k"
 
 
 def _percent_points(value: float) -> str:
@@ -75,8 +83,11 @@ MEASURES: Mapping[str, Measure] = {
 
 @dataclass(frozen=True)
 class Value:
-    """A measured value. labels: case, batch, data and such; comparison: whose way; limit: what its zeros allow at
-    most, of a speed-up; reasons: what moved with it, largest first; count: layers that it stands for."""
+    """A measured value.
+
+    labels: case, batch, data and such; comparison: the one it belongs to; limit: for a speed-up, the largest that its
+    zeros allow; reasons: what moved with it, largest first; count: number of layers that it stands for.
+    """
 
     measure: str
     comparison: str
@@ -89,10 +100,10 @@ class Value:
 
 @dataclass(frozen=True)
 class Group:
-    """A case with a batch and data: the runs of all ways that are known.
+    """A case with a batch and data: the known runs of all ways.
 
-    zeros: share of them in the matrix whose zeros are skipped; None where no such run is known; count: layers that it
-    stands for.
+    zeros: share of zeros in the matrix whose zeros are skipped; None where no such run is known; count: number of
+    layers that it stands for.
     """
 
     case: str
@@ -104,12 +115,12 @@ class Group:
 
     @property
     def labels(self) -> dict[str, str]:
-        """For claims and tables."""
+        """The labels for claims and tables."""
         return {"case": self.case, "batch": str(self.batch), "data": self.data}
 
 
 def groups(reproduction: Reproduction, figure: RunsFigure, results: Results) -> Iterator[Group]:
-    """In the figure's order."""
+    """Yield the groups of a figure in its order."""
     for case, held in figure.cases.items():
         for batch in held.batches or figure.batches:
             for data in figure.data:
@@ -124,19 +135,19 @@ def groups(reproduction: Reproduction, figure: RunsFigure, results: Results) -> 
 
 
 def limit_of(zeros: float) -> float:
-    """What zeros allow at most, at equal efficiency: 1 / (1 - s)."""
+    """Return the largest speed-up that a share s of zeros allows at equal efficiency: 1 / (1 - s)."""
     return 1 / (1 - zeros) if zeros < 1 else float("inf")
 
 
 def measured(group: Group, measure: str, path: str, base: str) -> float | None:
-    """A measure of a way beside another one; None where either is not known, or it does not apply."""
+    """Return a measure of a way compared with another; None where either is unknown, or the measure does not apply."""
     if path not in group.ways or base not in group.ways:
         return None
     return MEASURES[measure].of(group.ways[path].metrics, group.ways[base].metrics)
 
 
 def compared_values(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> Iterator[Value]:
-    """Of each comparison that claims are judged by, for each group and measure."""
+    """Yield the values of each comparison that claims are judged by, for each group and measure."""
     for group in groups(reproduction, figure, results):
         for name, comparison in reproduction.spec.comparisons.items():
             for measure in figure.measures:
@@ -149,7 +160,7 @@ def compared_values(reproduction: Reproduction, figure: ComparedFigure, results:
 
 
 def reasons_of(base: Kept, way: Kept) -> list[str]:
-    """What moved most, by the rules of `gpusim compare`."""
+    """List what moved most between two runs, by the rules of `gpusim compare`."""
     found = findings(base.metrics, way.metrics)
     return [one.text for one in found if not any(path.startswith(_BESIDE_THE_POINT) for path in one.paths)][
         :MOST_REASONS
@@ -157,13 +168,13 @@ def reasons_of(base: Kept, way: Kept) -> list[str]:
 
 
 def mean_of(values: Iterable[tuple[float, int]]) -> float | None:
-    """Of values, each as often as it counts; None of none."""
+    """Return the mean of values weighted by their counts; None if there are none."""
     held = list(values)
     return fmean([value for value, _ in held], [count for _, count in held]) if held else None
 
 
 def matches(labels: Mapping[str, str], where: Mapping[str, Label | list[Label]]) -> bool:
-    """Whether labels are those that are wanted."""
+    """Tell whether labels have the wanted values; raise UserError for an unknown label."""
     for label, wanted in where.items():
         if label not in labels:
             raise UserError(f"where: {unknown_name('label', label, labels)}")

@@ -10,13 +10,15 @@ EXIT_NOT_AS_EXPECTED = 1  # also a run that reached its timeout or its most cycl
 
 
 def stopped_by(records: Sequence[RunRecord]) -> str:
-    """Why the run is partial, empty where it is whole."""
+    """Return why the run is partial, empty where it is whole."""
     return next((record.stopped_by for record in records if record.partial), "")
 
 
 def exit_code(records: Sequence[RunRecord]) -> int:
-    """Of a run that left these records."""
+    """Return the exit code of a run that left these records: a program's own, where one ran."""
     stopped = stopped_by(records)
+    if records and records[-1].exit_code is not None:
+        return records[-1].exit_code
     if stopped:
         return EXIT_INTERRUPTED if stopped == INTERRUPTED else EXIT_NOT_AS_EXPECTED
     wrong = any(r.verification is not None and not r.verification.passed for r in records)

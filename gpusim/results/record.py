@@ -1,7 +1,8 @@
 """One run as results keep it: its launches' facts, their sum, and what the host and the comparison with NumPy said."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from gpusim.core.facts import RunFacts, combined
 from gpusim.energy.model import EnergyModel
@@ -11,7 +12,8 @@ from gpusim.energy.model import EnergyModel
 class CommandTimes:
     """When one command of the host's queue happened, in microseconds: its turn, its start and its end.
 
-    name: the kernel's, or what was copied; copied_bytes: 0 for a kernel.
+    name: the kernel's, or what was copied; copied_bytes: 0 for a kernel; place: what it belongs to, such as a layer's
+    pass.
     """
 
     name: str
@@ -19,6 +21,8 @@ class CommandTimes:
     started_us: float
     ended_us: float
     copied_bytes: int = 0
+    stream: int = 0
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,32 @@ class KernelChoice:
     zeros: float | None = None
 
 
+@dataclass(frozen=True)
+class PartLaunch:
+    """A launch of a part. simulated: whether it was; False: it counts as an equal one that was."""
+
+    kernel: str
+    facts: RunFacts | None = None
+    simulated: bool = True
+
+
+@dataclass(frozen=True)
+class PartRecord:
+    """A named part of a run: a network's layer and pass, a program's kernel.
+
+    name: the layer's, or the kernel's; what: the pass, empty where there is none; values: what the run's kind says of
+    it as plain data; facts: of all its launches as one, None where not all are known; verification: None where its
+    result was not compared.
+    """
+
+    name: str
+    what: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    launches: Sequence[PartLaunch] = ()
+    facts: RunFacts | None = None
+    verification: VerificationFacts | None = None
+
+
 @dataclass
 class RunRecord:
     """One run of a configuration: its launches, the time on the host's clock, and what it cost to simulate.
@@ -53,11 +83,14 @@ class RunRecord:
     uses_engine: whether the compaction engine serves its sparse loads; kernel: the kernels' configured name; variant:
     which one of a job's variants it is, empty where there is one alone; commands: when each launch and copy happened,
     in order; host_time_us: from the first packet written to the last completion signal, None where the kernel was
-    executed without the timing model; stopped_by: why a partial run was stopped, empty for the observer of a
-    script; verification: None when it was skipped or the run is partial; zero_fraction, zero_line_fraction: of the
-    activation matrix's elements and of its sparse lines, None without such a matrix; column_blocks: in which a product
-    ran that exceeds the GPU's memory, None for any other; energy: what events of its machine take, None where energies
-    are not reported; choice: how the kernel was chosen, None where it was named.
+    executed without the timing model; stopped_by: why a partial run was stopped, empty for the observer of a script;
+    verification: None when it was skipped or the run is partial; zero_fraction, zero_line_fraction: of the activation
+    matrix's elements and of its sparse lines, None without such a matrix; column_blocks: in which a product ran that
+    exceeds the GPU's memory, None for any other; energy: what events of its machine take, None where energies are not
+    reported; choice: how the kernel was chosen, None where it was named; parts: a network's layers and passes or a
+    program's kernels, in order, whose sum the run is; values: what else the run's kind says of it, as plain data;
+    places: of each of a program's launches, where it happened; launch_count: of a run that does not keep its launches;
+    exit_code: the program's own.
     """
 
     uses_engine: bool
@@ -77,6 +110,12 @@ class RunRecord:
     stopped_by: str = ""
     energy: EnergyModel | None = None
     choice: KernelChoice | None = None
+    parts: list[PartRecord] = field(default_factory=list)
+    values: dict[str, Any] = field(default_factory=dict)
+    places: list[dict[str, Any]] = field(default_factory=list)
+    launch_count: int | None = None
+    exit_code: int | None = None
+    _total: tuple[Any, RunFacts] | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def incomplete_results(self) -> bool:
@@ -84,8 +123,18 @@ class RunRecord:
         return any(facts.sampling is not None and not facts.sampling.complete for facts in self.launches)
 
     @property
+    def launched(self) -> int:
+        """How many kernels were launched."""
+        return len(self.launches) if self.launch_count is None else self.launch_count
+
+    @property
     def total(self) -> RunFacts:
         """All launches as one; zeros where none ran, whose times are zero at any clock."""
-        if self.launches:
-            return combined(self.launches)
+        held = [part.facts for part in self.parts if part.facts is not None]
+        held = [facts for facts in held if facts.roofline is not None] or held or self.launches
+        if held:
+            key = (len(held), id(held[-1]))
+            if self._total is None or self._total[0] != key:  # with half-widths it takes a while
+                self._total = key, combined(held)
+            return self._total[1]
         return RunFacts.of(self.partial, kernel={"name": self.kernel, "cycles": 0, "clock_ghz": 1.0})

@@ -35,22 +35,22 @@ class Measured:
     lap_rounds: float
 
     def weights(self, first: int, last_jump: float) -> np.ndarray:
-        """How much each lap but for the `first` ones counts, if `last_jump` follows them."""
+        """Return the weight of each lap except the `first` ones if `last_jump` follows them; their sum is 1."""
         return block_weights([*self.jumps, last_jump], kept(self.counts, first))
 
     def ratios(self, first: int, last_jump: float, spec: SamplingSpec) -> Ratios:
-        """Cycles an instruction in the laps but for the `first` ones, if `last_jump` follows them."""
+        """Return cycles per instruction in the laps except the `first` ones, if `last_jump` follows them."""
         return ratios(self.laps[first:], self.weights(first, last_jump), self.age(first), _PACE, spec, self.lap_rounds)
 
     def age(self, first: int, more: int = 0) -> float:
-        """Rounds that have passed in the middle of the laps but for the `first` ones, with `more` to follow."""
+        """Return how many rounds had passed at the middle of the laps from `first` on, with `more` to follow."""
         return 1 + self.lap_rounds * (first + (len(self.laps) - first + more) / 2)
 
     def first(self, last_jump: float, spec: SamplingSpec) -> int:
-        """How many laps are to be left out, as those before they had settled: by what the error becomes smallest.
+        """Choose how many laps to leave out at the beginning, as not settled: the number with the smallest error.
 
-        At most half of them: the more there are to choose from, the more the best is so by chance. What is left is
-        enough to see whether it moves on.
+        It is at most half of them: with more candidates, the best is more likely so by chance. What is left is enough
+        to see a drift.
         """
         count = len(self.laps)
         most = max(0, min(count // 2, count - LEAST_FOR_DRIFT))
@@ -64,14 +64,14 @@ class Measured:
 
 @dataclass(frozen=True)
 class Next:
-    """jump: workgroups to pass over now; enough: whether no lap is to follow."""
+    """What follows a lap. jump: workgroups to pass over now; enough: whether no lap is to follow."""
 
     jump: int
     enough: bool
 
 
 def following(measured: Measured, spec: SamplingSpec, left: Left) -> Next:
-    """What is to follow what was measured so far."""
+    """Decide what follows the laps measured so far: a jump over workgroups, another lap here, or no more laps."""
     share = (left.skippable + sum(measured.jumps)) / left.total
     if not share:
         return Next(0, False)
@@ -92,7 +92,7 @@ def following(measured: Measured, spec: SamplingSpec, left: Left) -> Next:
 
 @dataclass(frozen=True)
 class _Outlook:
-    """What laps say of those that are to follow. first: those left out; found: what the others say."""
+    """What the laps so far predict of later ones. first: laps left out; found: ratios of the others."""
 
     measured: Measured
     first: int
@@ -100,8 +100,11 @@ class _Outlook:
     spec: SamplingSpec
 
     def square(self, more: int, part: float, anew: bool) -> float:
-        """Squared relative half-width with `more` laps to come, between jumps over `part` workgroups each and half as
-        many at the end, if those go on like these. anew: all those so far are left out."""
+        """Return the predicted squared relative half-width with `more` laps to come.
+
+        Between them are jumps over `part` workgroups each, with one of half as many at the end; the laps are taken to
+        be like those so far. anew: leave all laps so far out.
+        """
         measured, found, spec = self.measured, self.found, self.spec
         first = len(measured.laps) if anew else self.first
         counts = [*kept(measured.counts, first), *[1] * more]
@@ -117,7 +120,7 @@ class _Outlook:
 
 
 def _more(outlook: _Outlook, left: Left, wanted: float) -> int:
-    """Laps that are still needed, each at another place; 0: more than there are."""
+    """Return how many laps are still needed, each at another place; 0: more than the grid has room for."""
 
     def enough(more: int) -> bool:
         part = max(left.skippable - more * left.lap, 0) / (more + 0.5)

@@ -28,7 +28,7 @@ LEAST_FOR_DRIFT = 2  # laps
 
 @dataclass(frozen=True)
 class Ratios:
-    """What laps counted an instruction, and why that may not be the skipped part's.
+    """Counts per instruction as measured in laps, and why those of the skipped part may differ.
 
     values: [column]; chance, settling, drift, jump: independent reasons to doubt it; noise: of a lap.
     """
@@ -42,16 +42,16 @@ class Ratios:
 
     @property
     def doubts(self) -> tuple[Replicates, ...]:
-        """All of them."""
+        """All independent reasons to doubt the values."""
         return self.chance, self.settling, self.drift, self.jump
 
     def lap_variance(self, column: int) -> float:
-        """Of what a lap counts in a column beside its work, relative."""
+        """Return the relative variance of a lap's count in a column, with its work accounted for."""
         apart = float((self.chance.deviations[:, column] ** 2).sum())
         return apart / max(float(self.values[column]), 1e-300) ** 2
 
     def squares(self, doubts: tuple[Replicates, ...], column: int) -> float:
-        """Squared half-width of a column that these doubts make, relative."""
+        """Return the squared relative half-width of a column that these doubts cause together."""
         apart = sum(d.factor * float((d.deviations[:, column] ** 2).sum()) for d in doubts)
         return apart / max(float(self.values[column]), 1e-300) ** 2
 
@@ -59,7 +59,7 @@ class Ratios:
 def ratios(
     laps: np.ndarray, weights: np.ndarray, age: float, columns: Columns, spec: SamplingSpec, lap_rounds: float = 1.0
 ) -> Ratios:
-    """What laps counted an instruction.
+    """Return counts per instruction in laps, with the reasons to doubt that the skipped part has the same.
 
     laps: [lap, window, column], in order of time; weights: of each, their sum is 1; age: rounds that had passed in the
     middle of them; lap_rounds: rounds that a lap takes.
@@ -84,9 +84,10 @@ def ratios(
 
 
 def _drift(totals: np.ndarray, columns: Columns, found: Noise, scale: float, settling: float) -> np.ndarray:
-    """How far the ratios of the skipped part may be from the laps', if those moved on beyond what chance explains.
+    """Return, by column, how far the ratios of the skipped part may be from the laps' because of a drift in the laps.
 
-    settling: laps in which what is left of the way falls to a half. [column]
+    A drift is what moved on beyond what chance explains. settling: laps in which the distance to the settled state is
+    halved.
     """
     count, half = len(totals), len(totals) // 2
     if count < LEAST_FOR_DRIFT:
@@ -100,7 +101,7 @@ def _drift(totals: np.ndarray, columns: Columns, found: Noise, scale: float, set
 
 @dataclass(frozen=True)
 class Estimate:
-    """added: what the skipped part adds to each column; doubts: independent reasons for that to be wrong."""
+    """The estimated part. added: what it adds to each column; doubts: independent reasons for that to be wrong."""
 
     added: np.ndarray
     doubts: tuple[Replicates, ...]
@@ -117,10 +118,10 @@ def estimate(
     work: int = 0,
     lap_rounds: float = 1.0,
 ) -> Estimate:
-    """What `wavefronts` that were not simulated add to each column.
+    """Estimate what `wavefronts` that were not simulated add to each column.
 
-    laps, weights, age, lap_rounds: as of `ratios`; work: instructions of the skipped wavefronts if they are known,
-    0: as many as those that ended in the laps had.
+    laps, weights, age, lap_rounds: as of `ratios`; work: instructions of the skipped wavefronts if they are known, 0:
+    as many as those that ended in the laps had.
     """
     found = ratios(laps, weights, age, columns, spec, lap_rounds)
     ended = weights @ laps.sum(axis=1)

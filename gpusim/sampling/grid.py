@@ -33,12 +33,12 @@ class Left:
     passed: int = 0
 
     def jump(self, more: int) -> int:
-        """The next jump if `more` laps, each at another place, are to follow it, 0 if there are too few workgroups.
+        """Return the size of the next jump in workgroups if `more` laps, each at another place, are to follow it.
 
-        The grid is passed over in equal parts with a lap between any two, but for the last part: it is half as large,
-        as the lap before it is the only witness of it. A part is rounded down to a multiple of the largest power of two
-        of rows, or of workgroups where it has no row, that leaves three quarters of it at least, the last one to where
-        all jumps together are whole rounds.
+        The result is 0 if there are too few workgroups. The grid is passed over in equal parts with a lap between any
+        two, except for the last part: it is half as large, as only the lap before it tells what it costs. A part is
+        rounded down to a multiple of the largest power of two of rows, or of workgroups where it is less than a row,
+        that leaves three quarters of it at least; the last one is chosen so that all jumps together are whole rounds.
         """
         if not more:
             return max(0, (self.passed + self.skippable) // self.resident * self.resident - self.passed)
@@ -51,10 +51,11 @@ class Left:
 
 
 def block_weights(sizes: Sequence[float], counts: Sequence[int]) -> np.ndarray:
-    """How much each lap counts; the sum is 1. sizes: of the jumps; counts: laps in the block before each of them.
+    """Return the weight of each lap; the sum is 1.
 
-    What a jump passes over costs what the laps before and after it do, half each; before the first and after the last
-    there are none. All count alike where nothing is passed over. ValueError where there are no laps.
+    sizes: workgroups of each jump; counts: laps in the block before each jump. What a jump passes over is taken to cost
+    the mean of the laps before and after it; before the first jump or after the last there may be laps on one side
+    only. All laps weigh the same where nothing is passed over. ValueError where there are no laps.
     """
     laps, jumped = np.array(counts), np.array(sizes, float)
     measured = np.flatnonzero(laps)
@@ -70,7 +71,7 @@ def block_weights(sizes: Sequence[float], counts: Sequence[int]) -> np.ndarray:
 
 
 def kept(counts: Sequence[int], first: int) -> list[int]:
-    """Laps left in each block without the `first` ones of all."""
+    """Return how many laps are left in each block when the `first` ones of all are left out."""
     out = []
     for count in counts:
         out.append(max(0, count - first))

@@ -12,9 +12,9 @@ SPARSE_LOAD = "flat_load_dwordx2"
 
 
 def dependence(instructions: Sequence[Instruction], sparse: bool = False) -> str:
-    """Why a kernel's workgroups may depend on one another; empty if nothing says so.
+    """Say why a kernel's workgroups may depend on one another; empty if nothing suggests that they do.
 
-    sparse: the launch has sparse regions, whose loads bear the same bit.
+    sparse: the launch has sparse regions, whose loads have the same glc bit.
     """
     for instruction in instructions:
         opcode = instruction.opcode

@@ -9,7 +9,7 @@ from gpusim.core.count_vector import CountVector
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of looks and windows have a meaning here.
+    """Columns of looks and windows that sampling uses.
 
     cycles: of the launch; work: instructions issued; ended_work, ended: instructions of the wavefronts that ended, and
     how many did; timed: mask of those that are times.
@@ -23,7 +23,7 @@ class Columns:
 
     @classmethod
     def of(cls, vector: CountVector) -> "Columns":
-        """A launch's counts, and behind them instructions and number of the wavefronts that have ended."""
+        """Return the columns for a launch's counts, followed by instructions and number of the ended wavefronts."""
         at, size = vector.at, len(vector.timed)
         return cls(
             at("kernel", "cycles"),
@@ -35,5 +35,5 @@ class Columns:
 
     @classmethod
     def of_pace(cls) -> "Columns":
-        """Cycles and instructions alone."""
+        """Return columns for cycles and instructions alone."""
         return cls(0, 1, 1, 1, np.array((True, False)))

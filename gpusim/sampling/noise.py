@@ -22,11 +22,11 @@ _MOST_CORRELATION = 0.92  # more says that nothing is known
 
 @dataclass(frozen=True)
 class Noise:
-    """Of one lap's counts, beside those that its work has in the mean.
+    """How far one lap's counts are from those that its work has in the mean.
 
-    rows: the sum of their squares is the variance, [row, column]; within: standard deviation of a lap as its parts
-    have it, [column]; degrees: of freedom; correlation: of neighbouring laps; inflation: of the variance of a mean of
-    laps, for that.
+    rows: the sum of their squares is the variance, [row, column]; within: standard deviation of a lap estimated from
+    its parts, [column]; degrees: of freedom; correlation: of neighbouring laps; inflation: factor of the variance of a
+    mean of laps because of that correlation.
     """
 
     rows: np.ndarray
@@ -37,7 +37,10 @@ class Noise:
 
 
 def noise(laps: np.ndarray, work: int, time: int, spec: SamplingSpec) -> Noise:
-    """Of laps that have settled. laps: [lap, window, column]; work, time: the columns of instructions and cycles."""
+    """Estimate the noise of laps that have settled.
+
+    laps: [lap, window, column]; work, time: the columns of instructions and cycles.
+    """
     totals = laps.sum(axis=1)
     last = parts_of(laps[-_PRIOR_LAPS:])
     own = last.sum(axis=1) / np.maximum(last.sum(axis=1)[:, work : work + 1], 1)
@@ -54,15 +57,18 @@ def noise(laps: np.ndarray, work: int, time: int, spec: SamplingSpec) -> Noise:
 
 
 def parts_of(laps: np.ndarray) -> np.ndarray:
-    """[lap, part, column] of laps by windows: halves where there are `_PRIOR_LAPS`, whose differences are enough to
-    tell their spread, otherwise windows."""
+    """Return laps by windows as an array [lap, part, column].
+
+    Parts are halves of laps where there are `_PRIOR_LAPS`, whose differences are enough to tell their spread, otherwise
+    windows.
+    """
     count, windows = laps.shape[:2]
     parts = 2 if count >= _PRIOR_LAPS else windows
     return np.asarray(np.add.reduceat(laps, np.arange(parts) * windows // parts, axis=1))
 
 
 def joined(rows: np.ndarray, most: int) -> np.ndarray:
-    """Neighbouring rows joined until there are at most so many; the sum of the squares of independent ones stays."""
+    """Add up neighbouring rows until there are at most `most`; independent rows keep their expected sum of squares."""
     while len(rows) > most:
         odd = rows[len(rows) // 2 * 2 :]
         rows = np.concatenate([rows[: len(rows) // 2 * 2].reshape(-1, 2, rows.shape[1]).sum(axis=1), odd])
@@ -70,9 +76,9 @@ def joined(rows: np.ndarray, most: int) -> np.ndarray:
 
 
 def lag1(values: np.ndarray) -> float:
-    """Autocorrelation of neighbouring values, its bias in short series corrected (Kendall 1954).
+    """Return the autocorrelation of neighbouring values, corrected for its bias in short series (Kendall 1954).
 
-    0 if they are few or all are equal.
+    The result is 0 if the values are few or all equal.
     """
     n = len(values)
     apart = values - values.mean()

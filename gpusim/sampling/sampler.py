@@ -65,13 +65,13 @@ class _Course:
         self.limit = next(self._course, NEVER)
 
     def look(self) -> None:
-        """The cycle `limit` is reached."""
+        """Look at the machine, which has reached cycle `limit`, and set the next limit."""
         self.limit = next(self._course, NEVER)
 
     # -- how a launch is steered: each `yield` is a cycle in which to look again
 
     def _steer(self) -> Iterator[int]:
-        """Laps and jumps until enough is known, or the grid ends."""
+        """Take laps and jumps until enough is known, or the grid ends; yields the cycle of each look."""
         if self._total * (1 - LEAST_SKIPPED) < self._resident + self._tail():
             self.reason = f"too few workgroups: {self._total}, of which {self._resident} are resident at a time"
             return
@@ -104,12 +104,12 @@ class _Course:
                 return
 
     def _first_round(self) -> Iterator[int]:
-        """Until as many workgroups have ended as were resident."""
+        """Wait until as many workgroups have ended as were resident; yields the cycle of each look."""
         while self._launch.done < self._resident:
             yield self._launch.now + max(FIRST_STEP_CYCLES, self._launch.now // FIRST_STEPS)
 
     def _lap(self, looks: list[np.ndarray], cycles: float) -> Iterator[int]:
-        """Looks at the end of each window of a lap of so many cycles; fewer if the machine runs empty."""
+        """Look at the end of each window of a lap of `cycles` cycles, or of fewer windows if the machine runs empty."""
         start = self._launch.now
         for k in range(1, self._spec.windows + 1):
             yield max(start + round(cycles * k / self._spec.windows), self._launch.now + 1)
@@ -141,7 +141,7 @@ class _Course:
     # -- what is known at the end
 
     def finish(self, facts: RunFacts) -> None:
-        """Add what was skipped to the facts of a launch that has ended, and say how."""
+        """Add estimates for what was skipped to the facts of a launch that has ended, and say how it was sampled."""
         simulated = int(facts.kernel.wavefront_instructions)
         rounds = self._total / self._resident
         confidence = self._spec.confidence

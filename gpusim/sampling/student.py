@@ -7,7 +7,7 @@ MANY_DEGREES = 400  # as good as infinitely many: the quantile is within 0.4 % o
 
 
 def within(t: float, degrees: int) -> float:
-    """Probability that |T| is below `t`, for T with `degrees` of freedom."""
+    """Return the probability that |T| is below `t`, for T with `degrees` of freedom."""
     angle = math.atan(t / math.sqrt(degrees))
     cosine = math.cos(angle)
     odd = degrees % 2
@@ -22,7 +22,10 @@ def within(t: float, degrees: int) -> float:
 
 @cache
 def quantile(confidence: float, degrees: int) -> float:
-    """The t within which |T| lies with probability `confidence` (0 to 1, exclusive); degrees: of freedom, 1 or more."""
+    """Return the t within which |T| lies with probability `confidence` (0 to 1, exclusive).
+
+    degrees: of freedom, 1 or more.
+    """
     if not 0 < confidence < 1 or degrees < 1:
         raise ValueError(f"no quantile at confidence {confidence} with {degrees} degrees of freedom")
     degrees = min(degrees, MANY_DEGREES)

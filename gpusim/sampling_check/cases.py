@@ -8,7 +8,7 @@ from gpusim.config.gpu import load_gpu
 from gpusim.config.run import load_run
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.jobs.gemm import GemmJob, gemm_problem
-from gpusim.jobs.operators import gpu_facts
+from gpusim.running.operators import gpu_facts
 from isa.device_memory import DeviceMemory
 from isa.launch import Launch
 from spartan.engine_spec import EngineSpec
@@ -40,7 +40,9 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Case:
-    """A launch of the suite. kind: what it is an example of; what: for people; make: puts it into device memory."""
+    """A launch of the suite. kind: what it is an example of; what: its description; make: puts it into device
+    memory.
+    """
 
     name: str
     kind: str
@@ -49,7 +51,7 @@ class Case:
 
 
 def _gemm(m: int, n: int, k: int, gpu: str, sparsity: float = 0.0, sparse: str = "") -> Prepared:
-    """A matrix product; sparse: the kernel that takes the sparse operand, '': the dense one."""
+    """Prepare a matrix product; sparse: the kernel that takes the sparse operand, '': the dense one."""
     config = load_run(
         {
             "gpu": gpu,
@@ -67,14 +69,14 @@ def _gemm(m: int, n: int, k: int, gpu: str, sparsity: float = 0.0, sparse: str =
 
 
 def _primitive(primitive: Primitive, gpu: str, number: int) -> Prepared:
-    """A primitive's launch of that number over random operands."""
+    """Prepare a primitive's launch of that number over random operands."""
     spec = load_gpu(gpu)
     operator = build(primitive, DeviceMemory(spec.memory_mib << 20), gpu_facts(spec), seed=1)
     return Prepared(operator.launches[number], spec, before=tuple(operator.launches[:number]))
 
 
 def _bench(name: str, size: int, gpu: str) -> Prepared:
-    """A launch of the speed benchmark."""
+    """Prepare a launch of the speed benchmark."""
     from gpusim.bench.cases import CASES as BENCHED
     from gpusim.bench.cases import GEMM_SETTINGS
 
@@ -181,7 +183,7 @@ CASES: dict[str, Case] = {case.name: case for gpu in GPUS for case in _cases(gpu
 
 
 def wanted(names: list[str]) -> list[Case]:
-    """Cases by name, or by what a name begins with; all, if none is given. UserError names an unknown one."""
+    """Return cases by name, or by the begin of names; all, if none is given. Raise UserError for an unknown one."""
     if not names:
         return list(CASES.values())
     found: dict[str, Case] = {}

@@ -25,12 +25,12 @@ Truth = Callable[[Case, GpuSpec, Callable[[], RunFacts]], RunFacts]
 
 @dataclass(frozen=True)
 class Outcome:
-    """A case, sampled and whole.
+    """The comparison of a case, sampled and whole.
 
-    cycles: of the whole launch; error, half_width: of the sampled cycles, relative; covered: whether the truth lies
-    within; metrics, metrics_covered: numbers that have a half-width, and those of them whose truth lies within it;
-    fraction: of the instructions that were simulated; whole_s, sampled_s: processor time; policy: hash of the code that
-    sampled it.
+    cycles: of the whole launch; error, half_width: of the sampled cycles, relative; covered: whether the true cycles
+    lie within the half-width; metrics, metrics_covered: number of metrics that have a half-width, and of those whose
+    true value lies within it; fraction: of the instructions that were simulated; whole_s, sampled_s: processor time;
+    policy: hash of the code that sampled the launch.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Outcome:
     policy: str = ""
 
     def described(self) -> Mapping[str, Any]:
-        """As plain data."""
+        """Return the outcome as plain data."""
         return asdict(self)
 
 
@@ -85,12 +85,12 @@ def compare(case: Case, spec: SamplingSpec) -> Outcome:
 
 
 def policy() -> str:
-    """Hash of the code that decides what of a launch is simulated, and what that says of the rest."""
+    """Return a hash of the code that decides which part of a launch is simulated, and estimates the rest from it."""
     return sources_hash(("gpusim/sampling",))
 
 
 def known(text: str) -> list[Outcome]:
-    """The outcomes of a document that `gpusim.sampling_check.report` made; ValueError where it is none."""
+    """Load the outcomes of a document that `gpusim.sampling_check.report` made; raise ValueError for another text."""
     try:
         return [Outcome(**case) for case in json.loads(text)["cases"]]
     except (KeyError, TypeError, json.JSONDecodeError) as error:
@@ -98,18 +98,20 @@ def known(text: str) -> list[Outcome]:
 
 
 def renewed(before: Sequence[Outcome], measured: Sequence[Outcome]) -> list[Outcome]:
-    """The suite's cases in its order, as they were measured now, those that were not as they were before."""
+    """Return the suite's cases in its order, with the new measurements, or the earlier ones where there is no
+    new one.
+    """
     found = {one.name: one for one in (*before, *measured)}
     return [found[name] for name in CASES if name in found]
 
 
 def _within(truth: float, found: float, width: float) -> bool:
-    """Whether a truth lies within a bar, but for what rounding to whole counts leaves."""
+    """Tell whether a true value lies within the half-width, apart from an error by rounding to whole counts."""
     return abs(truth - found) <= width + max(1e-9 * abs(truth), 1.0 if isinstance(found, int) else 0.0)
 
 
 def _simulated(case: Case, spec: SamplingSpec | None) -> tuple[RunFacts, float]:
-    """A case from fresh memory; also the processor time of simulating it."""
+    """Simulate a case from fresh memory; return its facts and the processor time of simulating it."""
     prepared: Prepared = case.make()
     for launch in prepared.before:
         run_functional(launch)
@@ -121,7 +123,9 @@ def _simulated(case: Case, spec: SamplingSpec | None) -> tuple[RunFacts, float]:
 def measure(
     cases: Sequence[Case], spec: SamplingSpec, jobs: int, reporter: Reporter, stopped: Callable[[], bool]
 ) -> list[Outcome]:
-    """All cases, `jobs` at a time; those that are done when `stopped()` is true, in the suite's order."""
+    """Measure all cases, `jobs` at a time; return those that are done when `stopped()` is true, in the
+    suite's order.
+    """
     prepare_core()
     children, outcomes = Children(jobs), dict[str, Outcome]()
     waiting = list(cases)
@@ -139,7 +143,7 @@ def measure(
 
 
 def one_line(outcome: Outcome) -> str:
-    """What a case came to, for people."""
+    """Return the outcome of a case as a line of text."""
     return (
         f"{outcome.name}: {100 * outcome.error:+.2f} % ± {100 * outcome.half_width:.2f} %,"
         f" {100 * outcome.fraction:.1f} % of {outcome.rounds:.0f} rounds simulated"

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from gpusim.base.pictures import require_matplotlib, saved
+from gpusim.base.picture import Picture
+from gpusim.base.table import Cell, Column, Table, percent
 from gpusim.base.version import __version__
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling_check.measure import Outcome
@@ -17,9 +18,12 @@ _BANDS = (0, 5, 15, 30, 60, 150, 400)  # rounds, from which rows of the table of
 
 @dataclass(frozen=True)
 class Summary:
-    """mean_error, bias, largest_error: of cycles over the sampled cases, relative; coverage: part of those whose truth
-    lies within the bar; metrics_coverage: the same over all their metrics; speed_up: whole instructions over simulated
-    ones, median over the cases of `MANY_ROUNDS` rounds or more; largest_speed_up."""
+    """The figures of the whole suite.
+
+    mean_error, bias, largest_error: of cycles over the sampled cases, relative; coverage: share of these whose true
+    cycles lie within the half-width; metrics_coverage: the same over all their metrics; speed_up: whole instructions
+    over simulated ones, median over the cases of `MANY_ROUNDS` rounds or more; largest_speed_up: the largest of these.
+    """
 
     cases: int
     sampled: int
@@ -33,7 +37,7 @@ class Summary:
 
 
 def summary(outcomes: Sequence[Outcome]) -> Summary:
-    """The figures over all cases; errors and coverage over those that were sampled, as the others are exact."""
+    """Compute the figures over all cases; errors and coverage over those that were sampled, as the others are exact."""
     some = [one for one in outcomes if one.fraction < 1]
     count = max(len(some), 1)
     speeds = sorted(1 / one.fraction for one in outcomes if one.rounds >= MANY_ROUNDS)
@@ -51,7 +55,7 @@ def summary(outcomes: Sequence[Outcome]) -> Summary:
 
 
 def lines(found: Summary) -> list[str]:
-    """The figures in words."""
+    """Return the figures in words."""
     return [
         f"{found.cases} launches, {found.sampled} of them sampled, the others whole",
         f"cycles: mean absolute error {100 * found.mean_error:.2f} %, bias {100 * found.bias:+.2f} %,"
@@ -64,58 +68,75 @@ def lines(found: Summary) -> list[str]:
 
 
 def document(outcomes: Sequence[Outcome], spec: SamplingSpec) -> dict[str, Any]:
-    """Everything as plain data."""
+    """Return the settings, the figures and the cases as plain data."""
     figures: Mapping[str, Any] = summary(outcomes).__dict__
     cases = [one.described() for one in outcomes]
     return {"version": __version__, "sampling": spec.model_dump(mode="json"), "summary": dict(figures), "cases": cases}
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
-    """The figures and the table of cases; where several versions of sampling measured them, the rows say which."""
+    """Write the figures and the table of cases; if several versions of sampling measured them, the rows name the
+    version.
+    """
     versions = list(dict.fromkeys(one.policy for one in outcomes))
     counts = [sum(outcome.policy == one for outcome in outcomes) for one in versions]
     said = [f"version {_version(one)} of sampling: {n} launches" for one, n in zip(versions, counts, strict=True)]
     several = len(versions) > 1
     head = "\n".join(f"- {line}" for line in (*lines(summary(outcomes)), *(said if several else ())))
-    rows = [
-        f"| launch | kind | rounds | error | half-width | within | simulated | how |{' version |' if several else ''}",
-        f"|---|---|--:|--:|--:|---|--:|---|{'---|' if several else ''}",
+    return "\n".join((f"{head}\n", savings(outcomes).markdown(), cases_table(outcomes, several).markdown()))
+
+
+def cases_table(outcomes: Sequence[Outcome], several: bool) -> Table:
+    """Make a row for each launch. several: with the version of sampling that measured it."""
+    heads = [Column("launch"), Column("kind"), Column("rounds", "{:.1f}".format)]
+    heads += [
+        Column("error", lambda share: f"{100 * share:+.2f} %"),
+        Column("half-width", lambda share: f"{100 * share:.2f} %"),
     ]
-    for one in outcomes:
-        within = "yes" if one.covered else "**no**"
-        rows.append(
-            f"| {one.name} | {one.kind}: {one.what} | {one.rounds:.1f} | {100 * one.error:+.2f} % |"
-            f" {100 * one.half_width:.2f} % | {within} | {100 * one.fraction:.1f} % | {one.reason} |"
-            + (f" {_version(one.policy)} |" if several else "")
+    heads += [Column("within"), Column("simulated", percent), Column("how")]
+    rows = [
+        (
+            one.name, f"{one.kind}: {one.what}", one.rounds, one.error, one.half_width,
+            Cell(one.covered, "yes" if one.covered else "**no**"), one.fraction, one.reason, _version(one.policy),
         )
-    return "\n\n".join((head, savings(outcomes), "\n".join(rows))) + "\n"
+        for one in outcomes
+    ]  # fmt: skip
+    return Table([*heads, Column("version")], rows) if several else Table(heads, [row[:-1] for row in rows])
 
 
 def _version(policy: str) -> str:
     return policy[:8] or "unknown"
 
 
-def savings(outcomes: Sequence[Outcome]) -> str:
-    """What was saved, by the rounds that launches have, beside the most that could be by a single lap: medians."""
-    rows = ["| rounds | launches | instructions | with one lap | processor time |", "|---|--:|--:|--:|--:|"]
+def savings(outcomes: Sequence[Outcome]) -> Table:
+    """Tell what was saved, by the rounds that launches have, beside the most that could be by a single lap: medians."""
+    heads = [Column("rounds"), Column("launches")]
+    heads += [Column(name, "1/{:.1f}".format) for name in ("instructions", "with one lap", "processor time")]
+    rows = []
     for low, high in zip(_BANDS, (*_BANDS[1:], float("inf")), strict=True):
         these = [one for one in outcomes if low <= one.rounds < high]
         if these:
-            fewer, faster = (
-                median(values)
-                for values in ([1 / one.fraction for one in these], [one.whole_s / one.sampled_s for one in these])
-            )
+            fewer = median(1 / one.fraction for one in these)
             most = median(max(1.0, one.rounds / LEAST_ROUNDS) for one in these)
+            faster = median(one.whole_s / one.sampled_s for one in these)
             band = f"{low} to {high}" if high < float("inf") else f"{low} and more"
-            rows.append(f"| {band} | {len(these)} | 1/{fewer:.1f} | 1/{most:.1f} | 1/{faster:.1f} |")
-    return "\n".join(rows)
+            rows.append((band, len(these), fewer, most, faster))
+    return Table(heads, rows)
 
 
-def draw(outcomes: Sequence[Outcome], kind: str) -> bytes:
-    """Error against the part simulated, with bars: a file of `kind`, '.svg' or '.png'."""
-    plt = require_matplotlib("check-sampling")
-    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+def picture(outcomes: Sequence[Outcome]) -> Picture:
+    """Make a picture of the error against the part simulated, with bars."""
     some = [one for one in outcomes if one.fraction < 1]
+    heads = ("launch", "instructions simulated, %", "error of the cycles, %", "half-width, %", "within")
+    rows = [(one.name, 100 * one.fraction, 100 * one.error, 100 * one.half_width, one.covered) for one in some]
+    said = " ".join(f"{line}." for line in lines(summary(outcomes)))
+    title = "Error of sampled launches"
+    return Picture("sampling", title, said, heads, rows, lambda figure: _draw(figure, some), (8, 5), framed=True)
+
+
+def _draw(figure: Any, some: Sequence[Outcome]) -> None:
+    figure.set_layout_engine("constrained")
+    axes = figure.subplots()
     for covered, colour, label in ((True, "tab:blue", "truth within the bar"), (False, "tab:red", "not within")):
         these = [one for one in some if one.covered is covered]
         axes.errorbar(
@@ -133,4 +154,3 @@ def draw(outcomes: Sequence[Outcome], kind: str) -> bytes:
     axes.set_xlabel("instructions simulated, %")
     axes.set_ylabel("error of the cycles, %")
     axes.legend()
-    return saved(plt, figure, kind)

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gpusim.base.errors import EXIT_USER_ERROR
+from gpusim.report.document import launch_part_tree, part_tree
 from gpusim.results import metrics
 from gpusim.results.metrics.half_widths import SUFFIX
-from gpusim.results.record import RunRecord
+from gpusim.results.record import PartRecord, RunRecord
 from gpusim.store.records import plain
 
 State = Literal["done", "partial", "failed"]
@@ -79,21 +80,46 @@ def values_of(tree: Mapping[str, Any]) -> Iterator[Value]:
             yield Value(path, metric.unit, metric.definition, value, width if isinstance(width, float) else None)
 
 
-def of_records(records: Sequence[RunRecord], variants: Sequence[str], exit_code: int) -> Outcome:
-    """The outcome of `gpusim run` and `gpusim exec`. variants: names of all that were to run."""
+def of_records(
+    records: Sequence[RunRecord], variants: Sequence[str], exit_code: int, about: Mapping[str, Any] | None = None
+) -> Outcome:
+    """Return the outcome of a job. variants: names of all that were to run; about: what the job says of itself."""
     measured: list[Measured] = []
     launches: list[LaunchRow] = []
     for record in records:
         measured.append(Measured(list(values_of(metrics.to_tree(record))), record.variant))
         numbered = Numbering()
+        for part in record.parts:
+            measured += _of_part(record, part, launches, numbered)
         for facts in record.launches:
             if len(record.launches) > 1:  # a single one's metrics are the run's
                 values = list(values_of(metrics.launch_tree(facts, record.energy)))
                 measured.append(Measured(values, record.variant, launch=len(launches)))
             launches.append(LaunchRow(record.variant, facts.kernel.name, *numbered.next(facts.kernel.name)))
     state: State = "partial" if any(record.partial for record in records) else "done"
-    content = {"variants": list(variants), "records": plain(records)}
+    content = {"variants": list(variants), "records": plain(records), "about": dict(about or {})}
     return Outcome(content, state, exit_code, measured, launches)
+
+
+def _of_part(
+    record: RunRecord, part: PartRecord, launches: list[LaunchRow], numbered: "Numbering"
+) -> Iterator[Measured]:
+    """Yield the metrics of a layer's pass and of its launches, which are added to `launches`."""
+    if not part.what:
+        return
+    whole: list[Value] | None = None
+    if part.facts is not None:
+        whole = list(values_of(part_tree(part, record)))
+        yield Measured(whole, record.variant, part.name, part.what)
+    known: dict[int, list[Value]] = {}  # launches of one class share their facts
+    for launch in part.launches:
+        if launch.facts is not None:
+            if id(launch.facts) not in known:
+                alone = whole if len(part.launches) == 1 else None
+                known[id(launch.facts)] = alone or list(values_of(launch_part_tree(launch.facts, record)))
+            yield Measured(known[id(launch.facts)], record.variant, part.name, part.what, launch=len(launches))
+        numbers = numbered.next(launch.kernel)
+        launches.append(LaunchRow(record.variant, launch.kernel, *numbers, part.name, part.what, launch.simulated))
 
 
 @dataclass

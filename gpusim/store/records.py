@@ -12,11 +12,11 @@ from gpusim.core.facts import Hotspot, RunFacts
 from gpusim.core.sampled import Doubt, Replicates, Sampling
 from gpusim.energy.dram import DramEnergies
 from gpusim.energy.model import EnergyModel
-from gpusim.results.record import CommandTimes, KernelChoice, RunRecord, VerificationFacts
+from gpusim.results.record import CommandTimes, KernelChoice, PartLaunch, PartRecord, RunRecord, VerificationFacts
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceFile, SourceLine
 
-_NESTED = ("launches", "verification", "commands", "energy", "choice")
+_NESTED = ("launches", "verification", "commands", "energy", "choice", "parts")
 
 
 def plain(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
@@ -30,7 +30,7 @@ def restored(records: Sequence[Mapping[str, Any]]) -> list[RunRecord]:
 
 
 def _plain_record(record: RunRecord) -> dict[str, Any]:
-    held = {field.name: getattr(record, field.name) for field in fields(record) if field.name not in _NESTED}
+    held = {f.name: getattr(record, f.name) for f in fields(record) if f.init and f.name not in _NESTED}
     verification = record.verification
     return held | {
         "launches": [plain_facts(facts) for facts in record.launches],
@@ -38,7 +38,32 @@ def _plain_record(record: RunRecord) -> dict[str, Any]:
         "commands": [asdict(command) for command in record.commands],
         "energy": None if record.energy is None else asdict(record.energy),
         "choice": None if record.choice is None else asdict(record.choice),
+        "parts": [_plain_part(part) for part in record.parts],
     }
+
+
+def _plain_part(part: PartRecord) -> dict[str, Any]:
+    """Write a part without the facts of its single launches, which the store has by metrics."""
+    return {
+        "name": part.name,
+        "what": part.what,
+        "values": dict(part.values),
+        "launches": [[launch.kernel, launch.simulated] for launch in part.launches],
+        "facts": None if part.facts is None else plain_facts(part.facts),
+        "verification": None if part.verification is None else asdict(part.verification),
+    }
+
+
+def _restored_part(held: Mapping[str, Any]) -> PartRecord:
+    facts, verification = held["facts"], held["verification"]
+    return PartRecord(
+        held["name"],
+        held["what"],
+        held["values"],
+        [PartLaunch(kernel, None, simulated) for kernel, simulated in held["launches"]],
+        None if facts is None else restored_facts(facts),
+        None if verification is None else VerificationFacts(**verification),
+    )
 
 
 def _restored_record(held: Mapping[str, Any]) -> RunRecord:
@@ -50,6 +75,7 @@ def _restored_record(held: Mapping[str, Any]) -> RunRecord:
         commands=[CommandTimes(**command) for command in held["commands"]],
         energy=None if energy is None else EnergyModel(**{**energy, "dram": DramEnergies(**energy["dram"])}),
         choice=None if choice is None else KernelChoice(**choice),
+        parts=[_restored_part(part) for part in held.get("parts", ())],
     )
 
 

@@ -29,7 +29,7 @@ class StoredRun:
 
     @property
     def records(self) -> list[RunRecord]:
-        """Of kinds run and exec; empty of others."""
+        """The records of a job; empty of microbenchmarks and of networks that an earlier version stored."""
         return restored(self.content.get("records", []))
 
     def document(self) -> dict[str, Any]:
@@ -37,10 +37,14 @@ class StoredRun:
         if "document" in self.content:
             found: dict[str, Any] = self.content["document"]
             return found
-        records = self.records
-        if not records:
+        if "records" not in self.content:
             raise UserError(f"run {self.label} failed: {self.row['error']}")
-        return document(self.configuration, records, self.content["variants"])
+        return document(self.configuration, *records_of(self.content, self.row["kind"]))
+
+
+def records_of(content: Mapping[str, Any], kind: str) -> tuple[list[RunRecord], list[str], Mapping[str, Any]]:
+    """Return the records of a job that a store holds, its variants' names, and what it says of itself."""
+    return restored(content["records"]), content["variants"], content.get("about") or {"kind": kind}  # older: none
 
 
 def stored_run(results: Results, run: str) -> StoredRun:

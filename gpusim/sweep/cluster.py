@@ -25,7 +25,7 @@ WAITING = 8  # points that are sent where there is no worker yet: what a cluster
 
 @dataclass(frozen=True)
 class _Sent:
-    """A point on its way. allowed: workers that it may go to, empty: all; started: when it was first sent."""
+    """A point on its way. allowed: workers that it may go to, empty: all; started: time at which it was first sent."""
 
     future: Any
     parcel: bytes
@@ -34,10 +34,10 @@ class _Sent:
 
 
 class DaskCluster:
-    """Tasks on the workers of a Dask scheduler (Executor), as many on each as it has threads.
+    """Runs tasks on the workers of a Dask scheduler (Executor), as many on each as it has threads.
 
-    Dask runs again what a lost worker was running, and gives up after its `allowed-failures`. A worker whose code is
-    not this one's is given nothing more. Raises UserError where the scheduler cannot be reached.
+    Dask runs a lost worker's tasks again, and gives up after its `allowed-failures`. A worker with other code than this
+    process gets no further tasks. Raises UserError where the scheduler cannot be reached.
     """
 
     def __init__(self, address: str, reporter: Reporter) -> None:
@@ -54,7 +54,9 @@ class DaskCluster:
 
     @property
     def full(self) -> bool:
-        """Whether all workers have a point for each thread, and as many that wait there: none is idle in between."""
+        """Whether each worker has a point for every thread and as many that wait, so that no thread is idle
+        in between.
+        """
         return len(self._sent) >= max(2 * sum(self._workers.values()), WAITING)
 
     @property
@@ -69,9 +71,9 @@ class DaskCluster:
         self._send(key, pickle.dumps(parcel), Started())
 
     def finished(self) -> list[tuple[int, Done]]:
-        """What has come back; a point that met a worker with other code is sent to another one.
+        """Return the results that have come back; a point that met a worker with other code is sent to another one.
 
-        Raises SimulationError where the scheduler is lost, UserError where all workers are refused.
+        Raise SimulationError where the scheduler is lost, UserError where all workers are refused.
         """
         self._look()
         found: list[tuple[int, Done]] = []
@@ -90,7 +92,7 @@ class DaskCluster:
                 found.append((key, done))
 
     def stop(self) -> None:
-        """Tell the cluster that nothing of what is running is wanted, and leave it."""
+        """Cancel all points that are running, and leave the cluster."""
         with suppress(Exception):  # whatever a scheduler that is gone says to it
             if self._sent and self._client.status == "running":
                 self._client.cancel([sent.future for sent in self._sent.values()], force=True)
@@ -98,7 +100,7 @@ class DaskCluster:
         self._client.close(timeout=CONNECT_S)
 
     def _send(self, key: int, parcel: bytes, started: Started) -> None:
-        """Send a point to whichever worker is free, of those that are not refused."""
+        """Send a point to a free worker, one that is not refused."""
         allowed = frozenset(self._workers) if self._refused else frozenset[str]()
         restriction = {"workers": sorted(allowed)} if allowed else {}
         name = f"gpusim-point-{key}-{time.monotonic_ns()}"
@@ -110,7 +112,7 @@ class DaskCluster:
         self._send(key, self._sent[key].parcel, self._sent[key].started)
 
     def _outcome(self, key: int, future: Any) -> Done | None:
-        """What has come back of a point; None: it has been sent again."""
+        """Return the result of a point; None if the point has been sent again."""
         started = self._sent[key].started
         if future.status == "error":
             from distributed import KilledWorker
@@ -130,7 +132,7 @@ class DaskCluster:
         return None
 
     def _refuse(self, worker: str, why: str) -> None:
-        """Give a worker nothing more."""
+        """Exclude a worker from further tasks."""
         if worker not in self._refused:
             self._refused[worker] = why
             self._reporter.say(f"{self._address}: worker {worker} is given nothing: {why}")
@@ -138,7 +140,7 @@ class DaskCluster:
             self._look()
 
     def _look(self) -> None:
-        """See which workers there are, now and then; a point that may go to none of them is sent again."""
+        """Look up the present workers, now and then; a point that may go to none of them is sent again."""
         if time.monotonic() - self._looked_at < LOOK_EVERY_S:
             return
         self._check_scheduler()
@@ -165,7 +167,7 @@ class DaskCluster:
 
 
 def _connected(address: str) -> Any:
-    """Dask's client; raises UserError where there is no scheduler, MissingExtraError without Dask."""
+    """Return Dask's client; raise UserError where there is no scheduler, MissingExtraError without Dask."""
     try:
         import dask
         from distributed import Client
@@ -184,9 +186,10 @@ def _connected(address: str) -> Any:
 
 
 def _carrier() -> Callable[[str, bytes], tuple[str, str, Any]]:
-    """What workers are sent: a function within a function, which travels whole, so that one without gpusim has it too.
+    """Return the function that is sent to workers, which is defined inside so that all of its code is sent.
 
-    It returns 'done', the worker's address and what the point left behind, or 'refused', the address and why.
+    So it also runs on workers without gpusim. It returns 'done', the worker's address and the point's result, or
+    'refused', the address and the reason.
     """
 
     def gpusim_point(version: str, parcel: bytes) -> tuple[str, str, Any]:

@@ -13,5 +13,5 @@ class Constraint(Expression):
         super().__init__(text, known, "constraints", "condition")
 
     def holds(self, values: Mapping[str, Any]) -> bool:
-        """Whether a point is allowed; raises UserError where the values do not go together."""
+        """Tell whether a point is allowed; raise UserError where the values do not go together."""
         return bool(self.value(values))

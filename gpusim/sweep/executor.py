@@ -8,7 +8,7 @@ from gpusim.base.children import Children, ProcessLostError
 from gpusim.base.errors import GpusimError
 from gpusim.base.progress import Reporter, reporting
 from gpusim.core.prepare import prepare_core
-from gpusim.jobs.dense_choice import tell_choices
+from gpusim.running.dense_choice import tell_choices
 from gpusim.store.keeper import Started
 from gpusim.store.outcome import failed
 from gpusim.sweep.tasks import Done, Task, done
@@ -17,9 +17,9 @@ ATTEMPTS = 2  # of a task whose process is lost: the second loss is more likely 
 
 
 class Executor(Protocol):
-    """Runs tasks side by side; what becomes of each comes back under its key, whatever happens to who runs it.
+    """Runs tasks in parallel; the result of each comes back under its key, even if the process that ran it is lost.
 
-    A task whose process, worker or machine is lost is run again by another one, and is its point's error only when
+    A task whose process, worker or machine is lost is run again by another one; it becomes its point's error only when
     that happens repeatedly. Raises UserError or SimulationError where nothing can be run any more.
     """
 
@@ -35,15 +35,15 @@ class Executor(Protocol):
         """Begin a task."""
 
     def finished(self) -> list[tuple[int, Done]]:
-        """What has come back within a moment."""
+        """Return the results that have come back within a moment."""
 
     def stop(self) -> None:
-        """End all that is running: nothing of it comes back."""
+        """End all running tasks, whose results do not come back."""
 
 
 @dataclass
 class _Running:
-    """A task that has a process. started: at its first attempt."""
+    """A task that has a process. started: time of its first attempt."""
 
     task: Task
     started: Started
@@ -51,7 +51,7 @@ class _Running:
 
 
 class LocalProcesses:
-    """A forked process for each task (Executor): it has the compiled core at once, and takes its memory with it."""
+    """Forks a process for each task (Executor): it has the compiled core at once, and its memory goes with it."""
 
     def __init__(self, jobs: int, reporter: Reporter) -> None:
         self._reporter, self._is_ready = reporter, False
@@ -65,16 +65,16 @@ class LocalProcesses:
 
     @property
     def running(self) -> int:
-        """Processes."""
+        """The number of running processes."""
         return self._children.running
 
     @property
     def connections(self) -> list[Connection]:
-        """One of each process, ready when `finished` has something of it."""
+        """A connection of each process, ready when `finished` has a result of it."""
         return self._children.connections
 
     def prepare(self) -> None:
-        """Have the core ready, so that no process compiles it; again: nothing to do."""
+        """Prepare the core, so that no process compiles it; a second call does nothing."""
         if not self._is_ready:
             with reporting(self._reporter):
                 prepare_core()
@@ -87,7 +87,9 @@ class LocalProcesses:
         self._start(key)
 
     def finished(self) -> list[tuple[int, Done]]:
-        """Of processes that have ended; one that was lost is forked again, and comes back when it is lost again."""
+        """Return the results of processes that have ended; one that is lost is forked again, and given up when lost
+        again.
+        """
         found = []
         for key, result in self._children.outcomes():
             running = self._tasks[key]
@@ -104,7 +106,7 @@ class LocalProcesses:
         return found
 
     def end(self, key: int) -> None:
-        """End one task, which does not come back, if it is running."""
+        """End a task if it is running; its result does not come back."""
         self._children.end(key)
         self._tasks.pop(key, None)
 

@@ -31,8 +31,8 @@ _MOST_NAMED = 40  # of known paths, in a message
 class Expression:
     """Arithmetic, comparisons and logic over values by their paths.
 
-    section: of the sweep's file, for messages; what: it is to be, 'condition'; known: paths that it may name. Raises
-    UserError for any other, and for what is no such expression.
+    section: of the sweep's file, for messages; what: the purpose, such as 'condition'; known: paths that the expression
+    may name. Raises UserError for other paths, and for texts that are no such expression.
     """
 
     def __init__(self, text: str, known: Collection[str], section: str, what: str) -> None:
@@ -45,7 +45,7 @@ class Expression:
         self._check(self._body, known)
 
     def value(self, values: Mapping[str, Any]) -> Any:
-        """What it comes to; raises UserError where the values do not go together."""
+        """Return the expression's value; raise UserError where the values do not go together."""
         try:
             return self._value(self._body, values)
         except (TypeError, ZeroDivisionError, OverflowError) as error:
@@ -93,7 +93,7 @@ class Expression:
 
 
 def _path(node: ast.AST) -> str | None:
-    """The dotted path that a name or an attribute spells."""
+    """Return the dotted path that a name or an attribute spells; None for any other node."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):

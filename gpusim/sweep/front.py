@@ -14,9 +14,9 @@ _MOST_NAMED = 20  # points in a line of words
 
 
 def with_front(results: Results, number: int, spec: SweepSpec, metrics: Sequence[str]) -> tuple[Table, list[str]]:
-    """The sweep's table with a column for each objective that is no metric, and COLUMN; and what that says in words.
+    """Return the sweep's table with a column for each objective that is no metric, and COLUMN; and its front in words.
 
-    metrics: columns beside the objectives'.
+    metrics: columns besides those of the objectives.
     """
     objectives = Objectives(spec)
     table, found = read(results, number, objectives, metrics)

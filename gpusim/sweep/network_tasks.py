@@ -7,24 +7,21 @@ from pathlib import Path
 from typing import Any, get_args
 
 from gpusim.base.errors import UserError, unknown_name
-from gpusim.base.interrupt import Interrupt
-from gpusim.base.progress import Reporter
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
-from gpusim.networks.modes import run_modes
+from gpusim.networks.job import NetworkJob, work_of_network
 from gpusim.networks.run import DataChoice, Wanted
 from gpusim.networks.script import Phase
-from gpusim.networks.stored import of_network, work_of_network
-from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED
 from gpusim.store.outcome import Outcome
 from gpusim.store.work import Work
+from gpusim.sweep.ran import ran
 from workloads.networks.graph import Network
 
 
 @dataclass(frozen=True)
 class NetTask:
-    """`gpusim net`."""
+    """The task of a point of `gpusim net`."""
 
     network: Network
     settings: NetworkSettings
@@ -33,12 +30,11 @@ class NetTask:
 
     def run(self) -> Outcome:
         """Run an iteration."""
-        found = run_modes(self.network, self.settings, self.wanted, Reporter(quiet=True), Interrupt())
-        return of_network(found, EXIT_NOT_AS_EXPECTED if found.passed is False else 0)
+        return ran(NetworkJob(self.network, self.settings, self.wanted))
 
 
 def of_point(name: str, said: Mapping[str, Any], settings: NetworkSettings) -> tuple[Work, NetTask]:
-    """Work and task of a network with what a point says of it beside its settings; raises UserError."""
+    """Return work and task of a network, with a point's values besides its settings; raise UserError."""
     network = _network(name)
     choices = (("phase", get_args(Phase)), ("data", get_args(DataChoice)), ("engine", get_args(EngineMode)))
     for choice, allowed in choices:

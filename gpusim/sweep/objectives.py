@@ -26,9 +26,9 @@ class Objectives:
         self._signs = [1 if direction == "minimize" else -1 for direction in spec.objectives.values()]
 
     def of(self, results: Results, table: SweepTable) -> list[list[Estimate] | None]:
-        """Of each row of a table that has `metrics` as columns: each objective's value and half-width.
+        """Return each objective's value and half-width for each row of a table that has `metrics` as columns.
 
-        None where the row is another variant's, the point failed, or a value is missing.
+        A row has None where it is another variant's, the point failed, or a value is missing.
         """
         rows, fixed = list(table), self._configured(results, table)
         last = {row["point"]: row["variant"] for row in rows}  # dense before sparse
@@ -40,14 +40,14 @@ class Objectives:
         ]
 
     def standings(self, found: Sequence[Sequence[Estimate] | None]) -> list[Standing]:
-        """Of each row whether it is on the front, by the values that `of` found."""
+        """Tell for each row whether it is on the front, by the values that `of` found."""
         known = [values for values in found if values is not None]
         signed = [[(sign * v, w) for sign, (v, w) in zip(self._signs, values, strict=True)] for values in known]
         of_known = iter(standings(signed))
         return ["" if values is None else next(of_known) for values in found]
 
     def _configured(self, results: Results, table: SweepTable) -> dict[str, dict[int, Any]]:
-        """What the configurations have of values that are no axes: path → run → value."""
+        """Return the values in the configurations that are no axes: path → run → value."""
         sql = """
             SELECT runs.id, json_extract(json, ?)
             FROM points JOIN runs ON runs.id = run JOIN configurations ON configuration = hash WHERE points.sweep = ?
@@ -71,7 +71,7 @@ class Objectives:
 
 
 def _estimate(expression: Expression, held: Mapping[str, Any], widths: Mapping[str, float]) -> Estimate:
-    """The value, and how far it may be off when each value is by its half-width, the worst ways."""
+    """Return the value, and its largest error when each of its terms is off by its half-width."""
     value, off = float(expression.value(held)), 0.0
     for path, width in widths.items():
         if width and path in expression.paths:
@@ -83,7 +83,9 @@ def _estimate(expression: Expression, held: Mapping[str, Any], widths: Mapping[s
 def read(
     results: Results, number: int, objectives: Objectives, more: Sequence[str] = ()
 ) -> tuple[SweepTable, list[list[Estimate] | None]]:
-    """The points of a sweep that are known, and the objectives' values at each row. more: metrics that are columns."""
+    """Return the known points of a sweep, and the objectives' values at each row. more: metrics that are
+    columns, too.
+    """
     there = results.known_metrics()
     table = results.sweep(number, *(path for path in dict.fromkeys((*objectives.metrics, *more)) if path in there))
     return table, objectives.of(results, table)

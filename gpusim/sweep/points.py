@@ -17,8 +17,10 @@ Point = Mapping[str, Any]
 
 
 def points_of(spec: SweepSpec) -> list[Point]:
-    """The points in order, each path → value, of all methods but search; raises UserError where there are none, or too
-    many."""
+    """List the points in order, each path → value, for all methods but search.
+
+    Raise UserError where there are none, or too many.
+    """
     known = {**spec.sets, **dict.fromkeys(spec.axes)}
     constraints = [Constraint(text, known) for text in spec.constraints]
     drawn = _DRAWN[spec.method](spec)
@@ -38,7 +40,7 @@ def points_of(spec: SweepSpec) -> list[Point]:
 
 
 def listed(axis: list[Any] | RangeSpec) -> list[Any]:
-    """The values of an axis in order."""
+    """List the values of an axis in order."""
     if isinstance(axis, list):
         return axis
     assert axis.steps is not None
@@ -46,7 +48,7 @@ def listed(axis: list[Any] | RangeSpec) -> list[Any]:
 
 
 def _at(axis: list[Any] | RangeSpec, part: float) -> Any:
-    """The value at a place between 0 and 1 of an axis."""
+    """Return the value at a place between 0 and 1 of an axis."""
     if isinstance(axis, list):
         return axis[min(int(part * len(axis)), len(axis) - 1)]
     if axis.scale == "log":
@@ -76,7 +78,7 @@ def _zip(spec: SweepSpec) -> Iterator[Point]:
 
 
 def random_points(spec: SweepSpec, seed: Any) -> Iterator[Point]:
-    """Points at random, some of them several times; many more than are asked for."""
+    """Yield random points, some of them several times; they are many more than the sweep asks for."""
     assert spec.points is not None
     draws = np.random.default_rng(seed)
     for _ in range(spec.points * _TRIES):
@@ -84,7 +86,9 @@ def random_points(spec: SweepSpec, seed: Any) -> Iterator[Point]:
 
 
 def _sobol(spec: SweepSpec) -> Iterator[Point]:
-    """As many points of the sequence as are asked for, rounded up to a power of two; constraints leave out some."""
+    """Yield as many points of the sequence as are asked for, rounded up to a power of two; constraints leave
+    out some.
+    """
     try:
         from scipy.stats import qmc
     except ImportError:

@@ -25,7 +25,7 @@ from gpusim.sweep.tasks import Done, Task, check_paths, prepared
 
 @dataclass
 class Progress:
-    """How far a sweep is: points by how they came to be known."""
+    """Progress of a sweep: points by how they came to be known."""
 
     points: int
     stored: int = 0
@@ -35,7 +35,7 @@ class Progress:
 
     @property
     def known(self) -> int:
-        """Points of which the store has a run."""
+        """Points that have a run in the store."""
         return self.stored + self.found + self.ran + self.failed
 
 
@@ -43,8 +43,8 @@ class Progress:
 class Sweep:
     """A sweep over a store.
 
-    file: beside which files that it names are looked for; retry: points that failed before are run again; fresh: all
-    are, as the keeper's option says.
+    file: next to which the files that it names are looked for; retry: points that failed before are run again; fresh:
+    all are, as with the keeper's option.
     """
 
     spec: SweepSpec
@@ -65,7 +65,9 @@ class Sweep:
         self._said = _Said(self.reporter, self.progress)
 
     def run(self) -> Progress:
-        """Run what is missing; an interrupt gives up what is running. Raises UserError before anything runs."""
+        """Run the missing points; an interrupt gives up those that are running. Raise UserError before
+        anything runs.
+        """
         check_paths(self.spec)
         objectives, search = Objectives(self.spec), Search(self.spec) if self.spec.method == "search" else None
         points = points_of(self.spec) if search is None else []
@@ -94,7 +96,7 @@ class Sweep:
         return self.progress
 
     def _run(self, points: Sequence[Point], there: Collection[int]) -> bool:
-        """Run the points that are new, but for those that are there; False where an interrupt came."""
+        """Run the points that are new, except those in the store; return False where an interrupt came."""
         begun, self._points = len(self._points), list(points)
         for number in range(begun, len(points)):
             if number in there:
@@ -111,7 +113,7 @@ class Sweep:
         return not self.interrupt.asked
 
     def _values(self, objectives: Objectives) -> list[list[float] | None]:
-        """The objectives' values at each point, as the store has them."""
+        """Return the objectives' values at each point, as the store has them."""
         found: list[list[float] | None] = [None] * len(self._points)
         with Results(self.keeper.path) as results:
             table, estimates = read(results, self.number, objectives)
@@ -127,18 +129,20 @@ class Sweep:
 
     @property
     def title(self) -> str:
-        """For people."""
+        """The sweep's title for people."""
         return self.spec.title or f"{self.spec.kind} {Path(self.spec.varied).stem}: {', '.join(self.spec.axes)}"
 
     @property
     def identity(self) -> str:
-        """The same for the same points, whatever the sweep is called, wherever its file lies and what is looked for."""
+        """A hash that is the same for the same points, whatever the sweep's title, its file's place and its
+        objectives.
+        """
         others = {"title"} if self.spec.method == "search" else {"title", "objectives", "variant", "search"}
         said = {key: value for key, value in self.spec.model_dump(mode="json").items() if key not in others}
         return identity_of(json.dumps(said, sort_keys=True))
 
     def _prepared(self, number: int, point: Point) -> tuple[Work, Task] | None:
-        """A point's work and task; None: it cannot be, and is stored with what is wrong."""
+        """Return a point's work and task; None if no configuration can be made of it, and it is stored as failed."""
         started = Started()
         try:
             return prepared(self.spec, point, self.file)
@@ -150,7 +154,7 @@ class Sweep:
             return None
 
     def _begin(self, number: int, work: Work, task: Task) -> None:
-        """Find a point's work in the store, or have it done."""
+        """Find a point's work in the store, or start its task."""
         found = self.keeper.found(work)
         if found is not None:
             self.keeper.keep_point(self.number, [number], found.number)
@@ -179,13 +183,13 @@ class Sweep:
         self.keeper.keep(work, done.outcome, Took(done.date, done.seconds, done.host), self.number, numbers)
 
     def _without_configuration(self, point: Point) -> Work:
-        """Of a point that no configuration can be made of."""
+        """Return the work of a point of which no configuration can be made."""
         given: Mapping[str, Any] = {"given": {**self.spec.sets, **point}}
         return Work(self.spec.kind, self.spec.varied, given, (), "", repeatable=False)  # type: ignore[arg-type]
 
 
 class _Said:
-    """Progress, a line every few seconds and one for each point that fails."""
+    """Reports progress, a line every few seconds and one for each point that fails."""
 
     EVERY_S = 5.0
 
@@ -195,17 +199,17 @@ class _Said:
         self._before = 0
 
     def begin(self) -> None:
-        """Now it begins."""
+        """Note the begin of the sweep."""
         self._start = self._said = time.monotonic()
         self._before = self._progress.known
         self.known()
 
     def known(self, label: str = "") -> None:
-        """So many points are known, the last of them of this label."""
+        """Report how many points are known; label: of the last of them."""
         overall(self._progress.known, self._progress.points, "points", label)
 
     def point(self, point: Point, outcome: Outcome) -> None:
-        """A point has ended."""
+        """Report a point that has ended."""
         now, label = time.monotonic(), ", ".join(f"{path.rpartition('.')[2]}={value}" for path, value in point.items())
         self.known(label)
         if outcome.state == "failed":

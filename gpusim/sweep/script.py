@@ -33,17 +33,18 @@ def run_sweep(
     retry: bool = False,
     quiet: bool = False,
 ) -> SweepTable:
-    """Run what a store does not have yet of a sweep, as `gpusim sweep` does, and return all points that it has then.
+    """Run the points of a sweep that a store lacks, as `gpusim sweep` does, and return all points that it then has.
 
-    sweep: a sweep's file, a mapping such as one holds, or a configuration that `axes` vary; axes: values by path
-    that are varied, each a list, or a range `{"low": …, "high": …, "steps": …}`; sets: values by path that all
-    points have; method: "grid", "zip", "random", "sobol" or "search", the last three with `points` and `seed`;
-    metrics: columns, without any kernel.cycles and kernel.time_us; store: None: what `gpusim.toml` names, or
-    gpusim.db; jobs: processes, None: as many as processors; cluster: address of a Dask scheduler whose workers run
-    the points; fresh: run all points again; retry: those again that failed; quiet: no progress on standard error.
+    sweep: a sweep's file, a mapping such as one holds, or a configuration that `axes` vary; axes: values by path that
+    are varied, each a list, or a range `{"low": …, "high": …, "steps": …}`; sets: values by path that all points have;
+    method: "grid", "zip", "random", "sobol" or "search", the last three with `points` and `seed`; metrics: columns, by
+    default kernel.cycles and kernel.time_us; store: None: the one that `gpusim.toml` names, or gpusim.db; jobs:
+    processes, None: as many as processors; cluster: address of a Dask scheduler whose workers run the points; fresh:
+    run all points again; retry: run those that failed again; quiet: no progress on standard error.
 
-    A point that fails is a row of state "failed", and the rest goes on. Raises UserError before anything runs for what
-    is no sweep, and KeyboardInterrupt after Ctrl-C: what has ended is stored, and the same call goes on.
+    A point that fails is a row of state "failed", and the rest goes on. Raise UserError before anything runs for a
+    sweep that is not valid, and KeyboardInterrupt after Ctrl-C: points that have ended are stored, and the same call
+    continues the sweep.
     """
     if jobs is not None and jobs < 1:
         raise UserError(f"jobs: {jobs} is not allowed: must be at least 1")

@@ -36,9 +36,9 @@ class Search:
         self._constraints = [Constraint(text, known) for text in spec.constraints]
 
     def next(self, points: Sequence[Point], values: Sequence[Sequence[float] | None]) -> list[Point]:
-        """The next batch, after those that there are; empty: all that there can be have been asked for.
+        """Return the next batch of points; empty if all possible points have been asked for.
 
-        values: the objectives' at each of the points, None where there are none.
+        points: those asked for so far; values: of the objectives at each of these points, None where there are none.
         """
         assert self._spec.points is not None
         there_can_be = math.prod(axis.size for axis in self._axes)
@@ -53,7 +53,7 @@ class Search:
         return [point for point in (asked or next(drawn, None) for asked in found) if point is not None]
 
     def point_of(self, stored: Mapping[str, Any]) -> Point:
-        """A point of the values that a store has of it."""
+        """Return the point whose stored values are given."""
         return {axis.path: axis.value_of(stored[axis.path]) for axis in self._axes}
 
     def _study(self, points: Sequence[Point], values: Sequence[Sequence[float] | None], seed: int) -> Any:
@@ -75,7 +75,7 @@ class Search:
         return study
 
     def _asked(self, study: Any, seen: set[str]) -> Point | None:
-        """A point that the study asks for; None: it asks for those again that there are."""
+        """Return a point that the study asks for; None if it only asks for known ones."""
         for _ in range(_TRIES):
             trial = study.ask(self._distributions)
             point = {axis.path: axis.value_at(trial.params[axis.path]) for axis in self._axes}
@@ -96,7 +96,7 @@ class Search:
 
 
 class _Axis:
-    """An axis as Optuna has it: places of a list's values, in their order where they have one, or a range's values."""
+    """An axis for Optuna: places of a list's values, in their order where they have one, or a range's values."""
 
     def __init__(self, path: str, axis: list[Any] | RangeSpec) -> None:
         self.path, self._axis = path, axis
@@ -104,11 +104,11 @@ class _Axis:
 
     @property
     def size(self) -> float:
-        """How many values it has; infinite where it is a range without steps."""
+        """The number of values; infinite for a range without steps."""
         return math.inf if self._values is None else len(self._values)
 
     def distribution(self, kinds: Any) -> Any:
-        """Of Optuna's module `distributions`."""
+        """Return the axis's distribution, an object of Optuna's module `distributions`."""
         if self._values is None:
             assert isinstance(self._axis, RangeSpec)
             low, high, log = self._axis.low, self._axis.high, self._axis.scale == "log"
@@ -122,15 +122,15 @@ class _Axis:
         return kinds.CategoricalDistribution(range(len(self._values)))
 
     def value_at(self, place: Any) -> Any:
-        """What a point has there."""
+        """Return a point's value at this place of the axis."""
         return place if self._values is None else self._values[place]
 
     def value_of(self, stored: Any) -> Any:
-        """The value that a store has as this one."""
+        """Return the axis's value that a store has as `stored`."""
         if self._values is None:
             return stored
         return next(value for value in self._values if axis_value(value) == stored)
 
     def place_of(self, value: Any) -> Any:
-        """Where a point's value is."""
+        """Return the place of a point's value on the axis."""
         return value if self._values is None else self._values.index(value)

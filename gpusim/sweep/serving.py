@@ -23,7 +23,7 @@ _ANY_NUMBER = 1 << 20  # of processes: whoever asks decides how many
 
 
 def serve(handle: int) -> None:
-    """Run points for who holds the pipe's other end, until that is closed; handle: this end's file descriptor."""
+    """Run points for the process at the pipe's other end, until it is closed; handle: this end's file descriptor."""
     from gpusim.base.progress import Reporter
     from gpusim.sweep.executor import LocalProcesses
 
@@ -51,7 +51,9 @@ def serve(handle: int) -> None:
 
 
 class PointServer:
-    """A server's other end; threads may use it at the same time. It ends with the process that has made it."""
+    """The client side of a server; threads may use it at the same time. The server ends with the process that
+    made it.
+    """
 
     def __init__(self) -> None:
         self._asking, theirs = Pipe()
@@ -68,13 +70,13 @@ class PointServer:
 
     @property
     def lost(self) -> bool:
-        """Whether the server has ended: it answers nothing any more."""
+        """Whether the server has ended and answers nothing any more."""
         return bool(self._lost)
 
     def run(self, task: bytes, wanted: Callable[[], bool]) -> Any:
-        """What a pickled Task left behind (Done), None when it is no longer wanted, which is asked now and then.
+        """Run a pickled Task and return its Done; None when `wanted`, which is called now and then, returns False.
 
-        Raises SimulationError where the server has ended.
+        Raise SimulationError where the server has ended.
         """
         key, answers = next(self._keys), SimpleQueue[Any]()
         self._answers[key] = answers
@@ -92,7 +94,7 @@ class PointServer:
             del self._answers[key]
 
     def close(self) -> None:
-        """End the server and what it runs."""
+        """End the server and the points it runs."""
         self._process.kill()
         self._process.wait()
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gpusim.base.errors import GpusimError, UserError, nearest
-from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, reporting
 from gpusim.config import files
 from gpusim.config.exec import EXAMPLE_FOLDER, ExecConfig, load_exec
@@ -16,16 +15,14 @@ from gpusim.config.models import all_paths
 from gpusim.config.run import RunConfig, load_run
 from gpusim.config.sweep import SweepSpec
 from gpusim.config.tree import Assignment
-from gpusim.jobs import runner
-from gpusim.jobs.dense_choice import Choices, known_choices
 from gpusim.jobs.exec import ExecJob
-from gpusim.jobs.job import Job
 from gpusim.jobs.kinds import job_of
-from gpusim.results.exit_code import exit_code
+from gpusim.running.dense_choice import Choices, known_choices
 from gpusim.store.asked import work_of_exec, work_of_run
 from gpusim.store.keeper import Started
-from gpusim.store.outcome import Outcome, failed, of_records
+from gpusim.store.outcome import Outcome, failed
 from gpusim.store.work import Work
+from gpusim.sweep.ran import ran
 
 # what a point may say beside the paths of its configuration, and of what kind of sweep
 CONFIG, NETWORK = "config", "network"
@@ -33,9 +30,9 @@ CONFIG, NETWORK = "config", "network"
 
 @dataclass(frozen=True)
 class Done:
-    """What a task left behind, when it was done, and where: the host's name.
+    """The outcome of a task, its date and duration, and the host's name.
 
-    choices: of dense kernels, that it had to make.
+    choices: of dense kernels that the task had to make.
     """
 
     outcome: Outcome
@@ -50,14 +47,14 @@ class Task(Protocol):
 
     @property
     def files(self) -> Sequence[Path]:
-        """What it reads beside what it holds."""
+        """The files that the task reads."""
 
     def run(self) -> Outcome:
-        """Do it; raises what a run raises."""
+        """Run the point; raise the errors of a run."""
 
 
 def done(task: Task) -> Done:
-    """A task's outcome, that of a failed one too. Called where the task is run."""
+    """Run a task where it is called, and return its outcome, even that of a failed one."""
     started, before = Started(), known_choices()
     try:
         with reporting(Reporter(quiet=True)):
@@ -72,50 +69,45 @@ def done(task: Task) -> Done:
 
 @dataclass(frozen=True)
 class RunTask:
-    """`gpusim run`."""
+    """The task of a point of `gpusim run`."""
 
     config: RunConfig
 
     @property
     def files(self) -> Sequence[Path]:
-        """Stored activations."""
+        """The stored activations."""
         return self.config.inputs
 
     def run(self) -> Outcome:
         """Simulate."""
-        return _ran(job_of(self.config))
+        return ran(job_of(self.config))
 
 
 @dataclass(frozen=True)
 class ExecTask:
-    """`gpusim exec`."""
+    """The task of a point of `gpusim exec`."""
 
     config: ExecConfig
     path: Path
 
     @property
     def files(self) -> Sequence[Path]:
-        """Code object and arrays."""
+        """The code object and the arrays."""
         return self.config.inputs(self.path)
 
     def run(self) -> Outcome:
         """Execute."""
-        return _ran(ExecJob(self.config, self.path, Reporter(quiet=True)))
-
-
-def _ran(job: Job) -> Outcome:
-    records = runner.run(job, Reporter(quiet=True), Interrupt())  # not entered: who sent the task decides about Ctrl-C
-    return of_records(records, [variant.name for variant in job.variants], exit_code(records))
+        return ran(ExecJob(self.config, self.path, Reporter(quiet=True)))
 
 
 def prepared(spec: SweepSpec, values: Mapping[str, Any], beside: Path) -> tuple[Work, Task]:
-    """Work and task of a point; raises UserError where there can be no such point. beside: the sweep's file."""
+    """Return work and task of a point; raise UserError where there can be no such point. beside: the sweep's file."""
     sets = sorted({**spec.sets, **values}.items(), key=lambda item: item[0].count("."))  # a section before its values
     return _KINDS[spec.kind](spec.varied, sets, beside)
 
 
 def known_paths(spec: SweepSpec) -> list[str]:
-    """The paths of all that a point may say."""
+    """List the paths of all values that a point may set."""
     model: Any = {"run": RunConfig, "exec": ExecConfig}.get(spec.kind)
     if model is None:
         from gpusim.config.network_run import NetworkSettings as model
@@ -137,14 +129,14 @@ def check_paths(spec: SweepSpec) -> None:
 
 
 def _unknown(path: str, known: Sequence[str]) -> str:
-    """An axis or a value that no configuration has, with the nearest one: first among those of the same last name."""
+    """Return a message on an unknown path, with the nearest known one: first among those of the same last name."""
     same_end = [k for k in known if k.rpartition(".")[2] == path.rpartition(".")[2]]
     guess = nearest(path, same_end, 0.0) if same_end else nearest(path, known)
     return f"{path}: unknown path" + (f"; did you mean '{guess}'?" if guess else "")
 
 
 def _assigned(sets: Sequence[tuple[str, Any]], beside: Sequence[str]) -> tuple[dict[str, Any], list[Assignment]]:
-    """What is said beside a configuration, and what is laid over it."""
+    """Divide a point's values into those besides the configuration and assignments to the configuration."""
     said = {path: value for path, value in sets if path in beside}
     laid = [Assignment(f"{p}={v}", tuple(p.split(".")), v) for p, v in sets if p not in beside]
     return said, laid
@@ -175,7 +167,7 @@ def _net(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[Wo
 
 
 def _opened(name: Any, folder: str, beside: Path) -> files.Document:
-    """A file from here, beside the sweep's file, or a shipped one."""
+    """Open a file from here, next to the sweep's file, or a shipped one."""
     if isinstance(name, Mapping):
         return files.opened(name, folder)
     path = files.find(str(name), folder, beside)

@@ -7,7 +7,7 @@ from gpusim.sweep.executor import Executor, LocalProcesses
 
 
 def executor_for(jobs: int | None, cluster: str | None, reporter: Reporter) -> Executor:
-    """Processes of this machine, or the workers of a cluster; raises UserError where that cannot be reached.
+    """Return the processes of this machine, or the workers of a cluster; raise UserError where that cannot be reached.
 
     jobs: processes, None: as many as processors; cluster: address of a Dask scheduler.
     """

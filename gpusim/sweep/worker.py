@@ -24,13 +24,13 @@ _SENT = ("gpusim/base", "gpusim/store", "gpusim/sweep")
 
 @cache
 def code_version() -> str:
-    """'3f9c01d2a4b5c6d7 on Python 3.11': equal where a task means the same and leaves the same result behind."""
+    """Return a text such as '3f9c01d2a4b5c6d7 on Python 3.11', equal where tasks and their results mean the same."""
     return f"{sources_hash((*ALL, *_SENT))} on Python {sys.version_info.major}.{sys.version_info.minor}"
 
 
 @dataclass(frozen=True)
 class Parcel:
-    """A task on its way to a worker. files: those that it reads, which must hold there what they hold here."""
+    """A task on its way to a worker. files: those that it reads, whose contents must be the same at the worker."""
 
     task: Task
     files: Sequence[Path]
@@ -39,21 +39,21 @@ class Parcel:
 
 @dataclass(frozen=True)
 class InFolder:
-    """A task that is run where the sweep was started (Task), where there is such a folder: it may name files."""
+    """A task that is run in the folder where the sweep was started (Task), if it exists, since it may name files."""
 
     task: Task
     folder: str
     files: Sequence[Path] = ()
 
     def run(self) -> Outcome:
-        """Run it; in a process of its own."""
+        """Run the task, which has a process of its own, in the folder."""
         if os.path.isdir(self.folder):
             os.chdir(self.folder)
         return self.task.run()
 
 
 def run_parcel(content: bytes, wanted: Callable[[], bool]) -> Done | None:
-    """Run a pickled Parcel in this worker's server; None when it is no longer wanted, which is asked now and then."""
+    """Run a pickled Parcel in this worker's server; return None when `wanted`, called now and then, returns False."""
     parcel: Parcel = pickle.loads(content)
     started = Started()
     try:
@@ -70,7 +70,7 @@ _servers: list[PointServer] = []
 
 
 def _server() -> PointServer:
-    """This process's server, a new one where the last has ended."""
+    """Return this process's server, a new one where the last has ended."""
     with _starting:
         if _servers and _servers[-1].lost:
             _servers.pop()

@@ -14,7 +14,7 @@ from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 NS_PER_CYCLE = 1000
 SEQUENCE = 1
 PACKETS = 10_000  # made before they become bytes
-Cycle = int | Fraction
+Cycle = int | float | Fraction
 CUT_OFF = {"cut off": "it was under way when the recording ended"}  # a slice's note
 
 _BEGIN, _END, _COUNTER = TrackEvent.TYPE_SLICE_BEGIN, TrackEvent.TYPE_SLICE_END, TrackEvent.TYPE_COUNTER

@@ -16,14 +16,14 @@ _Found = dict[int, Instruction]  # by address
 
 
 def decode_kernel(kernel: "Kernel") -> list[Instruction]:
-    """The kernel's instructions in address order: all that control flow can reach from its entry.
+    """Decode the kernel's instructions in address order: all that control flow can reach from its entry.
 
     Targets of jumps through registers are followed where the code computes them from the program counter and constants
-    (isa.encoding.jumps). If a jump remains whose targets are not all known, what it may go to belongs to the kernel
-    too: code addresses that are computed or that data points to, the other functions of the code object, and what
-    else of the kernel's own code can be decoded; a jump to anything else is a fault when it happens. An instruction
-    that falls through stands directly before its successor. Raises DecodeError for unknown encodings, for control
-    flow that leaves the code and for direct control flow into the middle of an instruction.
+    (isa.encoding.jumps). If a jump remains whose targets are not all known, everything that it may go to belongs to the
+    kernel too: code addresses that are computed or that data points to, the other functions of the code object, and
+    what else of the kernel's own code can be decoded; a jump to anything else is a fault when it happens. An
+    instruction that falls through stands directly before its successor. Raises DecodeError for unknown encodings, for
+    control flow that leaves the code and for direct control flow into the middle of an instruction.
     """
     reader = _Reader(kernel)
     reader.explore([kernel.code_address + kernel.entry])
@@ -47,9 +47,9 @@ def decode_kernel(kernel: "Kernel") -> list[Instruction]:
 
 
 def _follow_constants(reader: "_Reader", followed: Followed) -> None:
-    """Add what jumps with targets from constants lead to, and the jumps found there in turn.
+    """Add the code that jumps with targets from constants lead to, and follow the jumps in it in turn.
 
-    A target outside the code stays a fault of whoever really jumps there: the way may be none that is taken.
+    A target outside the code is a fault only when the jump is executed, as the path to it may never be taken.
     """
     while reader.counters:
         follow(reader.counters.pop(), reader.found.get, followed)
@@ -62,7 +62,7 @@ def _follow_constants(reader: "_Reader", followed: Followed) -> None:
 
 
 def _has_open_jump(reader: "_Reader", followed: Followed) -> bool:
-    """Whether some jump may go elsewhere than to the targets that were followed."""
+    """Tell whether some jump may go elsewhere than to the targets that were followed."""
     found = reader.found
     before: dict[int, list[int]] = defaultdict(list)
     for address, instruction in found.items():
@@ -75,7 +75,7 @@ def _has_open_jump(reader: "_Reader", followed: Followed) -> bool:
                 before[way].append(address)
 
     def entered_from_elsewhere(jump: int) -> bool:
-        """Whether a way leads there that does not come from a program counter which was followed all along."""
+        """Tell whether a path leads to `jump` that was not followed all the way from an s_getpc_b64."""
         pending, seen = [jump], {jump}
         while pending:
             address = pending.pop()
@@ -111,7 +111,10 @@ class _Reader:
         self._no_code: set[int] = set()  # from there control flow reaches what is no code
 
     def explore(self, starts: list[int], jumped: bool = False) -> None:
-        """All that direct control flow reaches from there; raises DecodeError. jumped: a known jump goes there."""
+        """Add all instructions that direct control flow reaches from the addresses `starts`; raises DecodeError.
+
+        jumped: `starts` are the targets of a known jump, not entries of their own.
+        """
         if not jumped:
             self.starts.update(starts)
         new, problems = self._walk(starts, self.start, self.end)
@@ -120,7 +123,10 @@ class _Reader:
         self._add(new)
 
     def try_at(self, start: int, first: int, end: int) -> None:
-        """What direct control flow reaches from there within first ... end, without all that leads to no code."""
+        """Add what direct control flow reaches from `start` within first ...
+
+        end, except instructions that lead to no code.
+        """
         new, problems = self._walk([start], first, end)
         wrong = _leading_to(problems, new)
         self._no_code |= wrong
@@ -128,7 +134,7 @@ class _Reader:
         self.starts.add(start)
 
     def sweep(self) -> None:
-        """What can be decoded between the instructions of the kernel's own code, from the lowest address on."""
+        """Try to decode the gaps between instructions of the kernel's own code, from the lowest address on."""
         first = address = self.start + self.kernel.entry
         end = min(self.start + self.kernel.code_end, self.end) if self.kernel.code_end else self.end
         while address < end:
@@ -137,7 +143,7 @@ class _Reader:
             address += self.found[address].size if address in self.found else 4
 
     def in_order(self) -> list[Instruction]:
-        """Sorted by address."""
+        """Return the instructions found so far, sorted by address."""
         return [self.found[address] for address in sorted(self.found)]
 
     def _add(self, new: _Found) -> None:
@@ -150,7 +156,10 @@ class _Reader:
                 self.counters.append(instruction)
 
     def _walk(self, starts: list[int], first: int, end: int) -> tuple[_Found, dict[int, DecodeError]]:
-        """What is reached from `starts` and was not found before, and where it is no code within first ... end."""
+        """Return the new instructions that direct control flow reaches from `starts`, and a problem by address.
+
+        A problem is a DecodeError for a reached address that is no code within first ... end.
+        """
         new: _Found = {}
         within: dict[int, Instruction] = {}
         problems: dict[int, DecodeError] = {}
@@ -179,7 +188,7 @@ class _Reader:
         return new, problems
 
     def _decoded(self, address: int) -> Instruction:
-        """The instruction there; one that stands in the kernel several times is decoded once."""
+        """Decode the instruction at an address; one that occurs in the kernel several times is decoded once."""
         code, offset = self.kernel.code, address - self.start
         size = self._sizes.get(code[offset : offset + 4], 0)
         same = self._by_words.get(code[offset : offset + size])
@@ -195,7 +204,7 @@ class _Reader:
             raise DecodeError(f"kernel '{self.kernel.name}': control flow leaves the code at 0x{address:x}")
 
     def _check_overlap(self, address: int, one: Instruction, new: _Found, within: dict[int, Instruction]) -> None:
-        """DecodeError where an instruction lies in another one, or has a known one within it."""
+        """Raise DecodeError if an instruction lies within another one, or a known one lies within it."""
         outer, inner = within.get(address) or self._within.get(address), address
         if outer is None and one.size > 4 and (address + 4 in new or address + 4 in self.found):
             outer, inner = one, address + 4
@@ -214,7 +223,7 @@ class _Reader:
 
 
 def _leading_to(problems: Iterable[int], new: _Found) -> set[int]:
-    """The addresses from which direct control flow may reach one of `problems`, these included."""
+    """Return the addresses from which direct control flow may reach one of `problems`, these included."""
     before: dict[int, list[int]] = defaultdict(list)
     for address, instruction in new.items():
         if "ends_block" not in instruction.opcode.flags:

@@ -18,7 +18,7 @@ class DecodeError(UserError):
 
 
 def decode(code: bytes, address: int = 0, start: int = 0, end: int | None = None) -> list[Instruction]:
-    """The instructions in code[start:end], one after another; `address` is where code[0] is linked (bytes).
+    """Decode the instructions in code[start:end], one after another; `address` is where code[0] is linked (bytes).
 
     Raises DecodeError for an unknown encoding and for an instruction cut off at `end`.
     """
@@ -33,7 +33,7 @@ def decode(code: bytes, address: int = 0, start: int = 0, end: int | None = None
 
 
 def decode_one(code: bytes, address: int, offset: int, end: int) -> Instruction:
-    """The instruction at code[offset]; code[0] is linked at `address`. Raises DecodeError."""
+    """Decode the instruction at code[offset]; code[0] is linked at `address`. Raises DecodeError."""
     here = address + offset
     word = _word(code, offset, end, here, "an instruction")
     encoding = encoding_of(word)
@@ -76,7 +76,7 @@ def decode_one(code: bytes, address: int, offset: int, end: int) -> Instruction:
 
 
 class _Plan:
-    """What decoding an opcode needs to know, worked out once."""
+    """The parts of decoding that depend on the opcode alone, worked out once."""
 
     def __init__(self, opcode: Opcode) -> None:
         names = [operand.partition(":")[0] for operand in opcode.operands.split()]
@@ -99,7 +99,7 @@ def _extract(layout: Format, bits: int) -> dict[str, int]:
 
 
 def _extend(opcode: Opcode, fields: dict[str, int], word: int, here: int) -> None:
-    """Adds the SDWA or DPP word's fields; src0 becomes the VGPR that the word names."""
+    """Add the SDWA or DPP word's fields; src0 becomes the VGPR that the word names."""
     kind = "sdwa" if fields["src0"] == SDWA else "dpp"
     if not allows(opcode, kind):
         raise DecodeError(
@@ -112,7 +112,7 @@ def _extend(opcode: Opcode, fields: dict[str, int], word: int, here: int) -> Non
 
 @cache
 def allows(opcode: Opcode, kind: str) -> bool:
-    """Whether a VOP1, VOP2 or VOPC opcode may carry an 'sdwa' or 'dpp' word: 64-bit operands never do."""
+    """Tell whether a VOP1, VOP2 or VOPC opcode may carry an 'sdwa' or 'dpp' word: 64-bit operands never do."""
     if opcode.flags & {f"no_{kind}", "only_e32"}:
         return False
     return not any(operand.endswith("64") for operand in opcode.operands.split())

@@ -19,7 +19,7 @@ _OMOD = ("", " mul:2", " mul:4", " div:2")
 
 
 def disassemble(instruction: Instruction) -> str:
-    """One line of text: mnemonic, operands, modifiers."""
+    """Return the instruction as one line of text: mnemonic, operands, modifiers."""
     operands = _operands(instruction)
     text = _mnemonic(instruction)
     if operands:
@@ -88,7 +88,7 @@ def _operand(instruction: Instruction, name: str, kind: str) -> str:
 
 
 def _modified(instruction: Instruction, number: int, text: str, constant: bool) -> str:
-    """The operand with its negation, magnitude or sign extension."""
+    """Return the text of an operand with its negation, magnitude or sign extension."""
     fields = instruction.fields
     if "neg" in fields:
         negate, magnitude, extend = fields["neg"] >> number & 1, fields.get("abs", 0) >> number & 1, 0

@@ -29,7 +29,7 @@ _WIDE_DWORDS = 3  # of a store whose data is read late
 
 @dataclass(frozen=True)
 class Hazard:
-    """One rule: between `first` and `second` the code must have `wait_states`."""
+    """A rule: between `first` and `second` the code must have `wait_states`."""
 
     name: str
     first: str
@@ -80,12 +80,12 @@ class Violation:
 
     @property
     def missing(self) -> int:
-        """Wait states to be added."""
+        """Number of wait states to be added."""
         return self.hazard.wait_states - self.wait_states
 
     @property
     def text(self) -> str:
-        """One line: where, what, how many wait states."""
+        """The violation in one line: where, what, how many wait states."""
         return (
             f"0x{self.instruction.address:x}: {disassemble(self.instruction)}: {self.hazard.wait_states} wait states"
             f" needed after {disassemble(self.first)} (0x{self.first.address:x}), {self.wait_states} there"
@@ -95,7 +95,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class _Demand:
-    """What an instruction must not follow too early: a `first` that `is_first`, of registers in `mask` if any."""
+    """A rule applied to an instruction, which must not follow a `first` that `is_first` too early (see `mask`)."""
 
     hazard: Hazard
     is_first: Callable[[Instruction], bool]
@@ -103,7 +103,7 @@ class _Demand:
 
 
 def find_violations(instructions: Sequence[Instruction]) -> list[Violation]:
-    """What is missing in a kernel's instructions (in address order, as decode_kernel gives them), by address."""
+    """Find the missing wait states among a kernel's instructions, given and returned in address order."""
     masks = [registers(i) for i in instructions]
     before = _predecessors(instructions)
     found = []
@@ -116,7 +116,7 @@ def find_violations(instructions: Sequence[Instruction]) -> list[Violation]:
 
 
 def wait_states(instruction: Instruction) -> int:
-    """Wait states that the instruction is worth."""
+    """Return the number of wait states that the instruction is worth."""
     if instruction.opcode.mnemonic == "s_nop":
         return 1 + (instruction.fields["simm16"] & 0xF)
     return 1
@@ -142,7 +142,10 @@ def _nearest(
     masks: list[tuple[int, int]],
     before: list[list[int]],
 ) -> tuple[int, int] | None:
-    """Index of the first instruction of the pair with the fewest wait states up to k, and these; None: enough."""
+    """Find the first instruction of a violating pair with the fewest wait states in between.
+
+    Returns its index and these wait states; None: there are enough on every path to instruction k.
+    """
     worst: tuple[int, int] | None = None
     best_at: dict[tuple[int, int], int] = {}
     pending = [(p, 0, demand.mask) for p in before[k]]
@@ -172,7 +175,7 @@ def _is_salu(instruction: Instruction) -> bool:
 
 
 def _sets_register(register: int, bit: int = -1) -> Callable[[Instruction], bool]:
-    """Whether an instruction is an s_setreg of the hardware register (of the bit of it)."""
+    """Return a test for an s_setreg of the hardware register, and of bit `bit` of it unless that is -1."""
 
     def check(instruction: Instruction) -> bool:
         if instruction.opcode.mnemonic not in ("s_setreg_b32", "s_setreg_imm32_b32"):
@@ -185,7 +188,7 @@ def _sets_register(register: int, bit: int = -1) -> Callable[[Instruction], bool
 
 
 def _demands(instruction: Instruction, masks: tuple[int, int]) -> list[_Demand]:
-    """What the instruction must not follow too early."""
+    """Return the rules about instructions that the instruction must not follow too early."""
     opcode, fields = instruction.opcode, instruction.fields
     name, reads, writes = opcode.mnemonic, *masks
     found: list[tuple[str, Callable[[Instruction], bool], int]] = []
@@ -219,7 +222,7 @@ def _demands(instruction: Instruction, masks: tuple[int, int]) -> list[_Demand]:
 
 
 def _stores_into(written: int) -> Callable[[Instruction], bool]:
-    """Whether an instruction is a wide store whose data registers are among those `written` after it."""
+    """Return a test for a wide store whose data registers are among those `written` after it."""
 
     def check(first: Instruction) -> bool:
         return bool(_late_data(first) & written)
@@ -228,7 +231,7 @@ def _stores_into(written: int) -> Callable[[Instruction], bool]:
 
 
 def _late_data(instruction: Instruction) -> int:
-    """Data registers of a store or compare-and-swap of more than 64 bits, which are read late; else 0.
+    """Return the mask of data registers of a store or compare-and-swap of more than 64 bits, read late; else 0.
 
     A buffer access with an SGPR as offset reads them in time (GCN3 ISA manual, note in the table).
     """

@@ -22,7 +22,7 @@ class Instruction:
 
     @property
     def branch_target(self) -> int | None:
-        """The byte address a direct branch goes to when taken; None for any other instruction.
+        """The byte address that a direct branch goes to when taken; None for any other instruction.
 
         The offset counts 32-bit words from the following instruction (GCN3 ISA manual, S_BRANCH).
         """
@@ -32,5 +32,5 @@ class Instruction:
 
 
 def signed16(value: int) -> int:
-    """A 16-bit field as a signed number."""
+    """Return a 16-bit field as a signed number."""
     return value - 0x10000 if value & 0x8000 else value

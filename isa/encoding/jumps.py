@@ -31,12 +31,12 @@ Values = dict[int, int]
 
 @dataclass
 class Followed:
-    """What was found; all addresses as linked.
+    """Results of following constants; all addresses as linked.
 
     targets: where each jump goes that was reached with a known target; unknown: jumps that were reached without;
-    passed: the instructions on the ways that were followed; ways: where each branch on them went; points: code
+    passed: the instructions on the paths that were followed; ways: where each branch on them went; points: code
     addresses that were computed, whoever jumps to them; steps: how many instructions were followed; complete: every
-    way was followed to its end.
+    path was followed to its end.
     """
 
     targets: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
@@ -49,7 +49,7 @@ class Followed:
 
 
 def follow(counter: Instruction, at: Callable[[int], Instruction | None], found: Followed) -> None:
-    """Follow the ways from the s_getpc_b64 `counter` into `found`, as long as any value is known.
+    """Follow the paths from the s_getpc_b64 `counter` as long as any value is known; results go to `found`.
 
     at: the instruction at an address, if there is one.
     """
@@ -78,7 +78,7 @@ def follow(counter: Instruction, at: Callable[[int], Instruction | None], found:
 
 
 def _following(instruction: Instruction, values: Values, found: Followed) -> list[int]:
-    """Where control flow goes on; the target of a jump goes to `found`."""
+    """Return the addresses where control flow may continue; the target of a jump is noted in `found`."""
     address, mnemonic = instruction.address, instruction.opcode.mnemonic
     following = [] if "ends_block" in instruction.opcode.flags else [address + instruction.size]
     if instruction.branch_target is not None:
@@ -100,7 +100,7 @@ def _following(instruction: Instruction, values: Values, found: Followed) -> lis
 
 
 def _taken(mnemonic: str, values: Values) -> bool | None:
-    """Whether a direct branch is taken; None: not known."""
+    """Tell whether a direct branch is taken; None: not known."""
     if mnemonic == "s_branch":
         return True
     if mnemonic in ("s_cbranch_scc0", "s_cbranch_scc1") and _SCC in values:
@@ -109,7 +109,7 @@ def _taken(mnemonic: str, values: Values) -> bool | None:
 
 
 def _after(instruction: Instruction, values: Values, found: Followed) -> Values:
-    """The values that are known after an instruction; addresses that it completes go to `found`."""
+    """Return the values that are known after an instruction; addresses that it completes are noted in `found`."""
     written = registers(instruction)[1]
     known = {r: v for r, v in values.items() if not (written & SCC if r == _SCC else written >> r & 1)}
     if instruction.opcode.encoding not in ("sop1", "sop2", "sopc", "sopk"):
@@ -128,7 +128,7 @@ def _after(instruction: Instruction, values: Values, found: Followed) -> Values:
 
 
 def _computed(instruction: Instruction, values: Values) -> tuple[int | None, int | None]:
-    """Result and SCC of a scalar instruction, where its operands are known and its operation is one that counts."""
+    """Compute result and SCC of a scalar instruction, each None if the operands or the operation are not followed."""
     name = instruction.opcode.mnemonic
     sources = [_value(instruction, o.field, o.dwords, values) for o in parse_operands(instruction.opcode.operands)]
     if any(source is None for source in sources):
@@ -158,7 +158,7 @@ def _computed(instruction: Instruction, values: Values) -> tuple[int | None, int
 
 
 def _value(instruction: Instruction, name: str, dwords: int, values: Values) -> int | None:
-    """An operand's value: -1 for a destination, None where it is not known."""
+    """Return the value of an operand: -1 for a destination, None where it is not known."""
     if name == "sdst":
         return -1
     if name == "literal":

@@ -26,18 +26,18 @@ _FLOAT_BITS = {
 
 
 def bits_of(kind: str) -> int:
-    """Width of an operand type such as 'f32'."""
+    """Return the width of an operand type such as 'f32'."""
     return int(kind[1:])
 
 
 def vgpr_text(number: int, kind: str) -> str:
-    """VGPR `number` and its successors, as many as the type is wide."""
+    """Write VGPR `number` and its successors, as many as the type is wide."""
     count = max(1, bits_of(kind) // 32)
     return f"v{number}" if count == 1 else f"v[{number}:{number + count - 1}]"
 
 
 def register_text(number: int, kind: str) -> str:
-    """Scalar register (or special register) with operand number `number`; groups begin at an aligned number."""
+    """Write the scalar or special register with operand number `number`; groups begin at an aligned number."""
     count = max(1, bits_of(kind) // 32)
     if number in _SINGLES:
         return _SINGLES[number]
@@ -54,7 +54,7 @@ def register_text(number: int, kind: str) -> str:
 
 
 def source_text(number: int, kind: str, literal: int | None) -> str:
-    """A source operand: VGPR (256 and up), inline constant, literal or scalar register."""
+    """Write a source operand: VGPR (256 and up), inline constant, literal or scalar register."""
     if number >= 256:
         return vgpr_text(number - 256, kind)
     if number == 255 and literal is not None:
@@ -73,7 +73,7 @@ def source_text(number: int, kind: str, literal: int | None) -> str:
 
 
 def literal_text(value: int, kind: str) -> str:
-    """A 32-bit literal; values that an inline constant has are written as that constant.
+    """Write a 32-bit literal; values that an inline constant has are written as that constant.
 
     Like llvm-objdump, 16-bit floats are read from the low half alone, 16-bit integers from the whole literal, and
     64-bit integers have no negative and no floating-point constants.
@@ -95,5 +95,5 @@ def literal_text(value: int, kind: str) -> str:
 
 
 def number_text(value: int) -> str:
-    """A constant: decimal where a positive inline constant would hold it, else hexadecimal."""
+    """Write a constant: decimal where a positive inline constant would hold it, else hexadecimal."""
     return str(value) if value <= 64 else f"0x{value:x}"

@@ -28,7 +28,7 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True)
 class Operand:
-    """One operand: `field` of the encoding, `letter` and `bits` of its type (see isa/opcodes/table)."""
+    """An operand: `field` of the encoding, `letter` and `bits` of its type (see isa/opcodes/table)."""
 
     field: str
     letter: str
@@ -36,13 +36,13 @@ class Operand:
 
     @property
     def dwords(self) -> int:
-        """Registers it takes."""
+        """Number of registers that the operand takes."""
         return max(1, self.bits // 32)
 
 
 @cache
 def parse_operands(text: str) -> tuple[Operand, ...]:
-    """Operand signature of an opcode; operands without a type get letter '' and 0 bits."""
+    """Parse the operand signature of an opcode; operands without a type get letter '' and 0 bits."""
     out = []
     for token in text.split():
         field, _, kind = token.partition(":")
@@ -52,16 +52,16 @@ def parse_operands(text: str) -> tuple[Operand, ...]:
 
 
 def float_bits(value: float, bits: int) -> int:
-    """IEEE bits of a number."""
+    """Return the IEEE bits of a number in a format of `bits` bits."""
     kind, whole = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}[bits]
     return int(struct.unpack(whole, struct.pack(kind, value))[0])
 
 
 def constant_of(code: int, operand: Operand, literal: int | None) -> int | None:
-    """Bits of a constant operand as its type reads them, None if `code` is no constant.
+    """Return the bits of a constant operand as its type reads them, None if `code` is no constant.
 
-    GCN3 ISA manual, section 3.1.4 and 4.5: integers extend by their sign, inline floats take the operand's
-    width, a literal gives a double its high dword and extends as the operand's type says.
+    GCN3 ISA manual, section 3.1.4 and 4.5: integers extend by their sign, inline floats take the operand's width, a
+    literal gives a double its high dword and extends as the operand's type says.
     """
     mask = (1 << max(32, operand.bits)) - 1
     if 128 <= code <= 208:
@@ -80,7 +80,7 @@ def constant_of(code: int, operand: Operand, literal: int | None) -> int | None:
 
 
 def highest_vgpr(instruction: Instruction, operands: Sequence[Operand]) -> int:
-    """Highest vector register number among the operands that say where they lie, or -1."""
+    """Return the highest vector register number among the operands with a field of their own, or -1."""
     top = -1
     for operand in operands:
         value = instruction.fields.get(operand.field)

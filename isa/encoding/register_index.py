@@ -20,10 +20,10 @@ _ON, _INDEX, _MODE, _SWITCH_OFF = (f"s_set_gpr_idx_{name}" for name in ("on", "i
 
 
 def indexed_operands(instructions: Sequence[Instruction], entry: int) -> list[int]:
-    """For each instruction OFF, or the operands that M0 is added to (SRC0, ... DST), if they are vector registers.
+    """Return, for each instruction, OFF or the vector operands that M0 is added to (SRC0, ... DST).
 
     instructions: in address order, as decode_kernel gives them; entry: address of the first one executed. Raises
-    Unsupported where the mode depends on the way taken, lasts across a jump through a register, or where another
+    Unsupported where the mode depends on the path taken, lasts across a jump through a register, or where another
     instruction writes M0 while it is on.
     """
     modes: list[int | None] = [None] * len(instructions)
@@ -47,7 +47,7 @@ def indexed_operands(instructions: Sequence[Instruction], entry: int) -> list[in
 
 
 def _mode_after(instruction: Instruction, mode: int) -> int:
-    """The mode behind an instruction that is executed in `mode`; raises Unsupported."""
+    """Return the mode after an instruction that is executed in `mode`; raises Unsupported."""
     name, fields = instruction.opcode.mnemonic, instruction.fields
     if name == _ON:
         return fields["ssrc1"] & _ALL

@@ -42,24 +42,24 @@ _READ_M0 = ("s_sendmsg", "s_movrel", "v_movrel", *_CHANGE_M0)
 
 
 def scalar_mask(first: int, count: int = 1) -> int:
-    """Scalar registers from operand code `first` on."""
+    """Return the mask of `count` scalar registers from operand code `first` on."""
     return ((1 << count) - 1) << first
 
 
 def vgpr_mask(first: int, count: int = 1) -> int:
-    """Vector registers from v`first` on."""
+    """Return the mask of `count` vector registers from v`first` on."""
     return ((1 << count) - 1) << (FIRST_VGPR + first)
 
 
 def source_mask(code: int, dwords: int) -> int:
-    """What a source operand names: registers or a status bit, 0 for a constant."""
+    """Return the mask of what a source operand names: registers or a status bit, 0 for a constant."""
     if code < SCALAR_REGISTERS or code >= FIRST_VGPR:
         return scalar_mask(code, dwords)
     return 1 << code if code in STATUS_CODES else 0
 
 
 def registers(instruction: Instruction) -> tuple[int, int]:
-    """Masks of the registers the instruction reads and of those it writes."""
+    """Return the masks of the registers that the instruction reads and of those that it writes."""
     opcode, fields = instruction.opcode, instruction.fields
     operands, reads, writes, destination_read, destination_kept = _plan(opcode)
     sources_begun = False

@@ -12,12 +12,12 @@ _HARDWARE_REGISTERS = {
 
 
 def branch_text(simm16: int) -> str:
-    """Offset of a branch in words; llvm-objdump writes it as an unsigned number."""
+    """Write the offset of a branch in words; llvm-objdump writes it as an unsigned number."""
     return str(simm16)
 
 
 def waitcnt_text(simm16: int) -> str:
-    """s_waitcnt: the counters that are waited for; all of them where none is."""
+    """Write the counters that an s_waitcnt waits for; all of them where it waits for none."""
     vmcnt, expcnt, lgkmcnt = wait_counters(simm16)
     parts = [
         f"{name}({value})"
@@ -28,19 +28,19 @@ def waitcnt_text(simm16: int) -> str:
 
 
 def wait_counters(simm16: int) -> tuple[int, int, int]:
-    """(vmcnt, expcnt, lgkmcnt) of s_waitcnt; 15, 7 and 15 do not wait (GCN3 ISA manual, S_WAITCNT)."""
+    """Return (vmcnt, expcnt, lgkmcnt) of s_waitcnt; 15, 7 and 15 do not wait (GCN3 ISA manual, S_WAITCNT)."""
     return simm16 & 15, simm16 >> 4 & 7, simm16 >> 8 & 15
 
 
 def hwreg_text(simm16: int) -> str:
-    """s_getreg and s_setreg: register, first bit, number of bits."""
+    """Write the operand of s_getreg and s_setreg: register, first bit, number of bits."""
     number, offset, size = simm16 & 63, simm16 >> 6 & 31, (simm16 >> 11 & 31) + 1
     name = _HARDWARE_REGISTERS.get(number, str(number))
     return f"hwreg({name})" if (offset, size) == (0, 32) else f"hwreg({name}, {offset}, {size})"
 
 
 def gpr_idx_text(value: int) -> str:
-    """s_set_gpr_idx_mode: the operands that are indexed."""
+    """Write the operand of s_set_gpr_idx_mode: the operands that are indexed."""
     names = [name for bit, name in enumerate(("SRC0", "SRC1", "SRC2", "DST")) if value >> bit & 1]
     return f"gpr_idx({','.join(names)})" if value < 16 else f"0x{value:x}"
 
@@ -63,7 +63,10 @@ _SYSTEM = {
 
 
 def message_text(simm16: int) -> str:
-    """s_sendmsg: message, operation, stream (GCN3 ISA manual, S_SENDMSG); numbers where the names are not defined."""
+    """Write the operand of s_sendmsg: message, operation, stream (GCN3 ISA manual, S_SENDMSG).
+
+    Numbers stand where the names are not defined.
+    """
     number, operation, stream = simm16 & 15, simm16 >> 4 & 7, simm16 >> 8 & 3
     name = _MESSAGES.get(number)
     if number in (_GS, _GS_DONE) and 0 < operation < len(_GEOMETRY):
@@ -79,7 +82,10 @@ def message_text(simm16: int) -> str:
 
 
 def swizzle_text(offset: int) -> str:
-    """The pattern of ds_swizzle_b32 (GCN3 ISA manual, DS_SWIZZLE_B32): quad permutation or masks on the lane."""
+    """Write the pattern of ds_swizzle_b32: quad permutation or masks on the lane.
+
+    Sources: GCN3 ISA manual, DS_SWIZZLE_B32.
+    """
     if offset & 0xFF00 == 0x8000:
         return "swizzle(QUAD_PERM," + ",".join(str(offset >> 2 * i & 3) for i in range(4)) + ")"
     if offset & 0x8000:
@@ -101,7 +107,7 @@ def swizzle_text(offset: int) -> str:
 
 
 def dpp_text(fields: dict[str, int]) -> str:
-    """The lane pattern and masks of a DPP word (GCN3 ISA manual, section on DPP)."""
+    """Write the lane pattern and masks of a DPP word (GCN3 ISA manual, section on DPP)."""
     text = f" {_dpp_control(fields['dpp_ctrl'])} row_mask:0x{fields['row_mask']:x} bank_mask:0x{fields['bank_mask']:x}"
     return text + (" bound_ctrl:1" if fields["bound_ctrl"] else "")
 
@@ -150,7 +156,7 @@ _DEFAULT_DATA_FORMAT, _DEFAULT_NUMBER_FORMAT = 1, 0
 
 
 def buffer_format_text(dfmt: int, nfmt: int) -> str:
-    """The formats of a typed buffer access; the default (8, UNORM) is not written."""
+    """Write the formats of a typed buffer access; the default (8, UNORM) is not written."""
     names = []
     if dfmt != _DEFAULT_DATA_FORMAT:
         names.append(f"BUF_DATA_FORMAT_{_DATA_FORMATS[dfmt]}")

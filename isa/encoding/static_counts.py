@@ -6,7 +6,7 @@ from isa.opcodes.opcode import UNIT_NAMES
 
 
 def static_counts(kernel: Kernel) -> dict[str, int]:
-    """Static instruction counts: 'total', then one entry a unit (isa.instruction.UNIT_NAMES). Raises DecodeError."""
+    """Count a kernel's static instructions: 'total', then one entry a unit (UNIT_NAMES). Raises DecodeError."""
     instructions = decode_kernel(kernel)
     counts = {"total": len(instructions)} | dict.fromkeys(UNIT_NAMES, 0)
     for instruction in instructions:

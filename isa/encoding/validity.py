@@ -33,7 +33,7 @@ _MODIFIERS = {
 
 
 def scalar_problem(number: int, bits: int) -> str | None:
-    """What is wrong with scalar register `number` as the first of a group of `bits`; None where all is well."""
+    """Say what is wrong with scalar register `number` as the first of a group of `bits`; None if nothing is."""
     count = max(1, bits // 32)
     if count == 1:
         return "register number 125 is reserved" if number == _RESERVED_125 else None
@@ -47,7 +47,10 @@ def scalar_problem(number: int, bits: int) -> str | None:
 
 
 def source_problem(number: int, bits: int, literal: bool) -> str | None:
-    """What is wrong with a source operand number (0 to 511) of `bits`; `literal`: whether 255 is allowed."""
+    """Say what is wrong with a source operand number (0 to 511) of `bits`; None if nothing is.
+
+    literal: whether 255, a literal constant, is allowed.
+    """
     if number >= FIRST_VGPR:
         return vgpr_problem(number - FIRST_VGPR, bits)
     if number < _SCALAR_REGISTERS:
@@ -60,14 +63,14 @@ def source_problem(number: int, bits: int, literal: bool) -> str | None:
 
 
 def vgpr_problem(number: int, bits: int) -> str | None:
-    """What is wrong with VGPR `number` as the first of a group of `bits`."""
+    """Say what is wrong with VGPR `number` as the first of a group of `bits`; None if nothing is."""
     last = number + max(1, bits // 32) - 1
     return f"vector register v{last} does not exist" if last > 255 else None
 
 
 @cache
 def checks_of(opcode: Opcode, layout: str) -> tuple[Check, ...]:
-    """The checks for an opcode whose fields come from format `layout`; each returns what is wrong, or None."""
+    """Return the checks of an opcode whose fields come from format `layout`; each returns what is wrong, or None."""
     checks: list[Check] = []
     operands = [operand.partition(":")[::2] for operand in opcode.operands.split()]
     named = {name for name, _ in operands}
@@ -173,7 +176,7 @@ def _modifier_check(opcode: Opcode, kinds: dict[str, str]) -> Check:
 
 
 def has_float_modifiers(opcode: Opcode, kind: str) -> bool:
-    """Whether a source of type `kind` takes negation and magnitude: floats, and the data of v_cndmask_b32."""
+    """Tell whether a source of type `kind` takes negation and magnitude: floats, and data of v_cndmask_b32."""
     return kind.startswith("f") or ("float_sources" in opcode.flags and kind == "b32")
 
 
@@ -193,7 +196,7 @@ def _buffer_problem(opcode: Opcode, fields: dict[str, int]) -> str | None:
 
 
 def extension_problem(opcode: Opcode, fields: dict[str, int]) -> str | None:
-    """What is wrong with the SDWA or DPP word that is in `fields`."""
+    """Say what is wrong with the SDWA or DPP word that is in `fields`; None if nothing is."""
     kinds = dict(operand.partition(":")[::2] for operand in opcode.operands.split())
     for number, name in ((0, "src0"), (1, "vsrc1")):
         floats = has_float_modifiers(opcode, kinds.get(name, ""))

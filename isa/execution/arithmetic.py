@@ -37,13 +37,13 @@ def fill_row(address, value):
 
 @jit(inline=True)
 def source_address(row: ProgramRow, k, registers):
-    """Address of source `k`: of a constant, or within the wavefront's vector or scalar registers."""
+    """Return the address of source `k`: of a constant, or within the wavefront's vector or scalar registers."""
     return row.source[k] + (registers & row.source_relative[k])
 
 
 @jit
 def prepared_source(context: Context, scalars, row: ProgramRow, k, address, scratch):
-    """Address of source `k` after broadcast, SDWA selection and sign modifiers; `scratch` are its scratch rows."""
+    """Return source `k`'s address after broadcast, SDWA selection and sign modifiers. scratch: its scratch rows."""
     if row.source_scalar[k] >= 0:
         for d in range(row.source_dwords[k]):
             fill_row(scratch + d * ROW_BYTES, ld_u32(scalars + row.source_scalar[k], d))
@@ -60,7 +60,10 @@ def prepared_source(context: Context, scalars, row: ProgramRow, k, address, scra
 
 @jit
 def output_flags(row: ProgramRow, mode):
-    """Flags of an output modifier: omod only without IEEE mode and denormal results, DX10_CLAMP as MODE has it."""
+    """Return the flags of an output modifier.
+
+    omod only acts without IEEE mode and denormal results; DX10_CLAMP is as MODE has it.
+    """
     flags = row.output_flags
     if mode & row.output_refused_by:
         flags &= _CLAMP
@@ -69,7 +72,7 @@ def output_flags(row: ProgramRow, mode):
 
 @jit
 def vector_general(context: Context, vectors, scalars, wave: Wavefront, row: ProgramRow):
-    """Vector arithmetic with scalar sources, modifiers, SDWA, DPP or a write of EXEC."""
+    """Execute vector arithmetic with scalar sources, modifiers, SDWA, DPP or a write of EXEC."""
     helpers = context.helpers
     if row.reads_status:
         status_sources(scalars, wave)
@@ -113,7 +116,7 @@ def vector_general(context: Context, vectors, scalars, wave: Wavefront, row: Pro
 
 @jit
 def scalar_value(address, dwords):
-    """A scalar operand: one dword zero-extended, or two."""
+    """Return a scalar operand: one dword zero-extended, or two."""
     return ld_i64(address, 0) if dwords == 2 else ld_u32(address, 0)
 
 

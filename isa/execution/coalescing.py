@@ -18,7 +18,7 @@ PATH_LANES = 16  # of dwords side by side that vector memory takes in a cycle
 
 @jit
 def begin_lines(work: Work):
-    """Forget the lines of the instruction before."""
+    """Drop the lines collected for the previous instruction."""
     work.tag += 1
 
 
@@ -26,8 +26,8 @@ def begin_lines(work: Work):
 def add_line(work: Work, count, line, mask, apart):
     """Note that `line` is touched at the bytes of `mask`; returns the new number of lines, or -1 beyond MAX_LINES.
 
-    apart: 1 if a byte may be touched once only, as by atomics, each of which needs an operand of its own: lanes that
-    meet in one have their line noted again.
+    apart: 1 if no byte may be touched twice, as by atomics, each of which needs an operand of its own: where lanes meet
+    in a byte, their line is noted again.
     """
     tag = work.tag << 8
     h = (line ^ (line >> 9) ^ (line >> 18)) & (HASH_ENTRIES - 1)
@@ -49,7 +49,7 @@ def add_line(work: Work, count, line, mask, apart):
 
 @jit
 def add_access(work: Work, count, address, size, apart):
-    """Note an access of `size` bytes (at most 64) at `address`; returns as `add_line`."""
+    """Note an access of `size` bytes (at most 64) at `address`; returns what `add_line` returns."""
     line = address >> LINE_BITS
     start = address & (LINE_BYTES - 1)
     bits = (1 << size) - 1 if size < LINE_BYTES else -1
@@ -61,12 +61,12 @@ def add_access(work: Work, count, address, size, apart):
 
 @jit
 def path_cycles(work: Work, active, size, load):
-    """Cycles that an access by the active lanes at the addresses in the work area occupies the vector memory path.
+    """Return the cycles that an access of the active lanes, at the addresses in the work area, occupies the VMEM path.
 
-    Sixteen lanes that load dwords (or less) side by side, or all the same one, take a cycle; all else takes a cycle
-    for each quad of lanes: two and four dwords too (64 bytes a cycle), and stores. Sources: sebbbi's perftest on
-    an R9 Fury (linear and uniform dwords four times as fast as random ones, two and four dwords as fast as these);
-    CLRX GcnTimings (stores of any width 16 cycles). That quads without an active lane cost nothing is assumed.
+    Sixteen lanes that load consecutive dwords (or less), or all the same one, take a cycle; every other access takes a
+    cycle for each quad of lanes: two and four dwords too (64 bytes a cycle), and stores. Sources: sebbbi's perftest on
+    an R9 Fury (linear and uniform dwords four times as fast as random ones, two and four dwords as fast as these); CLRX
+    GcnTimings (stores of any width 16 cycles). That quads without an active lane cost nothing is assumed.
     """
     cycles = 0
     for start in range(0, LANES, PATH_LANES):
@@ -132,11 +132,11 @@ def note_line_pattern(pattern: Pattern, work: Work, active, first, size, load, a
 
 @jit
 def bank_cycles(work: Work, active, size, serialise):
-    """LDS cycles of an access of `size` bytes by each active lane at the byte addresses in the work area.
+    """Return the LDS cycles of an access of `size` bytes by each active lane at the byte addresses in the work area.
 
-    A step serves 32 lanes of up to 4 bytes, 16 of 8 bytes or 8 of up to 16 bytes; within it lanes on the same
-    word of a bank are served together (with `serialise`, as atomics are, one after another), different words
-    of a bank one after another.
+    A step serves 32 lanes of up to 4 bytes, 16 of 8 bytes or 8 of up to 16 bytes; within it lanes on the same word of a
+    bank are served together (with `serialise`, as atomics are, one after another), different words of a bank one after
+    another.
     """
     words = (size + 3) >> 2
     step = 32 if words == 1 else (16 if words == 2 else 8)  # lanes
@@ -206,7 +206,10 @@ def flat_addresses(work: Work, low, high, active, first, pattern: Pattern):
 
 @jit
 def lds_addresses(work: Work, row, offset, active, first, pattern: Pattern):
-    """As `flat_addresses`, for a row of 32-bit LDS addresses plus an offset; the sum wraps."""
+    """Put a row of 32-bit LDS addresses plus an offset into the work area; 0 if they follow `pattern`.
+
+    The sums wrap at 32 bits. Inactive lanes get `first`, the first active lane's address.
+    """
     different = active ^ pattern.active
     if active == -1:
         for i in range(LANES):
@@ -224,7 +227,7 @@ def lds_addresses(work: Work, row, offset, active, first, pattern: Pattern):
 
 @jit
 def match_addresses(work: Work, active, first, pattern: Pattern):
-    """0 if the addresses in the work area follow `pattern`; inactive lanes get `first`."""
+    """Return 0 if the addresses in the work area follow `pattern`; inactive lanes get `first`."""
     different = active ^ pattern.active
     for i in range(LANES):
         d = (work.address[i] - first) & -((active >> i) & 1)

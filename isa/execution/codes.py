@@ -5,7 +5,7 @@ from enum import IntEnum, auto, unique
 
 @unique
 class Kind(IntEnum):
-    """The interpreter's cases."""
+    """Cases of the interpreter, one for each program row."""
 
     VALU = 0  # vector arithmetic: vector and constant sources, no lane masks, no modifiers
     VALU_LANE_MASK = auto()  # the same, with lane masks read or written
@@ -39,7 +39,7 @@ class Kind(IntEnum):
 
 
 class Condition(IntEnum):
-    """When a branch is taken."""
+    """Conditions under which a branch is taken."""
 
     ALWAYS = 0
     SCC0 = auto()
@@ -51,7 +51,7 @@ class Condition(IntEnum):
 
 
 class Access(IntEnum):
-    """What a memory instruction does."""
+    """Kinds of memory access."""
 
     LOAD = 0
     STORE = auto()
@@ -59,8 +59,10 @@ class Access(IntEnum):
 
 
 class Atomic(IntEnum):
-    """The new value of a memory word, from the old one and the instruction's data; from FLOAT_COMPARE_SWAP on as
-    floating-point numbers."""
+    """Atomic operations: the new value of a memory word, from the old one and the instruction's data.
+
+    From FLOAT_COMPARE_SWAP on the values are floating-point numbers.
+    """
 
     SWAP = 0
     COMPARE_SWAP = auto()
@@ -104,7 +106,7 @@ class ScalarForm(IntEnum):
 
 
 class Saturation(IntEnum):
-    """What the clamp bit does to an integer sum."""
+    """Effects of the clamp bit on an integer sum."""
 
     NONE = 0
     CARRY = auto()  # all ones where it carries

@@ -12,7 +12,7 @@ from isa.architecture import LANES, ROW_BYTES
 
 @dataclass(frozen=True)
 class ConstantValues:
-    """The constants of one program and who reads them, wherever they will lie.
+    """The constants of one program and which operands read them, independent of their addresses.
 
     rows: uint32, each in every lane of a 256-byte row for vector operands; words: uint64, for scalar ones; in_rows,
     in_words: int64 [uses, 3], the program row, its source and the number of the constant that it reads.
@@ -37,7 +37,7 @@ class ConstantValues:
 
 
 class Constants:
-    """Collects the constants of a program while its rows are filled; row_number: of the row that is."""
+    """Collects the constants of a program while its rows are filled; row_number: of the row being filled."""
 
     def __init__(self) -> None:
         self.row_number = 0
@@ -62,13 +62,13 @@ class Constants:
         self._in_words.setdefault(self.row_number, []).append((k, index))
 
     def repeat(self, row_number: int) -> None:
-        """Let the row read what an earlier one reads."""
+        """Let the present row read the constants that an earlier row reads."""
         for uses in (self._in_rows, self._in_words):
             if row_number in uses:
                 uses[self.row_number] = uses[row_number]
 
     def values(self) -> ConstantValues:
-        """All of them."""
+        """Return all constants collected so far and their uses."""
         return ConstantValues(
             np.array(self._row_values, np.uint32),
             np.array(list(self._words), np.uint64),
@@ -83,5 +83,5 @@ def _listed(uses: dict[int, list[tuple[int, int]]]) -> np.ndarray:
 
 
 def vgpr(number: int) -> int:
-    """Byte offset of a vector register in the register file."""
+    """Return the byte offset of a vector register in the register file."""
     return number * ROW_BYTES

@@ -18,7 +18,7 @@ class ContextPool:
         self._held: OrderedDict[tuple[int, int, int], FunctionalContext] = OrderedDict()
 
     def context(self, launch: "Launch", max_instructions: int = MAX_INSTRUCTIONS) -> FunctionalContext:
-        """A context for the launch, until the next is asked for; raises what FunctionalContext raises."""
+        """Return a context for the launch, valid until the next call; raises what FunctionalContext raises."""
         waves = launch.wavefronts_per_workgroup
         key = (id(launch.kernel), waves, launch.dynamic_lds_bytes)
         held = self._held.pop(key, None)

@@ -20,34 +20,35 @@ _operation = primitive("isa.execution.data_movement_llvm")
 
 @_operation
 def single(bits: int) -> float:
-    """The FP32 number with the lower 32 bits, as FP64."""
+    """Return the FP32 number with the lower 32 bits of `bits`, as FP64."""
     return float(struct.unpack("<f", (int(bits) & 0xFFFF_FFFF).to_bytes(4, "little"))[0])
 
 
 @_operation
 def double(bits: int) -> float:
-    """The FP64 number with these bits."""
+    """Return the FP64 number with these bits."""
     return float(struct.unpack("<d", (int(bits) & 0xFFFF_FFFF_FFFF_FFFF).to_bytes(8, "little"))[0])
 
 
 @_operation
 def single_sum(a: int, b: int) -> int:
-    """Bits of the FP32 sum of two FP32 bit patterns."""
+    """Return the bits of the FP32 sum of two FP32 bit patterns."""
     x, y = (np.array([v & 0xFFFF_FFFF], np.uint32).view(np.float32) for v in (a, b))
     return int((x + y).view(np.uint32)[0])
 
 
 @jit
 def float_value(bits, size):  # type: ignore[no-untyped-def]
-    """The FP32 (size 4) or FP64 number with these bits, as FP64."""
+    """Return the FP32 (size 4) or FP64 number with these bits, as FP64."""
     return single(bits) if size == 4 else double(bits)
 
 
 @jit
 def atomic_result(operation, size, old, data, data1):
-    """What an atomic of `size` bytes leaves in memory; `old` and data are zero-extended (4) or whole words (8).
+    """Return the word that an atomic of `size` bytes leaves in memory.
 
-    The compare-and-swap forms swap `data` in where memory equals `data1`.
+    The arguments `old`, `data` and `data1` are zero-extended (size 4) or whole words (8). The compare-and-swap forms
+    swap `data` in where memory equals `data1`.
     """
     if operation == Atomic.ADD:
         return old + data
@@ -97,7 +98,10 @@ def atomic_result(operation, size, old, data, data1):
 
 @jit
 def atomic_at(host, registers, i, operation, size, data, data1, destination, returns):
-    """One lane's atomic on host address `host`; register arguments are byte offsets of rows."""
+    """Execute one lane's atomic on host address `host`.
+
+    registers + `data`, `data1` or `destination` is the address of a row. returns: whether the lane gets the old value.
+    """
     if size == 4:
         old = ld_u32(host, 0)
         new = atomic_result(operation, size, old, ld_u32(registers + data, i), ld_u32(registers + data1, i))

@@ -129,7 +129,7 @@ def count_slice(run: Run, trace):
 
 @jit
 def run_slices(address, slices):
-    """Run up to `slices` slices of the run at `address`; 1 when it is finished, 0 if not, or a fault."""
+    """Run up to `slices` slices of the run at `address`; returns 1 when it is finished, 0 if not, or a fault."""
     run = run_at(address, 0)
     waves = run.wavefronts
     for _ in range(slices):
@@ -166,12 +166,13 @@ def run_slices(address, slices):
 
 @dataclass(frozen=True)
 class FunctionalResult:
-    """What a functional run did.
+    """Counts of a functional run.
 
     instructions: wavefront instructions by unit name; lines: distinct 64-byte lines summed over instructions, by
     'load', 'store', 'atomic', 'scalar', 'sparse'; store_bytes: bytes written; lds_cycles: LDS bank cycles;
     memory_records: instructions with a memory record; seconds: CPU time of execution; compile_s: of compilation;
-    finished: False if the observer ended the run; resident: where its workgroup's wavefronts stood then.
+    finished: False if the observer ended the run; resident: where the wavefronts of the workgroup in progress stood at
+    the end.
     """
 
     instructions: dict[str, int]
@@ -188,7 +189,7 @@ class FunctionalResult:
 
     @property
     def wavefront_instructions(self) -> int:
-        """All instructions."""
+        """Instructions of all units and wavefronts."""
         return sum(self.instructions.values())
 
     @property
@@ -255,7 +256,10 @@ def _loop(
     observer: Callable[[Progress], bool] | None,
     serve: Callable[[], None] | None,
 ) -> tuple[float, bool]:
-    """Run in batches of about a tenth of a second, so that an interrupt is seen soon; to be served, slice by slice."""
+    """Run in batches of about a tenth of a second, so that an interrupt is handled soon.
+
+    With `serve` a batch is one slice.
+    """
     seconds, slices = 0.0, _FIRST_SLICES if serve is None else 1
     while True:
         cpu, wall = time.thread_time(), time.perf_counter()
@@ -278,7 +282,7 @@ def _loop(
 
 
 def _resident(context: FunctionalContext, run: Any) -> list[WavefrontGroup]:
-    """Where the wavefronts of the running workgroup stand that have not ended."""
+    """Return where the wavefronts of the running workgroup stand that have not ended."""
     standing = []
     for w in range(run.wavefronts if run.running else 0):
         state, pc = ld_i64(run.wave_state, w), context.wavefronts[w].pc

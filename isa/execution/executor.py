@@ -66,8 +66,10 @@ _ENTRY_POINTS = (start, produce, memory_instruction, access_lanes)
 
 
 def compile_interpreter(*further: Any) -> float:
-    """Make the interpreter, `further` functions of its domain that Python calls and the lane library ready; returns
-    the seconds it took, next to nothing when repeated."""
+    """Make the interpreter, `further` functions of its domain that Python calls, and the lane library ready.
+
+    Returns the seconds it took, next to nothing when repeated.
+    """
     lanes = library()
     begin = time.perf_counter()
     if not load_interpreter(*further):
@@ -82,7 +84,7 @@ def compile_interpreter(*further: Any) -> float:
 
 
 def load_interpreter(*further: Any) -> bool:
-    """Make the interpreter and `further` functions of its domain callable if they lie in the cache."""
+    """Make the interpreter and `further` functions of its domain callable if they are in the cache."""
     return load((*_ENTRY_POINTS, *further))
 
 
@@ -97,12 +99,12 @@ def _compile() -> None:
 
 @cache
 def program_of(kernel: Kernel) -> Program:
-    """The kernel made ready, once."""
+    """Return the kernel's program, which is made once."""
     return program(kernel)
 
 
 def _check_workgroup(launch: "Launch") -> None:
-    """GridError for a work-group size that the kernel was not compiled for."""
+    """Raise GridError for a work-group size that the kernel was not compiled for."""
     kernel, size = launch.kernel, tuple(launch.local_size)
     if kernel.required_workgroup_size is not None and size != tuple(kernel.required_workgroup_size):
         raise GridError(
@@ -159,8 +161,10 @@ class FunctionalContext:
         self._zeroed = [held[name] for name in _ZEROED]
 
     def again(self, launch: "Launch") -> None:
-        """Be as if made for `launch`: of the same kernel on the same memory, with workgroups of as many wavefronts and
-        as much LDS. Takes a fraction of the time that making one takes."""
+        """Reuse the context for `launch`: of the same kernel on the same memory, with workgroups of equal size and LDS.
+
+        This takes a fraction of the time that making a context takes.
+        """
         _check_workgroup(launch)
         self._finalizer()
         self.launch = launch
@@ -215,7 +219,7 @@ class FunctionalContext:
         state.work = self._buffer("work", records(WORK))
 
     def _lay_out_memory(self) -> None:
-        """Code, arguments, dispatch packet, queue and private memory go to device memory."""
+        """Put code, arguments, dispatch packet, queue and private memory into device memory."""
         state, launch, kernel = self.state, self.launch, self.program.kernel
         memory = launch.memory
         state.code_address = load_image(memory, kernel) + kernel.code_address
@@ -284,7 +288,10 @@ class FunctionalContext:
 
     @property
     def expected_instructions(self) -> int:
-        """Of the whole launch, if its other wavefronts execute as many as those that have ended; 0: none has."""
+        """Instructions of the whole launch, if its other wavefronts execute as many as those that have ended.
+
+        The number is 0 as long as no wavefront has ended.
+        """
         x, y, z = self.launch.workgroups
         ended = int(self.state.ended)
         wavefronts = x * y * z * self.launch.wavefronts_per_workgroup
@@ -293,7 +300,10 @@ class FunctionalContext:
         return max(int(self.state.ended_instructions) * wavefronts // ended, self.executed_instructions)
 
     def least_instructions(self, workgroups: int) -> int:
-        """Of the whole launch, if its other wavefronts execute no fewer than those of the `workgroups` begun so far."""
+        """Return a lower bound of the launch's instructions after `workgroups` workgroups have begun.
+
+        It assumes that later workgroups execute no fewer than these have so far.
+        """
         x, y, z = self.launch.workgroups
         return self.executed_instructions * x * y * z // workgroups if workgroups else 0
 
@@ -303,7 +313,10 @@ class FunctionalContext:
         return int(self.state.lds_bytes)
 
     def fault(self, resident: Callable[[], list[WavefrontGroup]] = list) -> ExecutionFault:
-        """The error behind a negative status of `produce`. resident: says in an endless loop where wavefronts stand."""
+        """Return the error for a negative status of `produce`.
+
+        resident: called for an endless loop, returns where the wavefronts stand.
+        """
         fault = self.state.fault
         code, address = fault.code, fault.address & (1 << 64) - 1
         wave = self.wavefronts[fault.slot]

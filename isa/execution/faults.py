@@ -98,12 +98,15 @@ class ExecutionFault(UserError):
 
 
 def has_address(code: int) -> bool:
-    """Whether a fault of this code is about a memory address."""
+    """Tell whether a fault of this code is about a memory address."""
     return code in _WITH_ADDRESS
 
 
 def jump_text(kernel: "Kernel", instructions: Sequence["Instruction"], linked: int) -> str:
-    """What lies at the target of a jump, as a clause; linked: the target as `gpusim disasm` would print it."""
+    """Describe the target of a jump, as a clause.
+
+    linked: the target's address as `gpusim disasm` would print it.
+    """
     inside = f", as linked {linked:#x}"
     for instruction in instructions:
         if instruction.address < linked < instruction.address + instruction.size:
@@ -113,14 +116,14 @@ def jump_text(kernel: "Kernel", instructions: Sequence["Instruction"], linked: i
 
 
 def null_text(kernel: "Kernel", address: int) -> str:
-    """What a fault at an address next to null may come from, as a clause."""
+    """Describe a possible cause of a fault at an address close to null, as a clause."""
     if address >= _NULL_BYTES or not any(argument.kind in _OF_THE_HOST for argument in kernel.arguments):
         return ""
     return "; the kernel can call the host (printf, assert, malloc, enqueue on the device), and there is none"
 
 
 def nearest_text(memory: "DeviceMemory", code: int, address: int, lds_bytes: int) -> str:
-    """What lies next to a faulting address, as a clause."""
+    """Describe the allocation closest to a faulting address, as a clause."""
     if code == FAULT_LDS:
         return f", the workgroup has {lds_bytes} bytes of LDS"
     if code == FAULT_PRIVATE:

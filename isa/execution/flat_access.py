@@ -26,9 +26,9 @@ from isa.trace import BUSY_SHIFT, LEAST_SHIFT, LINE_SPARSE, RECORD_LDS
 
 @jit
 def access_lanes(context_address, slot, row_address, out):  # type: ignore[no-untyped-def]
-    """A flat access lane by lane: mixed address spaces, lines that end inside, and the exact fault.
+    """Execute a flat access lane by lane: mixed address spaces, lines that end inside, and the exact fault.
 
-    Addresses and lanes are in the work area. Reached through its address, so that it is compiled once, not once
+    Addresses and lanes are in the work area. The function is called by address, so that it is compiled once, not once
     more inside everything that can call it.
     """
     context = context_at(context_address, 0)
@@ -82,7 +82,7 @@ def access_lanes(context_address, slot, row_address, out):  # type: ignore[no-un
 
 @jit
 def access_lines(context: Context, slot, vectors, row: ProgramRow, active, pattern: Pattern, first, out):
-    """A flat access whose addresses lie in the work area and follow the pattern, checked line by line."""
+    """Execute a flat access whose addresses are in the work area and follow the pattern, checked line by line."""
     work = work_at(context.work, 0)
     kind = row.access
     size = row.size
@@ -134,7 +134,10 @@ def access_lines(context: Context, slot, vectors, row: ProgramRow, active, patte
 
 @jit
 def sparse_load(context: Context, vectors, row: ProgramRow, active, pattern: Pattern, first, out):
-    """A marked load: each lane gets a word of a compacted line and whether that line is its column's last."""
+    """Execute a marked load: each lane gets a word of a compacted line.
+
+    It also gets whether that line is its column's last.
+    """
     work = work_at(context.work, 0)
     values = vectors + row.destination
     k = 0

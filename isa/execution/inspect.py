@@ -23,23 +23,28 @@ _PAIRS = {"EXEC": EXEC, "VCC": VCC, "FLAT_SCRATCH": FLAT_SCRATCH}
 
 
 def scalar_registers(context: FunctionalContext, slot: int) -> np.ndarray:
-    """The wavefront's scalar registers by operand code, uint32; shared with the interpreter.
+    """Return the wavefront's scalar registers by operand code, uint32; shared with the interpreter.
 
-    ValueError for a slot that holds none: none was started there, or it has ended.
+    ValueError for a slot without registers: no wavefront was started in it, or its wavefront has ended.
     """
     wave = _with_registers(context, slot)
     return _words(wave.scalars, SCALAR_FILE_BYTES)
 
 
 def vector_registers(context: FunctionalContext, slot: int) -> np.ndarray:
-    """The wavefront's vector registers, uint32 [registers, lanes]; shared with the interpreter. Errors as above."""
+    """Return the wavefront's vector registers, uint32 [registers, lanes]; shared with the interpreter.
+
+    ValueError for a slot without registers, as for `scalar_registers`.
+    """
     wave = _with_registers(context, slot)
     return _words(wave.vectors, context.state.vector_registers * ROW_BYTES).reshape(-1, LANES)
 
 
 def wavefront_text(context: FunctionalContext, slot: int, vectors: Iterable[int] = ()) -> str:
-    """The wavefront in `slot`: its record, the instruction it is at, its scalar registers that are not 0, and the
-    lanes of those vector registers."""
+    """Describe the wavefront in `slot`: its record, its next instruction and its registers.
+
+    Registers are the scalar ones that are not 0, and all lanes of those in `vectors`.
+    """
     wave = context.wavefronts[slot]
     lines = [f"slot {slot}: {_STATUS[wave.status]}", record_text(WAVEFRONT, wave)]
     if wave.pc < len(context.instructions):
@@ -63,7 +68,7 @@ def wavefront_text(context: FunctionalContext, slot: int, vectors: Iterable[int]
 
 
 def instruction_text(context: FunctionalContext, index: int) -> str:
-    """An instruction of the program and the fields of its row that are not 0."""
+    """Describe an instruction of the program, with the fields of its row that are not 0."""
     row = views(context.program.table)[index]
     head = f"{index}: {disassemble(context.instructions[index])}"
     return "\n".join([head, f"{'case':<24}{Kind(row.kind).name}", record_text(PROGRAM_ROW, row)])

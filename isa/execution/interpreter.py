@@ -55,7 +55,7 @@ from isa.trace import (
 
 @jit
 def branch_taken(scalars, wave: Wavefront, condition):
-    """Whether a branch of this condition is taken."""
+    """Return 1 if a branch of this condition is taken, else 0."""
     if condition == Condition.ALWAYS:
         return 1
     if condition == Condition.SCC0:
@@ -75,7 +75,7 @@ def branch_taken(scalars, wave: Wavefront, condition):
 def memory_instruction(context_address, slot, row_address, out):  # type: ignore[no-untyped-def]
     """Execute an instruction that has a memory record; returns the record's words, or a fault.
 
-    Reached through its address, so that it is compiled once and not again inside the interpreter.
+    The function is called by address, so that it is compiled once and not again inside the interpreter.
     """
     context = context_at(context_address, 0)
     row = row_at(row_address, 0)
@@ -98,7 +98,7 @@ def memory_instruction(context_address, slot, row_address, out):  # type: ignore
 
 @jit
 def run_slice(context: Context, slot):
-    """Run the wavefront in `slot` until a barrier, its end or a full trace buffer; MORE, BARRIER, END or a fault."""
+    """Run the wavefront in `slot` to a barrier, its end or a full trace buffer; returns MORE, BARRIER, END or fault."""
     wave = wavefront_at(context.wavefronts, slot)
     vectors = wave.vectors
     scalars = wave.scalars
@@ -249,7 +249,7 @@ def run_slice(context: Context, slot):
 
 @jit
 def produce(context_address, slot, unused0, unused1):  # type: ignore[no-untyped-def]
-    """Trace producer (`isa.trace`): run the next slice of the wavefront in `slot` with its floating-point mode."""
+    """Run the next slice of the wavefront in `slot` in its floating-point mode, as a trace producer (`isa.trace`)."""
     context = context_at(context_address, 0)
     mode = ld_i64(wavefront_at(context.wavefronts, slot).scalars, MODE_WORD)
     host = call_lane_op(context.helpers.set_host_float_mode, mode, 0, 0, 0, 0, 0)

@@ -31,7 +31,7 @@ _HEAD_BYTES = 4  # of the head's length
 
 
 def program(kernel: Kernel) -> Program:
-    """The kernel's program: from its kept translation, which is kept when there is none."""
+    """Return the kernel's program, from the cache of translations if it is there; else its translation is kept."""
     if _code_bytes(kernel) < LEAST_CODE_BYTES or JIT_DISABLED:
         return build_program(kernel)
     name = f"programs-{domain_hash('isa')}/{_identity(kernel)}"
@@ -49,7 +49,7 @@ def _code_bytes(kernel: Kernel) -> int:
 
 
 def _identity(kernel: Kernel) -> str:
-    """Hash of what a translation depends on: the code, where it begins, what else is known to be code, MODE."""
+    """Hash what a translation depends on: the code, its entry, what else is known to be code, MODE."""
     facts = (
         *(kernel.entry, kernel.code_address, kernel.code_end, kernel.functions, kernel.code_pointers),
         *(kernel.vgprs, kernel.float_mode, kernel.ieee_mode, kernel.dx10_clamp),
@@ -59,12 +59,15 @@ def _identity(kernel: Kernel) -> str:
 
 @lru_cache(maxsize=64)
 def _digest(code: bytes) -> str:
-    """All kernels of a code object have one text."""
+    """Hash a code object's text; cached, as all its kernels have the same text."""
     return hashlib.sha256(code).hexdigest()
 
 
 def packed(translation: Translation) -> bytes:
-    """A translation as bytes: a head that names the arrays, its length before it, and the arrays' bytes after it."""
+    """Serialize a translation, compressed.
+
+    The bytes are the length of a head, the head, which names the arrays, and the arrays' bytes.
+    """
     arrays = {name: getattr(translation, name) for name in _ARRAYS}
     arrays["table"] = arrays["table"].view(np.uint8)
     # a code object's kernels share their text, of which each has a small part
@@ -82,7 +85,7 @@ def packed(translation: Translation) -> bytes:
 
 
 def unpacked(content: bytes) -> Translation:
-    """The translation that `packed` made bytes of."""
+    """Return the translation that `packed` serialized."""
     whole = zlib.decompress(content)
     at = _HEAD_BYTES + int.from_bytes(whole[:_HEAD_BYTES], "little")
     head = json.loads(whole[_HEAD_BYTES:at])

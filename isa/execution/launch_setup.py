@@ -29,7 +29,10 @@ _free: "weakref.WeakKeyDictionary[DeviceMemory, dict[tuple[str, int], list[Alloc
 
 
 def load_image(memory: DeviceMemory, kernel: Kernel) -> int:
-    """Load base of the kernel's code object: device address minus linked address. Loaded once a device memory."""
+    """Return the load base of the kernel's code object: device address minus linked address.
+
+    The code object is loaded once into a device memory.
+    """
     loaded = _images.setdefault(memory, {})
     key = (kernel.image, kernel.image_address)
     if key not in loaded:
@@ -43,7 +46,10 @@ def load_image(memory: DeviceMemory, kernel: Kernel) -> int:
 
 
 def unload_image(memory: DeviceMemory, kernel: Kernel) -> None:
-    """Give back the memory of the kernel's code object, if it was loaded: loaded again, its variables begin anew."""
+    """Free the memory of the kernel's code object, if it was loaded.
+
+    When it is loaded again, its variables have their initial values.
+    """
     base = _images.get(memory, {}).pop((kernel.image, kernel.image_address), None)
     if base is not None:
         address = base + kernel.image_address // _PAGE_BYTES * _PAGE_BYTES
@@ -104,7 +110,7 @@ class LaunchBlock:
         self._taken.clear()
 
     def _with_hidden(self, launch: "Launch") -> bytes:
-        """The argument block with the hidden arguments that are facts of the launch and the machine."""
+        """Return the argument block with the hidden arguments that are facts of the launch and the machine."""
         values = {
             "hidden_queue_ptr": self.queue_address,
             "hidden_private_base": PRIVATE_APERTURE_HIGH,
@@ -142,7 +148,7 @@ class LaunchBlock:
 
 
 def user_data(launch: "Launch", block: LaunchBlock) -> list[int]:
-    """The user SGPRs' values in their order, as many as the kernel asks for."""
+    """Return the user SGPRs' values in their order, as many as the kernel asks for."""
     kernel = launch.kernel
     out: list[int] = []
 

@@ -22,7 +22,7 @@ EXCHANGE_CYCLES = 2  # 64 lanes of 4 bytes over the 128 B/cycle crossbar
 
 @jit
 def bad_lane(context: Context, row: ProgramRow, active, offset, limit, align):
-    """The fault of the first lane whose access, `offset` from the address in the work area, is not allowed."""
+    """Return the fault of the first lane whose access, `offset` from the address in the work area, is not allowed."""
     work = work_at(context.work, 0)
     size = row.size
     for i in range(LANES):
@@ -108,7 +108,7 @@ def lds_access(context: Context, wave: Wavefront, row: ProgramRow, active, out):
 
 @jit
 def swizzle_lane(offset, i):
-    """Lane that lane `i` reads in ds_swizzle_b32 (GCN3 ISA manual, DS_SWIZZLE_B32)."""
+    """Return the lane that lane `i` reads in ds_swizzle_b32 (GCN3 ISA manual, DS_SWIZZLE_B32)."""
     if offset & 0x8000:
         return (i & 0x3C) | ((offset >> (2 * (i & 3))) & 3)
     within = ((i & 31 & offset) | (offset >> 5)) & 31

@@ -28,7 +28,7 @@ PRIVATE_ELEMENT_BYTES = 4  # private memory is interleaved over lanes by dwords
 
 @jit
 def fault(context: Context, code, lane, address, size):
-    """Note who faulted and where; returns `code`."""
+    """Note the lane, address and size of a faulting access; returns `code`."""
     context.fault.lane = lane
     context.fault.address = address
     context.fault.size = size
@@ -37,7 +37,7 @@ def fault(context: Context, code, lane, address, size):
 
 @jit
 def check_access(context: Context, lane, address, size, need):
-    """0 if all bytes may be accessed, else the fault."""
+    """Return 0 if all bytes of an access may be accessed, else note the fault and return its code."""
     base = context.memory_base
     limit = context.memory_lines
     permissions = context.permissions
@@ -85,7 +85,7 @@ def write_lines(work: Work, out, count, busy, flags):
 
 @jit
 def record_flags(row: ProgramRow):
-    """Flags of a vector memory instruction's record."""
+    """Return the flags of a vector memory instruction's record."""
     kind = row.access
     if kind == Access.LOAD:
         return 0
@@ -112,7 +112,7 @@ def act_on_lane(context: Context, vectors, row: ProgramRow, lane, host):
 
 @jit
 def move_private(context: Context, vectors, row: ProgramRow, lane, start, size, count):
-    """One lane's access to private memory that starts at device address `start`, dwords apart by a row.
+    """Execute one lane's access to private memory from device address `start`, with its dwords a row apart.
 
     Returns the new number of lines, or a fault.
     """

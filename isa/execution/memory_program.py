@@ -106,7 +106,7 @@ def _scalar(row: Any, instruction: Instruction) -> None:
 
 
 def _vector(row: Any, instruction: Instruction) -> None:
-    """What FLAT and MUBUF share: class, size, atomic operation."""
+    """Fill in what rows of FLAT and MUBUF instructions share: class, size, atomic operation."""
     name = instruction.opcode.mnemonic
     if instruction.fields["tfe"] or instruction.fields.get("lds"):
         raise Unsupported("its TFE or LDS bit is set")

@@ -6,7 +6,7 @@ Operation = tuple[str, int | None]  # its name, and MODE where that never change
 
 
 class Operations:
-    """The lane library as rows are filled from it: numbers in the place of addresses."""
+    """The lane library as rows refer to it: by numbers, which can be kept, in place of addresses."""
 
     def __init__(self, lanes: LaneLibrary) -> None:
         self._lanes = lanes
@@ -15,12 +15,12 @@ class Operations:
         self.mode_with_destination = lanes.mode_with_destination
 
     def address(self, mnemonic: str, constant_mode: int | None = None) -> int:
-        """The operation's number; KeyError when there is none."""
+        """Return the operation's number, from 1 on; KeyError when the library has no such operation."""
         if not self._lanes.has(mnemonic):
             raise KeyError(mnemonic)
         return self._numbers.setdefault((mnemonic, constant_mode), len(self._numbers) + 1)
 
     @property
     def operations(self) -> tuple[Operation, ...]:
-        """All that have a number, in order."""
+        """The operations that have a number, in order of their numbers."""
         return tuple(self._numbers)

@@ -53,7 +53,7 @@ def build_program(kernel: Kernel) -> Program:
 
 
 def lay_out(kernel: Kernel, translation: Translation, instructions: list[Instruction] | None = None) -> Program:
-    """The program of a translated kernel. instructions: decoded, if they are there."""
+    """Build the program of a translated kernel. instructions: the decoded ones, if they are at hand."""
     lanes = library()
     table = translation.table.copy()
     addresses = np.array([0, *(lanes.address(name, mode) for name, mode in translation.operations)], np.int64)

@@ -28,21 +28,24 @@ class WavefrontGroup:
     source: SourceLine | None = None
 
     def __str__(self) -> str:
-        """'412 wavefronts at 0x40 s_waitcnt vmcnt(0) [vadd.cl:12]: waiting for vector memory'."""
+        """Write the group as '412 wavefronts at 0x40 s_waitcnt vmcnt(0) [vadd.cl:12]: waiting for vector memory'."""
         return (
             f"{_wavefronts(self.count)} at {self.address:#x} {self.instruction}{in_brackets(self.source)}: {self.state}"
         )
 
 
 def in_brackets(source: SourceLine | None) -> str:
-    """' [vadd.cl:12]', or nothing where no line is known."""
+    """Write a source line as ' [vadd.cl:12]', or '' where none is known."""
     return "" if source is None else f" [{source}]"
 
 
 def grouped(
     kernel: Kernel, instructions: Sequence[Instruction], standing: Iterable[tuple[int, str]]
 ) -> list[WavefrontGroup]:
-    """Groups of wavefronts, largest first. standing: of each wavefront the index of its next instruction, its state."""
+    """Group wavefronts by instruction and state, largest group first.
+
+    standing: of each wavefront the index of its next instruction, and its state.
+    """
     groups = []
     for (index, state), count in Counter(standing).items():
         instruction = instructions[index]
@@ -52,7 +55,7 @@ def grouped(
 
 
 def group_lines(groups: Sequence[WavefrontGroup]) -> list[str]:
-    """A line for each of the largest groups, and one for all others."""
+    """Write a line for each of the largest groups, and one for all others."""
     lines = [str(group) for group in groups[:LISTED_GROUPS]]
     others = groups[LISTED_GROUPS:]
     if others:

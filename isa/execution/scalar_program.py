@@ -123,7 +123,10 @@ def _arithmetic(
 
 
 def _hardware_register(row: Any, instruction: Instruction, constants: Constants, name: str) -> None:
-    """s_getreg and s_setreg: register number, offset and size lie in simm16 (GCN3 ISA manual, section 12.3)."""
+    """Fill the row of s_getreg or s_setreg.
+
+    Register number, offset and size lie in simm16 (GCN3 ISA manual, section 12.3).
+    """
     fields = instruction.fields
     selector = fields["simm16"]
     number, offset, size = selector & 63, selector >> 6 & 31, (selector >> 11) + 1

@@ -17,7 +17,7 @@ _INDEX_BITS = 0xFF  # of M0: what s_set_gpr_idx_on has added to a vector registe
 
 @jit
 def jump_index(context: Context, address):
-    """Index of the instruction at a device address, or a fault."""
+    """Return the index of the instruction at a device address, or a fault."""
     offset = address - context.code_address
     if offset < 0 or offset >= context.code_bytes or offset & 3:
         return fault(context, FAULT_BRANCH, -1, address, 0)
@@ -27,7 +27,7 @@ def jump_index(context: Context, address):
 
 @jit
 def hardware_register(slot, scalars, wave: Wavefront, number):
-    """Value of a register that s_getreg reads; TRAPSTS is 0 as no exception is ever raised."""
+    """Return the value of a register that s_getreg reads; TRAPSTS is 0 as no exception is ever raised."""
     if number == HW_MODE:
         return ld_i64(scalars, MODE_WORD)
     if number == HW_STATUS:
@@ -42,13 +42,13 @@ def hardware_register(slot, scalars, wave: Wavefront, number):
 
 @jit
 def selected_bits(selector):
-    """Mask of as many low bits as s_getreg and s_setreg select."""
+    """Return a mask of as many low bits as s_getreg and s_setreg select."""
     return (2 << (selector >> SELECTOR_SIZE_SHIFT)) - 1
 
 
 @jit
 def set_mode(context: Context, scalars, selector, value):
-    """Write the selected bits of MODE, and have the host compute by it."""
+    """Write the selected bits of MODE, and set the host's floating-point mode to match."""
     shift = (selector >> SELECTOR_OFFSET_SHIFT) & SELECTOR_OFFSET
     mask = selected_bits(selector) << shift
     mode = (ld_i64(scalars, MODE_WORD) & ~mask) | ((value << shift) & mask)
@@ -84,7 +84,10 @@ def vector_move_relative(context: Context, vectors, scalars, row: ProgramRow):
 
 @jit
 def indexed_register(context: Context, offset, moved, dwords):
-    """Byte offset of a vector register after M0's index is added, or a fault where the wavefront has none there."""
+    """Return the byte offset of a vector register after M0's index is added.
+
+    The result is a fault where the wavefront has no register of that number.
+    """
     offset += moved
     if moved and offset + dwords * ROW_BYTES > context.vector_registers * ROW_BYTES:
         return fault(context, FAULT_REGISTER, -1, 0, offset // ROW_BYTES)
@@ -149,7 +152,7 @@ def scalar_move_relative(context: Context, scalars, row: ProgramRow):
 
 @jit
 def special(context: Context, slot, wave: Wavefront, row: ProgramRow, kind):
-    """Execute the rare instructions; 0, or a fault."""
+    """Execute a rare instruction, one of those with a `kind` of their own; returns 0, or a fault."""
     vectors = wave.vectors
     scalars = wave.scalars
     if kind == Kind.READ_FIRST_LANE:

@@ -41,7 +41,7 @@ class ProgramError(CodeObjectError):
 
 @dataclass(frozen=True)
 class Translation:
-    """A kernel's rows and what belongs to them, by the names of `Program`."""
+    """A kernel's program rows with their constants and operations, under the same names as in `Program`."""
 
     table: np.ndarray
     operations: tuple[Operation, ...]
@@ -55,7 +55,7 @@ class Translation:
 
 
 def initial_mode(kernel: Kernel) -> int:
-    """The MODE register at a wavefront's start, bits 9:0."""
+    """Return the MODE register at a wavefront's start, bits 9:0."""
     clamp, ieee = kernel.dx10_clamp << MODE_DX10_CLAMP_BIT, kernel.ieee_mode << MODE_IEEE_BIT
     return kernel.float_mode | clamp | ieee
 
@@ -66,7 +66,7 @@ def _writes_mode(instruction: Instruction) -> bool:
 
 
 def translate(kernel: Kernel, instructions: Sequence[Instruction]) -> Translation:
-    """The rows of a kernel's instructions; raises ProgramError naming what is not implemented and where."""
+    """Translate a kernel's instructions into rows; raises ProgramError naming what is not implemented and where."""
     lanes = Operations(library())
     constants = Constants()
     index_of = np.full(len(kernel.code) // 4 + 1, -1, np.int32)

@@ -110,7 +110,7 @@ def index_registers(row: Any, instruction: Instruction, indexed: int) -> None:
 
 
 def _one_scalar(row: Any) -> bool:
-    """Turn a row whose only trouble is one scalar register, in however many sources, into the faster form."""
+    """Change a row that needs VALU_GENERAL only for one scalar register, in any of its sources, to the faster form."""
     if row.reads_status or row.writes_exec or row.mode_with_destination or row.saturation:
         return False
     if row.output or row.merges or row.dpp or any(row.source_sign) or any(row.source_sdwa):
@@ -125,7 +125,7 @@ def _one_scalar(row: Any) -> bool:
 
 
 def _source_operands(instruction: Instruction, reads_mask: bool, row: Any) -> list[Operand]:
-    """The operands that are sources of values; notes where the lane mask is read."""
+    """Return the operands that are sources of values; notes in the row where the lane mask is read."""
     out = []
     for position, operand in enumerate(parse_operands(instruction.opcode.operands)):
         if operand.field in ("vdst", "sdst") or operand.field == "vcc":
@@ -225,7 +225,7 @@ def _result(row: Any, instruction: Instruction, library: Operations, writes: boo
 
 
 def _lane_access(row: Any, instruction: Instruction, constants: Constants, name: str) -> None:
-    """v_readlane, v_readfirstlane and v_writelane."""
+    """Fill the row of v_readlane, v_readfirstlane or v_writelane."""
     fields = instruction.fields
     source = fields["src0"]
     word32 = Operand("src0", "b", 32)

@@ -35,7 +35,10 @@ def _take_registers(context: Context, wave: Wavefront):
 
 @jit
 def free_registers(context: Context, wave: Wavefront):
-    """The wavefront has ended. The next one to start takes its registers: they are in the host's cache."""
+    """Free the register file of a wavefront that has ended.
+
+    The next wavefront to start takes it, while it is still in the host's cache.
+    """
     st_i64(context.free_files, context.free_file_count, wave.register_file - 1)
     context.free_file_count += 1
     wave.register_file = 0

@@ -13,7 +13,7 @@ _operation = primitive("isa.lanes.call_llvm")
 
 @_operation
 def call_lane_op(address: int, d: int, a: int, b: int, c: int, exec_mask: int, mask_in: int) -> int:
-    """Call a vector operation of the library; rows are addresses, the lane mask of the result is returned."""
+    """Call a vector operation of the library; rows are addresses; returns the lane mask of the result."""
     return call_from_python(int(address), d, a, b, c, exec_mask, mask_in)
 
 

@@ -17,7 +17,7 @@ _ROOT_BITS = 160  # of a square root before rounding; what is cut off only matte
 
 
 def _steps(size: Fraction, unit: Fraction, negative: bool, rounding: int) -> int:
-    """Multiples of a unit nearest to a magnitude in the direction wanted."""
+    """Return how many units are nearest to a magnitude in the wanted direction of rounding."""
     exact = size / unit
     if rounding == 0:
         return round(exact)
@@ -27,7 +27,7 @@ def _steps(size: Fraction, unit: Fraction, negative: bool, rounding: int) -> int
 
 
 def rounded(exact: Fraction, kind: str, rounding: int, flush: bool = False) -> float:
-    """A rational that is not zero, rounded to a format."""
+    """Round a rational that is not zero to a format. flush: results below the normal range become zeros."""
     mantissa, least, most = _FORMAT[kind]
     negative, size = exact < 0, abs(exact)
     sign = -1.0 if negative else 1.0
@@ -47,14 +47,14 @@ def rounded(exact: Fraction, kind: str, rounding: int, flush: bool = False) -> f
 
 
 def _zero_sum(a: float, b: float, rounding: int) -> float:
-    """The zero that a + b is."""
+    """Return a + b where the exact sum is zero, with the sign that the rounding mode gives it."""
     if a == 0 and copysign(1.0, a) == copysign(1.0, b):
         return a
     return -0.0 if rounding == DOWN else 0.0
 
 
 def add(a: float, b: float, kind: str, rounding: int, flush: bool) -> float:
-    """a + b."""
+    """Return a + b, rounded to a format."""
     if not (isfinite(a) and isfinite(b)):
         return a + b
     exact = Fraction(a) + Fraction(b)
@@ -62,26 +62,26 @@ def add(a: float, b: float, kind: str, rounding: int, flush: bool) -> float:
 
 
 def subtract(a: float, b: float, kind: str, rounding: int, flush: bool) -> float:
-    """a - b."""
+    """Return a - b, rounded to a format."""
     return add(a, -b, kind, rounding, flush)
 
 
 def multiply(a: float, b: float, kind: str, rounding: int, flush: bool) -> float:
-    """a * b."""
+    """Return a * b, rounded to a format."""
     if not (isfinite(a) and isfinite(b) and a and b):
         return a * b
     return rounded(Fraction(a) * Fraction(b), kind, rounding, flush)
 
 
 def divide(a: float, b: float, kind: str, rounding: int, flush: bool) -> float:
-    """a / b."""
+    """Return a / b, rounded to a format."""
     if not (isfinite(a) and isfinite(b) and a and b):
         return float(np.float64(a) / np.float64(b))
     return rounded(Fraction(a) / Fraction(b), kind, rounding, flush)
 
 
 def fused(a: float, b: float, c: float, kind: str, rounding: int, flush: bool) -> float:
-    """a * b + c, rounded once."""
+    """Return a * b + c, rounded once to a format."""
     if not (isfinite(a) and isfinite(b) and isfinite(c)):
         return nan if a * b != a * b else (c if isfinite(a) and isfinite(b) else a * b + c)
     exact = Fraction(a) * Fraction(b) + Fraction(c)
@@ -92,7 +92,7 @@ def fused(a: float, b: float, c: float, kind: str, rounding: int, flush: bool) -
 
 
 def square_root(a: float, kind: str, rounding: int, flush: bool) -> float:
-    """The square root."""
+    """Return the square root of a, rounded to a format."""
     if not isfinite(a) or a <= 0:
         return a if a == 0 or a == inf else nan
     exact = Fraction(a)
@@ -104,7 +104,7 @@ def square_root(a: float, kind: str, rounding: int, flush: bool) -> float:
 
 
 def convert(a: float | int, kind: str, rounding: int, flush: bool) -> float:
-    """A float or an integer in another format."""
+    """Convert a float or an integer to a format, rounded."""
     if not isfinite(a) or a == 0:
         return float(a)
     return rounded(Fraction(a), kind, rounding, flush)

@@ -35,7 +35,7 @@ _ARM = ("aarch64", "arm64")
 
 
 def wanted_fields(host_mode: str, mode: int) -> int:
-    """The fields an operation of a class (`isa.lanes.table`) runs under, where MODE is `mode`."""
+    """Return the fields that an operation of a class (`isa.lanes.table`) runs under, where MODE is `mode`."""
     own, wide = mode & FP32_FIELDS, mode >> FP64_SHIFT & FP32_FIELDS
     return {
         DOUBLE: wide,
@@ -49,7 +49,7 @@ def wanted_fields(host_mode: str, mode: int) -> int:
 
 
 def runs_directly(host_mode: str, mode: int) -> bool:
-    """Whether an operation of a class needs no change of the host's mode and no FP16 flushing."""
+    """Tell whether an operation of a class needs no change of the host's mode and no FP16 flushing."""
     own = mode & FP32_FIELDS
     if host_mode in (HALF, HALF_NEAREST):
         same_round = (wanted_fields(host_mode, mode) ^ own) & FP32_ROUND == 0
@@ -68,7 +68,7 @@ class HostMode:
         self.supported = self.is_x86 or self.machine in _ARM
 
     def read(self, name: str, module: "ModuleText") -> str:
-        """Instructions that define `name` (i32) as the mode register."""
+        """Return instructions that define `name` (i32) as the mode register."""
         if self.is_x86:
             module.declare("declare void @llvm.x86.sse.stmxcsr(ptr)")
             slot = f"{name}_slot"
@@ -81,7 +81,7 @@ class HostMode:
         )
 
     def write(self, value: str, label: str, module: "ModuleText") -> str:
-        """Instructions that set the mode register to `value` (i32); `label` makes local names unique."""
+        """Return instructions that set the mode register to `value` (i32); `label` makes local names unique."""
         if self.is_x86:
             module.declare("declare void @llvm.x86.sse.ldmxcsr(ptr)")
             return (
@@ -92,7 +92,7 @@ class HostMode:
         return long + f'  call void asm sideeffect "msr fpcr, $0", "r,~{{memory}}"(i64 %{label})\n'
 
     def write_fields(self, fields: str, label: str, module: "ModuleText") -> str:
-        """Instructions that set the mode register from `fields` (i32), see above; all exceptions stay masked."""
+        """Return instructions that set the mode register from `fields` (i32); all exceptions stay masked."""
         p = f"%{label}_"
         text = f"  {p}round = and i32 {fields}, {FP32_ROUND}\n"
         # nearest, up, down, zero is 0 1 2 3 in MODE and FPCR; x86 exchanges up and down
@@ -111,7 +111,7 @@ class HostMode:
         return text + self.write(f"{p}new", label, module)
 
     def choose_fields(self, host_mode: str) -> str:
-        """Instructions that define `%fields` from `%mode` (i32), as `wanted_fields` does."""
+        """Return instructions that define `%fields` from `%mode` (i32), as `wanted_fields` does."""
         if host_mode in (HALF_NEAREST, FLUSH_NEAREST, KEEP_DENORMALS):
             return f"  %fields = or i32 0, {wanted_fields(host_mode, 0)}\n"
         if host_mode == FLUSH_DENORMALS:
@@ -127,7 +127,7 @@ class HostMode:
         )
 
     def directly(self, host_mode: str) -> str:
-        """Instructions that define `%right` (i1) from `%mode` (i32), as `runs_directly` does."""
+        """Return instructions that define `%right` (i1) from `%mode` (i32), as `runs_directly` does."""
         if host_mode in (FLUSH_NEAREST, KEEP_DENORMALS):
             own = f"  %own = and i32 %mode, {FP32_FIELDS}\n"
             return own + f"  %right = icmp eq i32 %own, {wanted_fields(host_mode, 0)}\n"
@@ -148,7 +148,7 @@ class HostMode:
         return text + "  %right = icmp eq i32 %any, 0\n"
 
     def add_functions(self, module: "ModuleText") -> None:
-        """`set_host_float_mode(MODE) -> previous host mode` and `restore_host_float_mode(host mode)`."""
+        """Add `set_host_float_mode(MODE) -> previous host mode` and `restore_host_float_mode(host mode)`."""
         parameters = "i64 %d, i64 %a, i64 %b, i64 %c, i64 %exec, i64 %mask"
         body = self.read("%old", module) + "  %w = trunc i64 %d to i32\n" + self.write_fields("%w", "setting", module)
         body += "  %r = zext i32 %old to i64\n  ret i64 %r\n"

@@ -52,14 +52,14 @@ class LaneLibrary:
         self.load_seconds = load_seconds
 
     def has(self, mnemonic: str) -> bool:
-        """Whether the operation exists."""
+        """Tell whether the library has the operation."""
         return ALIASES.get(mnemonic, mnemonic) in self._names
 
     def address(self, mnemonic: str, constant_mode: int | None = None) -> int:
-        """Address for `call_lane_op` or `call_scalar_op`; KeyError when there is none.
+        """Return the address for `call_lane_op` or `call_scalar_op`; KeyError when there is no such operation.
 
-        constant_mode: MODE[7:0] when it never changes while the caller runs (no s_setreg of MODE) and the host was
-        set by `set_host_float_mode` to it: operations that want just that host mode then need not check it.
+        constant_mode: MODE[7:0] when it never changes while the caller runs (no s_setreg of MODE) and the host was set
+        by `set_host_float_mode` to it: operations that want just that host mode then need not check it.
         """
         name = ALIASES.get(mnemonic, mnemonic)
         if name not in self._names:
@@ -71,19 +71,19 @@ class LaneLibrary:
         return self._address(name)
 
     def signature(self, mnemonic: str) -> Signature:
-        """Operands and results; KeyError when there is no such operation."""
+        """Return the operation's operands and results; KeyError when there is no such operation."""
         name = ALIASES.get(mnemonic, mnemonic)
         if name in _HOST_FUNCTIONS:
             return _HOST_SIGNATURE
         return (VECTOR.get(name) or SCALAR[name]).signature
 
     def mode_with_destination(self, mnemonic: str) -> bool:
-        """Whether a vector operation takes MODE[7:0] in the low byte of the destination's address."""
+        """Tell whether a vector operation takes MODE[7:0] in the low byte of the destination's address."""
         name = ALIASES.get(mnemonic, mnemonic)
         return name in VECTOR and VECTOR[name].mode_with_destination
 
     def mnemonics(self) -> list[str]:
-        """All names, aliases included, sorted."""
+        """Return all names, aliases included, sorted."""
         return sorted([*VECTOR, *SCALAR, *ALIASES, *_HOST_FUNCTIONS])
 
 
@@ -95,12 +95,12 @@ def load_semantics() -> None:
 
 
 def file_name() -> str:
-    """Under which name the compiled library for the present sources and host is kept (`gpusim.jit.cache`)."""
+    """Return the name under which the library compiled from these sources on this host is kept (`gpusim.jit.cache`)."""
     return f"lanes-{hash_of_sources('isa/architecture.py', 'isa/lanes', 'isa/semantics')}.code"
 
 
 def module_text(names: Iterable[str] | None = None) -> str:
-    """LLVM IR of the whole library, or of some operations alone."""
+    """Return the LLVM IR of the whole library, or of some operations alone."""
     module = ModuleText(HostMode())
     for name in (*VECTOR, *SCALAR) if names is None else names:
         if name in VECTOR:
@@ -146,7 +146,7 @@ def _load_compiled(start: float) -> LaneLibrary:
 
 
 def loaded(compiled: bytes, names: Iterable[str]) -> LaneLibrary:
-    """A library of the operations in an object file; the address of one that it lacks is 0."""
+    """Return a library of the operations in an object file; the address of an operation that it lacks is 0."""
     code = LoadedCode([compiled])
     return LaneLibrary((*names, *_HOST_FUNCTIONS), code.address, 0.0, 0.0)
 
@@ -167,7 +167,7 @@ def _load_python(start: float) -> LaneLibrary:
 
 @cache
 def library() -> LaneLibrary:
-    """The library for this process: compiled, or of Python functions with the JIT disabled."""
+    """Return the library for this process: compiled, or of Python functions with the JIT disabled."""
     start = time.perf_counter()
     load_semantics()
     return _load_python(start) if JIT_DISABLED else _load_compiled(start)
@@ -175,7 +175,7 @@ def library() -> LaneLibrary:
 
 @cache
 def python_library() -> LaneLibrary:
-    """The library of Python functions, whatever the JIT; for comparing the two."""
+    """Return the library of Python functions, even with the JIT enabled; for comparing the two."""
     start = time.perf_counter()
     load_semantics()
     return _load_python(start)

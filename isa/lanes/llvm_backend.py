@@ -18,7 +18,7 @@ _UNARY |= {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "roundeve
 
 
 def element(kind: str) -> str:
-    """LLVM type of one lane."""
+    """Return the LLVM type of one lane."""
     return _ELEMENT.get(kind, f"i{BITS[kind]}")
 
 
@@ -31,7 +31,7 @@ class LlvmMaker(Maker):
         self.count = 0
 
     def type(self, kind: str) -> str:
-        """LLVM type of a value."""
+        """Return the LLVM type of a value."""
         return f"<{self.width} x {element(kind)}>" if self.width else element(kind)
 
     def emit(self, text: str) -> str:
@@ -64,7 +64,7 @@ class LlvmMaker(Maker):
         return Value(self, kind, f"splat ({element(kind)} {text})" if self.width else text)
 
     def splat(self, kind: str, scalar: str) -> str:
-        """A scalar in every lane."""
+        """Put a scalar into every lane; returns the value's name."""
         if not self.width:
             return scalar
         one = self.emit(f"insertelement {self.type(kind)} poison, {element(kind)} {scalar}, i32 0")
@@ -117,7 +117,7 @@ class LlvmMaker(Maker):
         return self.emit(f"{name} {self.type(kind)} {a} to {self.type(to)}")
 
     def _rounded(self, a: Value, to: str) -> Value:
-        """Integer to float, rounded once as the host's mode says; 0 becomes +0 in every mode.
+        """Convert an integer to float, rounded once as the host's mode says; 0 becomes +0 in every mode.
 
         Only signed 32-bit words are converted by the host. What LLVM makes of the others depends on the host: without
         AVX-512 unsigned words become a difference of magic numbers, which for 0 is -0 when the host rounds down. The
@@ -141,8 +141,10 @@ class LlvmMaker(Maker):
         return self._of_signed_words(halved.as_("i32"), to) * self.select(large, self.f32(2.0), 1.0)
 
     def _of_signed_words(self, a: Value, to: str) -> Value:
-        """i32 to f32 or f64, by an intrinsic that assumes nothing about rounding: of its plain instruction LLVM makes
-        an unsigned conversion where it sees that no word is negative."""
+        """Convert i32 to f32 or f64 by an intrinsic that makes no assumption about rounding.
+
+        LLVM turns its plain instruction into an unsigned conversion where it sees that no word is negative.
+        """
         name = f"llvm.experimental.constrained.sitofp.{self._mangled(to)}.{self._mangled('i32')}"
         head = f"{self.type(to)} @{name}({self.type('i32')}"
         self.module.declare(f"declare {head}, metadata, metadata)")
@@ -150,7 +152,10 @@ class LlvmMaker(Maker):
         return Value(self, to, self.emit(call))
 
     def _saturated(self, kind: str, to: str, a: str) -> str:
-        """Float to integer within range, then the ends and NaN; shorter than what LLVM makes of its own operation."""
+        """Convert float to integer, with saturation at both ends, and 0 for NaN.
+
+        The code is shorter than what LLVM makes of its own operation.
+        """
         value, signed = Value(self, kind, a), to[0] == "i"
         low, high = (-(2.0 ** (BITS[to] - 1)), 2.0 ** (BITS[to] - 1)) if signed else (0.0, 2.0 ** BITS[to])
         inside = self.select(value > low, self.select(value < high, value, low), low)  # NaN becomes low
@@ -194,7 +199,7 @@ class LlvmMaker(Maker):
         return self._load_each(self.module.table(table), index)
 
     def load(self, argument: str, kind: str, row: int = 0) -> Value:
-        """Lanes of the row (or pair) `row` rows after the one at an argument's address."""
+        """Load the lanes of the row (or pair) that is `row` rows after the one at an argument's address."""
         base = self.emit(f"add i64 %{argument}, %offset")
         words = []
         for i in range(2 if BITS[kind] == 64 else 1):
@@ -206,7 +211,7 @@ class LlvmMaker(Maker):
         return words[0].to(f"u{BITS[kind]}").as_(kind)
 
     def store_words(self, value: Value) -> list[str]:
-        """The 32-bit words of a result; narrow results are zero-extended."""
+        """Return the 32-bit words of a result, low word first; narrow results are zero-extended."""
         bits = value.bits()
         if BITS[value.kind] == 64:
             return [bits.to("u32").raw, (bits >> 32).to("u32").raw]

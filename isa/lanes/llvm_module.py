@@ -37,11 +37,11 @@ class ModuleText:
         self.declarations[text] = None
 
     def table(self, words: tuple[int, ...]) -> str:
-        """Name of a constant array."""
+        """Return the name of a constant array."""
         return self.tables.setdefault(words, f"@table{len(self.tables)}")
 
     def text(self) -> str:
-        """The whole module."""
+        """Return the text of the whole module."""
         arrays = [
             f"{name} = private constant [{len(words)} x i32] [{', '.join(f'i32 {w}' for w in words)}], align 64"
             for words, name in self.tables.items()
@@ -98,7 +98,7 @@ class ModuleText:
         )
 
     def _flushing(self, operation: Operation, name: str) -> str:
-        """The operation between flushes of its FP16 operands and result, as MODE in mask_in says."""
+        """Write the operation between flushes of its FP16 operands and result, as MODE in mask_in says."""
         text = f"define i64 @{name}({_VECTOR_PARAMETERS}) #0 {{\n"
         text += f"  %inputs = and i64 %mask, {HALF_INPUTS}\n  %results = and i64 %mask, {HALF_RESULTS}\n"
         flush = 'call i64 @"row_flush_f16"(i64 {d}, i64 {a}, i64 {keep}, i64 0, i64 %exec, i64 0)\n'
@@ -204,7 +204,7 @@ class ModuleText:
         x.lines.append("  br label %stores\nstores:")
 
     def add_scalar(self, operation: Operation) -> None:
-        """Emit a scalar operation: int64 of (a, b, old_d, scc, out)."""
+        """Emit a scalar operation: an int64 function of (a, b, old_d, scc, out)."""
         signature = operation.signature
         x = LlvmMaker(0, self)
         arguments = iter("ab")

@@ -44,7 +44,10 @@ _ROUND = {"sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc
 
 
 class NumpyMaker(Maker):
-    """Computes at once; `flush_inputs`, `flush_results` say what happens to FP32 and FP64 denormals, as on the host."""
+    """Computes results at once, on arrays.
+
+    `flush_inputs`, `flush_results`: whether FP32 and FP64 denormals become zeros, as on the host.
+    """
 
     def __init__(self, lanes: int) -> None:
         self.lanes = lanes
@@ -54,14 +57,14 @@ class NumpyMaker(Maker):
         self.masks: dict[str, np.ndarray] = {}
 
     def value(self, kind: str, array: np.ndarray) -> Value:
-        """An array as a value."""
+        """Wrap an array as a value."""
         return Value(self, kind, array)
 
     def _in(self, kind: str, a: np.ndarray) -> np.ndarray:
         return _flushed(a) if self.flush_inputs and kind in ("f32", "f64") else a
 
     def _is_exact(self, kind: str) -> bool:
-        """Whether results of a kind need exact arithmetic."""
+        """Tell whether results of a kind need exact arithmetic."""
         return self.rounding != 0 or (self.flush_results and kind == "f64")
 
     def _exactly(self, function: Callable[..., float], kind: str, *lanes: np.ndarray) -> np.ndarray:
@@ -70,7 +73,10 @@ class NumpyMaker(Maker):
         return np.array([function(*v, kind, self.rounding, flush) for v in each], _DTYPE[kind])
 
     def _out(self, kind: str, a: np.ndarray, wide: np.ndarray | None = None) -> np.ndarray:
-        """A result, flushed where `wide`, the unrounded FP64 value, is tiny after rounding to 24 bits."""
+        """Return a result, flushed to zero if FP32 results are flushed and it is denormal.
+
+        wide: the unrounded FP64 value, by which it is judged if given.
+        """
         if not self.flush_results or kind != "f32":
             return a
         return np.where(np.abs(a if wide is None else wide) < _TINY_F32, np.copysign(np.float32(0), a), a)
@@ -150,12 +156,15 @@ class NumpyMaker(Maker):
 
 
 def _flushed(a: np.ndarray) -> np.ndarray:
-    """FP32 or FP64 denormals as zeros of their sign."""
+    """Return FP32 or FP64 numbers with denormals replaced by zeros of their sign."""
     return np.where(np.abs(a) < np.finfo(a.dtype).tiny, np.copysign(a.dtype.type(0), a), a)
 
 
 def _sum_to_odd(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """a * b + c of FP32 in FP64: an exact product, a sum rounded to odd, which makes a second rounding harmless."""
+    """Return a * b + c of FP32 numbers in FP64: an exact product, and a sum rounded to odd.
+
+    A second rounding, to FP32, is then correct.
+    """
     product, addend = a.astype(np.float64) * b, c.astype(np.float64)
     total = product + addend
     back = total - product
@@ -179,7 +188,7 @@ def _fused_f64(a: float, b: float, c: float) -> float:
 
 
 def _flushed_half(a: Value) -> Value:
-    """FP16 denormals as zeros of their sign."""
+    """Return FP16 numbers with denormals replaced by zeros of their sign."""
     bits = a.bits()
     return a.x.select((bits & 0x7C00) == 0, bits & 0x8000, bits).as_("f16")
 
@@ -198,40 +207,40 @@ def _load(address: int, kind: str) -> np.ndarray:
 
 
 def lane_bits(mask: int) -> np.ndarray:
-    """A 64-bit mask as booleans."""
+    """Return a 64-bit mask as an array of 64 booleans, lane 0 first."""
     word = np.array([int(mask) & _ALL], np.uint64)
     return np.unpackbits(word.view(np.uint8), bitorder="little").astype(np.bool_)
 
 
 def signed64(word: int) -> int:
-    """A 64-bit word as the int64 with its bits."""
+    """Return the int64 with the bits of a 64-bit word."""
     word &= _ALL
     return word - (1 << 64) if word >> 63 else word
 
 
 def mask_of(lanes: np.ndarray) -> int:
-    """Booleans as the int64 with their bits; the inverse of `lane_bits`."""
+    """Return the int64 with booleans as its bits; the inverse of `lane_bits`."""
     return signed64(int.from_bytes(np.packbits(lanes, bitorder="little").tobytes(), "little"))
 
 
 class NumpyMode:
-    """MODE as the emulated host has it: the twin of `set_host_float_mode` and `restore_host_float_mode`."""
+    """The MODE of the emulated host: the twin of `set_host_float_mode` and `restore_host_float_mode`."""
 
     def __init__(self) -> None:
         self.mode = 0x30  # denormals kept, as a host starts
 
     def set(self, mode: int, *_: int) -> int:
-        """Take MODE[7:0]."""
+        """Set the mode to MODE[7:0] and return the mode before."""
         before, self.mode = self.mode, int(mode)
         return before
 
     def restore(self, mode: int, *_: int) -> int:
-        """Take back what `set` returned."""
+        """Set the mode to one that `set` returned."""
         self.mode = int(mode)
         return 0
 
     def apply(self, x: NumpyMaker, operation: Operation, mode: int) -> None:
-        """Set a maker's rounding and flushing for an operation's need; mode: MODE as the operation is given it."""
+        """Set a maker's rounding and flushing as an operation needs them. mode: MODE as given to the operation."""
         wants = operation.host_mode
         fields = wanted_fields(wants, self.mode if wants == HOST_MODE else mode)
         x.rounding = fields & FP32_ROUND
@@ -239,7 +248,7 @@ class NumpyMode:
 
 
 def vector_callable(operation: Operation, host: NumpyMode) -> Callable[..., int]:
-    """The Python function with the ABI of a vector operation."""
+    """Return a Python function of the operation with the ABI of a vector operation."""
     signature = operation.signature
 
     def run(d: int, a: int, b: int, c: int, exec_mask: int, mask_in: int) -> int:
@@ -298,7 +307,7 @@ def vector_callable(operation: Operation, host: NumpyMode) -> Callable[..., int]
 
 
 def scalar_callable(operation: Operation) -> Callable[..., int]:
-    """The Python function with the ABI of a scalar operation."""
+    """Return a Python function of the operation with the ABI of a scalar operation."""
     signature = operation.signature
 
     def run(a: int, b: int, old_d: int, scc: int, out: int) -> int:

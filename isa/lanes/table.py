@@ -36,7 +36,7 @@ FLUSH_NEAREST = "flush nearest"  # denormals always flushed, rounded to nearest:
 
 
 class Signature(NamedTuple):
-    """Operands of an operation: see the module's text for the tokens."""
+    """Operands and results of an operation: see the module's docstring for the tokens."""
 
     operands: tuple[str, ...]
     results: tuple[str, ...]
@@ -88,7 +88,7 @@ class Signature(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One row of the table: `function(x, *operands)` returns one value or a tuple in the order of the results."""
+    """A row of the table: `function(x, *operands)` returns one value or a tuple in the order of the results."""
 
     name: str
     signature: Signature
@@ -98,7 +98,7 @@ class Operation(NamedTuple):
     manual: str | None = None
 
     def by_the_manual(self) -> Callable[..., Any]:
-        """`manual` as a function of the operands' bits, in the order of the signature; ValueError without one."""
+        """Return `manual` as a function of the operands' bits, in the signature's order; ValueError without one."""
         if self.manual is None:
             raise ValueError(f"{self.name} does not say what the manual says")
         code = self.function.__code__
@@ -122,7 +122,7 @@ M32, M64 = (1 << 32) - 1, (1 << 64) - 1
 
 
 def signed(value: int, bits: int = 32) -> int:
-    """The low bits of a value as a two's complement number."""
+    """Return the low `bits` bits of a value as a two's complement number."""
     value &= (1 << bits) - 1
     return value - (1 << bits) if value >> (bits - 1) else value
 
@@ -133,7 +133,7 @@ ALIASES: dict[str, str] = {}
 
 
 def rows_of(token: str) -> int:
-    """Rows an operand token takes; 0 for a number."""
+    """Return how many rows an operand token takes; 0 for a number."""
     if token == "imm":
         return 0
     if token == "row":
@@ -144,7 +144,7 @@ def rows_of(token: str) -> int:
 
 @cache
 def parse_signature(text: str) -> Signature:
-    """Signature from its text."""
+    """Parse a signature from its text."""
     operands, _, results = text.partition("->")
     return Signature(tuple(operands.split()), tuple(results.split()))
 
@@ -159,8 +159,10 @@ def _register(table: dict[str, Operation], names: str, operation: Operation) -> 
 
 
 def vop(names: str, signature: str, host_mode: str | None = None, manual: str | None = None) -> Callable[[Any], Any]:
-    """Semantics of a vector operation; further names are aliases. FP64 and FP16 follow their fields of MODE unless
-    `host_mode` says otherwise."""
+    """Enter a function as the semantics of a vector operation; further names are aliases.
+
+    FP64 and FP16 follow their fields of MODE unless `host_mode` says otherwise. manual: see the module's docstring.
+    """
 
     def decorate(function: Any) -> Any:
         default = DOUBLE if "f64" in signature else HALF if "f16" in signature else HOST_MODE
@@ -172,7 +174,7 @@ def vop(names: str, signature: str, host_mode: str | None = None, manual: str | 
 
 
 def sop(names: str, signature: str, manual: str | None = None) -> Callable[[Any], Any]:
-    """Semantics of a scalar operation; further names are aliases."""
+    """Enter a function as the semantics of a scalar operation; further names are aliases."""
 
     def decorate(function: Any) -> Any:
         parsed = parse_signature(signature)

@@ -14,12 +14,12 @@ BITS |= {"u64": 64, "i64": 64, "f64": 64}
 
 
 def is_float(kind: str) -> bool:
-    """Whether `kind` is a floating-point kind."""
+    """Tell whether `kind` is a floating-point kind."""
     return kind[0] == "f"
 
 
 def unsigned(kind: str) -> str:
-    """The unsigned integer kind of the same width."""
+    """Return the unsigned integer kind of the same width."""
     return f"u{BITS[kind]}"
 
 
@@ -92,7 +92,7 @@ class Value:
         return self._binary("xor", True if self.kind == "b" else (1 << BITS[self.kind]) - 1)
 
     def __neg__(self) -> "Value":
-        """Two's complement for integers; for floats only the sign bit flips (NaN included)."""
+        """Negate: two's complement for integers; for floats only the sign bit flips (NaN included)."""
         if is_float(self.kind):
             return (self.bits() ^ (1 << (BITS[self.kind] - 1))).as_(self.kind)
         return self._binary("sub", 0, True)
@@ -118,13 +118,13 @@ class Value:
         return self._compare("eq", o)
 
     def __ne__(self, o: Any) -> "Value":  # type: ignore[override]
-        """For floats true when unordered, as in C."""
+        """Compare for inequality; for floats true when unordered, as in C."""
         return self._compare("ne", o)
 
     __hash__ = None  # type: ignore[assignment]
 
     def as_(self, kind: str) -> "Value":
-        """The same bits seen as another kind of the same width."""
+        """Return the same bits as another kind of the same width."""
         if kind == self.kind:
             return self
         if BITS[kind] != BITS[self.kind]:
@@ -132,7 +132,7 @@ class Value:
         return Value(self.x, kind, self.x.reinterpret(self.kind, kind, self.raw))
 
     def bits(self) -> "Value":
-        """The same bits as an unsigned integer."""
+        """Return the same bits as an unsigned integer."""
         return self.as_(unsigned(self.kind))
 
     def to(self, kind: str) -> "Value":
@@ -143,60 +143,63 @@ class Value:
         return Value(self.x, kind, self.x.convert(self.kind, kind, self.raw))
 
     def is_nan(self) -> "Value":
-        """Whether a float is NaN, decided on the bits."""
+        """Tell whether a float is NaN, decided on the bits."""
         return abs(self).bits() > self.x.infinity_bits(self.kind)
 
 
 class Maker(ABC):
-    """What both back ends share: constants and operations made of the basic ones."""
+    """Base of both back ends: constants and operations made of the basic ones."""
 
     @abstractmethod
     def constant(self, kind: str, number: Any) -> Value:
-        """The same number in every lane."""
+        """Return a value with the same number in every lane."""
 
     @abstractmethod
     def binary(self, operation: str, kind: str, a: Any, b: Any) -> Any:
-        """add sub mul div and or xor shl shr of two raws of one kind."""
+        """Apply add, sub, mul, div, and, or, xor, shl or shr to two raws of one kind."""
 
     @abstractmethod
     def compare(self, operation: str, kind: str, a: Any, b: Any) -> Any:
-        """lt le gt ge eq (false when unordered), ne (true when unordered)."""
+        """Compare by lt, le, gt, ge or eq (false when unordered), or ne (true when unordered)."""
 
     @abstractmethod
     def unary(self, operation: str, kind: str, a: Any) -> Any:
-        """ctlz cttz popcount bitreverse (0 gives the width for ctlz, cttz); sqrt floor ceil trunc rint."""
+        """Apply ctlz, cttz (0 gives the width), popcount, bitreverse, sqrt, floor, ceil, trunc or rint."""
 
     @abstractmethod
     def reinterpret(self, kind: str, to: str, a: Any) -> Any:
-        """Same bits, other kind."""
+        """Return the same bits as another kind."""
 
     @abstractmethod
     def convert(self, kind: str, to: str, a: Any) -> Any:
-        """Same number, other kind."""
+        """Convert the numbers to another kind."""
 
     @abstractmethod
     def choose(self, kind: str, condition: Any, a: Any, b: Any) -> Any:
-        """Lanes of a where the condition holds, else of b."""
+        """Return the lanes of a where the condition holds, else of b."""
 
     @abstractmethod
     def fused(self, kind: str, a: Any, b: Any, c: Any) -> Any:
-        """a * b + c, rounded once."""
+        """Return a * b + c, rounded once."""
 
     @abstractmethod
     def lane(self) -> Value:
-        """The lane's number as u32."""
+        """Return the lane's number as u32."""
 
     @abstractmethod
     def gather(self, argument: str, index: Value) -> Value:
-        """The u32 lanes of the row whose address is the argument `a`, `b` or `c`, at a u32 lane number below 64."""
+        """Read u32 lanes of the row whose address is the argument `a`, `b` or `c`.
+
+        index: of each lane, a u32 lane number below 64.
+        """
 
     @abstractmethod
     def mask_lane(self, argument: str, index: Value) -> Value:
-        """Bit of the argument `exec` or `mask` at a u32 lane number below 64."""
+        """Return the bit of the argument `exec` or `mask` at a u32 lane number below 64."""
 
     @abstractmethod
     def lookup(self, table: tuple[int, ...], index: Value) -> Value:
-        """u32 words of a constant table at a u32 index within it."""
+        """Return u32 words of a constant table at a u32 index within it."""
 
     def __getattr__(self, kind: str) -> Any:
         if kind not in BITS:
@@ -204,37 +207,37 @@ class Maker(ABC):
         return lambda number: self.constant(kind, number)
 
     def select(self, condition: Value, a: Any, b: Any) -> Value:
-        """Lanes of a where the condition holds, else of b; one of them may be a Python number."""
+        """Return the lanes of a where the condition holds, else of b; one of them may be a Python number."""
         if not isinstance(a, Value):
             a = b._other(a)
         b = a._other(b)
         return Value(self, a.kind, self.choose(a.kind, condition.raw, a.raw, b.raw))
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
-        """a * b + c, rounded once."""
+        """Return a * b + c, rounded once."""
         return Value(self, a.kind, self.fused(a.kind, a.raw, b.raw, c.raw))
 
     def _unary(self, operation: str, a: Value) -> Value:
         return Value(self, a.kind, self.unary(operation, a.kind, a.raw))
 
     def ctlz(self, a: Value) -> Value:
-        """Leading zeros; the width for 0."""
+        """Count leading zeros; the width for 0."""
         return self._unary("ctlz", a)
 
     def cttz(self, a: Value) -> Value:
-        """Trailing zeros; the width for 0."""
+        """Count trailing zeros; the width for 0."""
         return self._unary("cttz", a)
 
     def popcount(self, a: Value) -> Value:
-        """Set bits."""
+        """Count set bits."""
         return self._unary("popcount", a)
 
     def bitreverse(self, a: Value) -> Value:
-        """Bits in reverse order."""
+        """Reverse the order of the bits."""
         return self._unary("bitreverse", a)
 
     def sqrt(self, a: Value) -> Value:
-        """Correctly rounded square root."""
+        """Return the correctly rounded square root."""
         return self._unary("sqrt", a)
 
     def floor(self, a: Value) -> Value:
@@ -254,16 +257,16 @@ class Maker(ABC):
         return self._unary("rint", a)
 
     def min(self, a: Value, b: Any) -> Value:
-        """Smaller of two integers."""
+        """Return the smaller of two integers."""
         b = a._other(b)
         return self.select(a < b, a, b)
 
     def max(self, a: Value, b: Any) -> Value:
-        """Larger of two integers."""
+        """Return the larger of two integers."""
         b = a._other(b)
         return self.select(a > b, a, b)
 
     @staticmethod
     def infinity_bits(kind: str) -> int:
-        """Bit pattern of plus infinity."""
+        """Return the bit pattern of plus infinity."""
         return {"f16": 0x7C00, "f32": 0x7F80_0000, "f64": 0x7FF0_0000_0000_0000}[kind]

@@ -35,7 +35,7 @@ _SIZES = {1: ("<I", 0), 2: ("<II", 1), 3: ("<QQ", 1)}
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a bundle: whose it is, and where it lies in the bytes that hold the bundle."""
+    """An entry of a bundle: its target, and where it lies in the bytes that hold the bundle."""
 
     target: str
     start: int
@@ -49,9 +49,9 @@ class Entry:
 
 
 def code_objects(file: BinaryIO) -> list[bytes]:
-    """The gfx803 code objects in an open file, at least one; a file that is no bundle is returned as it is.
+    """Return the gfx803 code objects in an open file, at least one; a file that is no bundle is returned as it is.
 
-    Raises MalformedError where there is none, and says which other GPUs' are there.
+    Raises MalformedError where there is none, and says which other GPUs have one.
     """
     magic = file.read(len(BUNDLE_MAGIC))
     if magic[:4] == ELF_MAGIC and int.from_bytes(magic[18:20], "little") not in (0, EM_AMDGPU):
@@ -87,7 +87,7 @@ def _mapped(file: BinaryIO) -> mmap.mmap:
 
 
 def _chosen(data: memoryview, alignment: int) -> list[bytes]:
-    """The entries of gfx803 in one bundle, or with an alignment in all that lie one after another."""
+    """Return the gfx803 entries of one bundle, or with an alignment, of all bundles that lie one after another."""
     found, others = [], set()
     for bundle in _bundles(data, alignment):
         for entry in entries(bundle):
@@ -119,7 +119,7 @@ def _bundles(data: memoryview, alignment: int) -> Iterator[memoryview]:
 
 
 def entries(bundle: memoryview) -> list[Entry]:
-    """The entries that a bundle's header lists; MalformedError where they lie outside it."""
+    """List the entries that a bundle's header names; MalformedError where they lie outside it."""
     at = len(BUNDLE_MAGIC)
     count = _unpack("<Q", bundle, at)[0]
     if count > _MAX_ENTRIES:
@@ -140,7 +140,7 @@ def entries(bundle: memoryview) -> list[Entry]:
 
 
 def _decompressed(data: memoryview) -> tuple[bytes, int]:
-    """A compressed bundle's contents, and how many bytes it takes in the file."""
+    """Return a compressed bundle's contents, and how many bytes it takes in the file."""
     version, method = _unpack("<HH", data, 4)
     if version not in _SIZES:
         raise MalformedError(f"a compressed bundle of version {version}; {', '.join(map(str, _SIZES))} can be read")

@@ -92,15 +92,15 @@ class Kernel:
 
     @property
     def short_name(self) -> str:
-        """The name as a person reads it: of C++'s without return type and parameters."""
+        """The name as a person reads it: a C++ name is without return type and parameters."""
         return short(self.name)
 
     def source_line(self, address: int) -> SourceLine | None:
-        """The source line of the instruction at an address as linked, if the object tells."""
+        """Return the source line of the instruction at an address as linked; None where the object does not tell."""
         return None if self.lines is None else self.lines.at(address)
 
     def image_at(self, load_base: int) -> bytes:
-        """The image for a load at `load_base` + image_address: linked pointers in it moved by `load_base` bytes."""
+        """Return the image for a load at `load_base` + image_address: linked pointers in it move by `load_base`."""
         image = bytearray(self.image)
         for offset, value in self.relocations:
             image[offset : offset + 8] = (value + load_base & (1 << 64) - 1).to_bytes(8, "little")
@@ -119,10 +119,10 @@ _VERSIONS = {0: 2, 1: 3, 2: 4, 3: 5, 4: 6}  # by EI_ABIVERSION
 
 
 def load_code_object(source: str | Path | bytes) -> CodeObject:
-    """Reads a code object from a file or from memory: an AMDGPU ELF file, or a bundle or fat binary that holds some.
+    """Read a code object from a file or from memory: an AMDGPU ELF file, or a bundle or fat binary with some.
 
     A name that several code objects of a fat binary give a kernel gets '@' and the object's number. Raises
-    CodeObjectError, whatever is wrong with it.
+    CodeObjectError, whatever is wrong with the file.
     """
     name = "code object in memory" if isinstance(source, bytes) else str(source)
     with _errors_of(name):
@@ -135,7 +135,7 @@ def load_code_object(source: str | Path | bytes) -> CodeObject:
 
 @contextmanager
 def _errors_of(name: str) -> Iterator[None]:
-    """What is wrong with a code object becomes a CodeObjectError that names it."""
+    """Turn whatever is wrong with a code object into a CodeObjectError that names it."""
     try:
         yield
     except OSError as error:
@@ -147,7 +147,7 @@ def _errors_of(name: str) -> Iterator[None]:
 
 
 def _together(objects: list[dict[str, Kernel]]) -> dict[str, Kernel]:
-    """The kernels of all translation units; those that share a name get a number."""
+    """Return the kernels of all translation units by name; kernels that share a name get a number."""
     times = Counter(name for kernels in objects for name in kernels)
     together = {}
     for number, kernels in enumerate(objects):
@@ -161,7 +161,7 @@ def _together(objects: list[dict[str, Kernel]]) -> dict[str, Kernel]:
 
 
 def _kernels_if_any(image: Image) -> dict[str, Kernel]:
-    """The same as `_kernels`; a translation unit may have device functions or variables alone."""
+    """Read kernels as `_kernels` does, but allow a translation unit of device functions or variables alone."""
     has = any(s.kind == STT_KERNEL or (s.kind == STT_OBJECT and s.name.endswith(".kd")) for s in image.symbols)
     return _kernels(image) if has else {}
 
@@ -208,9 +208,9 @@ class Kernels(Mapping[str, Kernel]):
 
 
 def kernels_in(data: bytes) -> Kernels:
-    """The kernels of one code object in memory, or in a bundle there, each read when it is asked for.
+    """Return the kernels of one code object in memory, or in a bundle there; each is read when it is asked for.
 
-    Raises CodeObjectError; a kernel that is asked for, MalformedError.
+    Raises CodeObjectError, and MalformedError when a kernel is asked for that is malformed.
     """
     with _errors_of("code object in memory"):
         found = code_objects(io.BytesIO(data))
@@ -225,7 +225,7 @@ def _version_2(image: Image, symbol: Symbol) -> Descriptor:
 
 
 def _named(symbol: Symbol, read: Callable[[bytes], Descriptor], contents: bytes) -> Descriptor:
-    """Reads a descriptor; errors name the kernel."""
+    """Read a descriptor from its bytes; errors name the kernel."""
     try:
         return read(contents)
     except MalformedError as error:
@@ -233,7 +233,7 @@ def _named(symbol: Symbol, read: Callable[[bytes], Descriptor], contents: bytes)
 
 
 def _functions(image: Image, entries: set[int]) -> tuple[int, ...]:
-    """Where functions that kernels may call begin."""
+    """Return the offsets in the text at which functions begin that kernels may call."""
     return _in_text(
         image,
         {
@@ -245,13 +245,16 @@ def _functions(image: Image, entries: set[int]) -> tuple[int, ...]:
 
 
 def _in_text(image: Image, addresses: set[int]) -> tuple[int, ...]:
-    """The offsets in the text of those addresses that lie there."""
+    """Return the offsets in the text, ascending, of those addresses that lie there at a multiple of 4 bytes."""
     offsets = (address - image.text_address for address in addresses)
     return tuple(sorted(offset for offset in offsets if 0 <= offset < len(image.text) and offset % 4 == 0))
 
 
 def _code_ends(image: Image) -> Callable[[int], int]:
-    """By a kernel's entry, where its code ends in the text: its symbol's end, else the next symbol, else the text's."""
+    """Return a function from a kernel's entry to the offset in the text at which its code ends.
+
+    That is the end of its symbol, else the next symbol, else the end of the text.
+    """
     sizes = {s.address: s.size for s in image.symbols if s.kind in (STT_FUNC, STT_KERNEL)}
     starts = sorted({s.address for s in image.symbols if s.section == image.text_section})
 
@@ -267,7 +270,10 @@ def _code_ends(image: Image) -> Callable[[int], int]:
 
 
 def _arguments(name: str, described: Metadata) -> tuple[KernelArgument, ...]:
-    """The arguments as the metadata gives them; HIP's metadata has no types, but the mangled name has."""
+    """Return the arguments as the metadata gives them.
+
+    HIP's metadata has no types: those are taken from the mangled name.
+    """
     arguments = tuple(
         KernelArgument(a.name, a.kind, a.offset, a.size, a.type_name, a.alignment, a.value_type)
         for a in described.arguments

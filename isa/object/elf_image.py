@@ -41,9 +41,9 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Image:
-    """The parts of the file that matter here. `relocations` are (offset in image, addend): add the load base.
+    """The parts of an ELF file that code objects use.
 
-    lines: None where the file was compiled without -g.
+    `relocations` are (offset in image, addend): add the load base.
     """
 
     abi_version: int
@@ -58,7 +58,7 @@ class Image:
     lines: LineTable | None
 
     def read(self, address: int, size: int, what: str) -> bytes:
-        """Bytes at a linked address; MalformedError where the file loads none."""
+        """Return the bytes at a linked address; MalformedError where the file loads none."""
         start = address - self.image_address
         if start < 0 or start + size > len(self.image):
             raise MalformedError(f"{what} at 0x{address:x} lies outside the loaded image")
@@ -66,7 +66,7 @@ class Image:
 
 
 def read_image(data: bytes) -> Image:
-    """Parses an ELF file. Raises MalformedError, or whatever the ELF parser raises on broken structures."""
+    """Parse an ELF file. Raises MalformedError, or whatever the ELF parser raises on broken structures."""
     if data[:4] != b"\x7fELF":
         raise MalformedError("not an ELF file")
     elf = ELFFile(io.BytesIO(data))
@@ -120,7 +120,7 @@ def _check_target(elf: ELFFile, data: bytes) -> None:
 
 
 def _segments(elf: ELFFile, data: bytes) -> list[tuple[int, bytes, int]]:
-    """(address, contents, size in memory) of each loaded segment."""
+    """Return (address, contents, size in memory) of each loaded segment."""
     segments = []
     for segment in elf.iter_segments():
         header = segment.header
@@ -172,7 +172,7 @@ def _symbols(elf: ELFFile) -> tuple[Symbol, ...]:
 
 
 def _notes(elf: ELFFile) -> tuple[tuple[str, int, bytes], ...]:
-    """Read from the raw section: the contents of these notes are not the parser's business."""
+    """Read the notes from the raw section, as the ELF parser does not understand their contents."""
     notes = []
     for section in elf.iter_sections():
         if not isinstance(section, NoteSection):
@@ -191,7 +191,7 @@ def _notes(elf: ELFFile) -> tuple[tuple[str, int, bytes], ...]:
 
 
 def _relocate(elf: ELFFile, image: bytearray, image_address: int) -> tuple[tuple[int, int], ...]:
-    """Applies the dynamic relocations for a load at the linked addresses; returns where and what they wrote."""
+    """Apply the dynamic relocations for a load at the linked addresses; returns where and what they wrote."""
     written = []
     for section in elf.iter_sections():
         if not isinstance(section, RelocationSection):

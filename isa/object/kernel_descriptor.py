@@ -43,12 +43,12 @@ class Descriptor:
         return ((self.rsrc1 >> 6 & 15) + 1) * SGPR_GRANULE
 
     def asks(self, bit: int) -> bool:
-        """Property bit: 0 private segment buffer, 1 dispatch, 2 queue, 3 kernarg, 4 id, 5 scratch init, 6 size."""
+        """Test bit 0 private segment buffer, 1 dispatch, 2 queue, 3 kernarg, 4 id, 5 scratch init, 6 size"""
         return bool(self.properties >> bit & 1)
 
 
 def read_descriptor(data: bytes) -> Descriptor:
-    """A `.kd` object of code-object version 3 and later; 64 bytes."""
+    """Decode a `.kd` object of code-object version 3 and later; 64 bytes."""
     return _checked(
         Descriptor(
             _int(data, 16, 8, signed=True),
@@ -63,7 +63,7 @@ def read_descriptor(data: bytes) -> Descriptor:
 
 
 def read_kernel_code(data: bytes) -> Descriptor:
-    """An amd_kernel_code_t of code-object version 2; 256 bytes. Raises MalformedError for another machine."""
+    """Decode an amd_kernel_code_t of code-object version 2; 256 bytes. Raises MalformedError for another machine."""
     version, machine = _int(data, 0, 4), tuple(_int(data, 8 + 2 * i, 2) for i in range(4))
     if version != 1:
         raise MalformedError(f"kernel code header of version {version}, not 1")
@@ -83,7 +83,7 @@ def read_kernel_code(data: bytes) -> Descriptor:
 
 
 def user_sgprs(descriptor: Descriptor) -> int:
-    """SGPRs set up before the work-group ids: what the descriptor states, not less than its properties need."""
+    """Return the number of SGPRs set up before the work-group ids, as the descriptor states it."""
     return descriptor.rsrc2 >> 1 & 31
 
 

@@ -20,7 +20,7 @@ _IRREGULAR_KINDS = {"HiddenMultiGridSyncArg": "hidden_multigrid_sync_arg"}
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument as the metadata gives it; bytes."""
+    """An argument as the metadata gives it; sizes and offsets in bytes."""
 
     name: str
     kind: str
@@ -33,7 +33,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Metadata:
-    """What the metadata says about one kernel; None where it is silent."""
+    """The metadata of one kernel; None for what it does not say."""
 
     arguments: tuple[Argument, ...] = ()
     required_workgroup_size: tuple[int, int, int] | None = None
@@ -42,7 +42,7 @@ class Metadata:
 
 
 def read_metadata(image: Image) -> dict[str, Metadata]:
-    """Metadata by kernel name; empty for an object without metadata. Raises MalformedError.
+    """Return the metadata by kernel name; empty for an object without metadata. Raises MalformedError.
 
     An object that was linked from several has the note of each.
     """
@@ -127,7 +127,7 @@ def _from_yaml(contents: bytes) -> dict[str, Metadata]:
 
 
 def _kind(name: str) -> str:
-    """Version 2 writes kinds as words in one, later versions with underscores: GlobalBuffer, global_buffer."""
+    """Return an argument's kind as from version 3 on: global_buffer for version 2's GlobalBuffer."""
     return _IRREGULAR_KINDS.get(name) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 

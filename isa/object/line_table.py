@@ -25,17 +25,17 @@ class SourceFile:
     md5: bytes | None = None
 
     def places(self, beside: Path) -> list[Path]:
-        """Where the file may be, likeliest first. beside: folder of the code object."""
+        """Return where the file may be, likeliest first. beside: folder of the code object."""
         path, name = Path(self.path), PurePosixPath(self.path).name
         found = [Path(self.folder) / path, beside / path, beside / name, path, Path(name)]
         return list(dict.fromkeys(found))
 
     def find(self, beside: Path) -> Path | None:
-        """The file, if it is in one of its places."""
+        """Return the first of the file's places where it exists, None if there is none."""
         return next((place for place in self.places(beside) if place.is_file()), None)
 
     def is_contents(self, contents: bytes) -> bool:
-        """Whether these are the contents that were compiled, as far as the tables tell."""
+        """Tell whether these are the contents that were compiled; True where the tables do not tell."""
         return self.md5 is None or hashlib.md5(contents, usedforsecurity=False).digest() == self.md5
 
 
@@ -51,14 +51,14 @@ class SourceLine:
 
 
 class LineTable:
-    """The line tables of a code object. They may be damaged: `problem` says how, and no address has a line then."""
+    """The line tables of a code object. If they are damaged, `problem` says how, and no address has a line."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
 
     @classmethod
     def of(cls, data: bytes) -> "LineTable | None":
-        """The tables of an ELF file, None if it has none. Nothing is read yet."""
+        """Return the tables of an ELF file, None if it has none. They are not read yet."""
         return cls(data) if _SECTION in data else None
 
     @property
@@ -67,7 +67,7 @@ class LineTable:
         return self._read[2]
 
     def at(self, address: int) -> SourceLine | None:
-        """The line of the instruction at an address as linked; None for code that the compiler adds of its own."""
+        """Return the line of the instruction at an address as linked; None for code added by the compiler."""
         addresses, lines, _ = self._read
         row = bisect_right(addresses, address) - 1
         return lines[row] if row >= 0 else None
@@ -85,7 +85,7 @@ class LineTable:
 
 
 def _rows(data: bytes) -> Iterator[tuple[int, bool, SourceLine | None]]:
-    """(address, False for the end of a sequence, line from there on) of every sequence, in the tables' order."""
+    """Yield (address, False for the end of a sequence, line from there on) of every sequence, in the tables' order."""
     from elftools.elf.elffile import ELFFile
 
     elf = ELFFile(io.BytesIO(data))
@@ -108,7 +108,7 @@ def _rows(data: bytes) -> Iterator[tuple[int, bool, SourceLine | None]]:
 
 
 def _files(header: Any, folder: str) -> dict[int, SourceFile]:
-    """The files of a line program by number: from 0 in version 5, from 1 before."""
+    """Return the files of a line program by number: from 0 in version 5, from 1 before."""
     first = 0 if header.version >= 5 else 1
     folders = [_text(name) for name in header.include_directory]
     if first:

@@ -43,7 +43,7 @@ class _Name:
     parameters: tuple[str, ...] = ()
 
     def forms(self) -> tuple[frozenset[str], ...]:
-        """What may stand for the kernel, the longest forms first; without spaces."""
+        """Return sets of names that may stand for the kernel, the longest forms first; without spaces."""
         qualified = {self.qualified, self.qualified.replace(_ANONYMOUS, "")}
         last = _last_component(self.qualified)
         kinds = (
@@ -56,19 +56,19 @@ class _Name:
 
 
 def readable(name: str) -> str:
-    """'void gemm<float, 16>(float const*, int)' for C++'s mangled name; any other name as it is."""
+    """Return 'void gemm<float, 16>(float const*, int)' for such a mangled C++ name; any other name as it is."""
     parts = _parts(name)
     return parts.declaration + parts.number if parts else name
 
 
 def short(name: str) -> str:
-    """The kernel's name alone, with its template arguments: 'gemm<float, 16>'."""
+    """Return the kernel's name alone, with its template arguments: 'gemm<float, 16>'."""
     parts = _parts(name)
     return parts.qualified.replace(_ANONYMOUS, "") + parts.number if parts else name
 
 
 def parameter_types(name: str) -> tuple[str, ...]:
-    """The types of a C++ kernel's parameters, as OpenCL writes them: 'float*' for 'float const*', 'uint'."""
+    """Return the types of a C++ kernel's parameters, as OpenCL writes them: 'float*' for 'float const*', 'uint'."""
     parts = _parts(name)
     return tuple(_opencl_type(text) for text in parts.parameters) if parts else ()
 
@@ -81,10 +81,10 @@ def _opencl_type(text: str) -> str:
 
 
 def find(kernels: Mapping[str, object], asked: str, source: str) -> str:
-    """The kernel that `asked` means: its name, or any unambiguous form of a C++ name. Raises KernelNameError.
+    """Return the kernel that `asked` means: its name, or any unambiguous form of a C++ name. Raises KernelNameError.
 
-    Forms: the whole declaration; without the parameters; without namespaces; without the template arguments. Spaces
-    and the suffixes of numbers do not count. A form that is longer goes before a shorter one.
+    Forms: the whole declaration; without the parameters; without namespaces; without the template arguments. Spaces and
+    the suffixes of numbers do not count. Longer forms take precedence over shorter ones.
     """
     if asked in kernels:
         return asked
@@ -103,7 +103,7 @@ def find(kernels: Mapping[str, object], asked: str, source: str) -> str:
 
 @cache
 def _parts(name: str) -> _Name | None:
-    """The parts of a mangled C++ name, or of any name with a number; None for another one."""
+    """Split a mangled C++ name, or any name with a number, into its parts; None for another one."""
     mangled, at, number = name.partition("@")
     if mangled.startswith("_Z"):
         import demangle  # only where there are C++ names
@@ -118,7 +118,7 @@ def _parts(name: str) -> _Name | None:
 
 
 def _last_component(qualified: str) -> str:
-    """'gemm<a::b>' of 'x::y::gemm<a::b>'."""
+    """Return the last component of a qualified name: 'gemm<a::b>' of 'x::y::gemm<a::b>'."""
     depth, start = 0, 0
     for at, letter in enumerate(qualified):
         depth += _BRACKETS.get(letter, 0)
@@ -128,12 +128,12 @@ def _last_component(qualified: str) -> str:
 
 
 def _squeezed(text: str) -> str:
-    """Without spaces, and without the suffixes of numbers: 'f<64u>' is also written f<64>."""
+    """Remove spaces and the suffixes of numbers from a name: 'f<64u>' is also written f<64>."""
     return re.sub(r"\b(\d+)u?l{0,2}\b", r"\1", "".join(text.split()))
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """The shortest forms that tell these kernels apart: without parameters, with them, or the mangled names."""
+    """Return the shortest forms that tell these kernels apart: without parameters, with them, or the mangled names."""
     for form in (short, readable):
         forms = [form(name) for name in names]
         if len(set(forms)) == len(forms):
@@ -142,7 +142,7 @@ def _distinct(names: list[str]) -> list[str]:
 
 
 def listed(kernels: Iterable[str]) -> str:
-    """The kernels as short as tells them apart, in order, up to a dozen, and how many more there are."""
+    """List the kernels in the shortest distinct forms, in order, up to a dozen, and how many more there are."""
     names = sorted(_distinct(list(kernels)))
     more = len(names) - _LISTED
     return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")

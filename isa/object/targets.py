@@ -26,7 +26,7 @@ NT_AMD_HSA_ISA_NAME = ("AMD", 11)
 
 
 def gpu_of(flags: int, notes: Callable[[], Iterable[tuple[str, int, bytes]]]) -> str | None:
-    """The GPU's name by the file's header, or by its notes where the header names none; None: neither does.
+    """Return the GPU's name by the file's header, or by its notes where the header names none; None: neither does.
 
     notes: gives (owner, type, contents) of each.
     """

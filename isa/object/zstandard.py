@@ -13,11 +13,11 @@ class ZstandardMissingError(Exception):
 
 
 class ZstandardError(Exception):
-    """What cannot be decompressed; the message is the library's."""
+    """Contents that cannot be decompressed; the message is the library's."""
 
 
 def decompressed(contents: bytes, size: int) -> bytes:
-    """At most `size` bytes that were compressed; raises ZstandardError, ZstandardMissingError."""
+    """Decompress `contents` to at most `size` bytes; raises ZstandardError, ZstandardMissingError."""
     try:
         from compression import zstd  # type: ignore[import-not-found]
     except ImportError:

@@ -27,7 +27,7 @@ _VOP3_OFFSETS = {"vopc": 0x000, "vop2": 0x100, "vop1": 0x140}
 
 
 def _promoted(opcode: Opcode) -> Opcode:
-    """The VOP3 form of a VOP1, VOP2 or VOPC instruction: any source at any position, VCC replaced by an SGPR pair."""
+    """Return the VOP3 form of a VOP1, VOP2 or VOPC row: any source at any position, VCC replaced by an SGPR pair."""
     operands = []
     for position, operand in enumerate(opcode.operands.split()):
         if operand == "vcc":
@@ -77,7 +77,7 @@ TABLES: dict[str, dict[int, Opcode]] = _tables()
 
 
 def all_opcodes() -> Iterator[Opcode]:
-    """Every row of the table, ordered by encoding and number; those flagged 'refused' are known by name only."""
+    """Yield every row of the table, ordered by encoding and number; 'refused' ones are known by name only."""
     for table in TABLES.values():
         for number in sorted(table):
             yield table[number]

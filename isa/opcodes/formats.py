@@ -80,7 +80,7 @@ _LONG = {
 
 
 def encoding_of(word: int) -> str | None:
-    """The encoding an instruction's first word has, None where the architecture defines none."""
+    """Return the encoding that an instruction's first word has, None where the architecture defines none."""
     if word >> 31 == 0:
         top = word >> 25
         return "vop1" if top == 0b0111111 else "vopc" if top == 0b0111110 else "vop2"

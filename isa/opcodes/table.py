@@ -34,7 +34,7 @@ _UNITS = {"internal": INTERNAL, "branch": BRANCH, "vmem": VMEM}
 
 
 def rows(encoding: str, unit: int, text: str) -> tuple[Opcode, ...]:
-    """The table `text` (module documentation) as opcodes; `unit` where no row says another."""
+    """Parse the table `text` (see the module's docstring) into opcodes; `unit` where no row says another."""
     opcodes: list[Opcode] = []
     operands, common = "", frozenset[str]()
     for line in text.strip().splitlines():
@@ -49,7 +49,7 @@ def rows(encoding: str, unit: int, text: str) -> tuple[Opcode, ...]:
 
 
 def row(encoding: str, unit: int, number: int, mnemonic: str, operands: str, marks: frozenset[str]) -> Opcode:
-    """One opcode; marks that name a unit or a rate class set it, the others are the opcode's flags."""
+    """Make one opcode; marks that name a unit or a rate class set it, the others are the opcode's flags."""
     rate = FULL_RATE
     for mark in marks:
         rate = _RATES.get(mark, rate)

@@ -20,7 +20,7 @@ def _sad(x, a, b):
 
 
 def _masked_sad(x, a, b):
-    """Bytes of b that are 0 do not count."""
+    """Return the sum of absolute differences over the bytes of b that are not 0."""
     total = x.u32(0)
     for i in range(4):
         reference = _byte(b, i)
@@ -29,7 +29,7 @@ def _masked_sad(x, a, b):
 
 
 def _accumulated(x, sums, c):
-    """A sum that cannot overflow by itself and a number, saturated (the clamp bit)."""
+    """Return `sums`, which cannot overflow by itself, plus c, saturated (the clamp bit)."""
     total = sums + c
     return x.select(total < c, 0xFFFFFFFF, total)
 
@@ -89,7 +89,7 @@ def v_msad_u8_clamp(x, a, b, c):
 
 
 def _window(a, i):
-    """The 32 bits of a 64-bit value from byte i on."""
+    """Return the 32 bits of a 64-bit value from byte i on."""
     return (a >> (8 * i)).to("u32")
 
 

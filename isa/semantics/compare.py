@@ -73,7 +73,7 @@ for _kind in ("f16", "f32", "f64"):
 
 
 def classify(x, a, wanted):
-    """Whether a float belongs to one of the classes of a mask (bits as in the manual's v_cmp_class)."""
+    """Tell whether a float belongs to one of the classes of a mask (bits as in the manual's v_cmp_class)."""
     width = BITS[a.kind]
     infinity = x.infinity_bits(a.kind)
     mantissa = {16: 10, 32: 23, 64: 52}[width]

@@ -93,7 +93,7 @@ def _pair(low, high):
 
 
 def half_towards_zero(x, a):
-    """FP32 to FP16 rounded towards zero, whatever the host rounds to; finite values never become infinite."""
+    """Round FP32 to FP16 towards zero in any rounding mode of the host; finite values never become infinite."""
     half = a.to("f16")
     too_far = abs(half).to("f32") > abs(a)
     return quiet(x, x.select(too_far, half.bits() - 1, half.bits()).as_("f16"))

@@ -5,7 +5,7 @@ from isa.lanes.table import KEEP_DENORMALS, vop
 
 
 def _axes(a, b, c):
-    """Whether z is the major axis, and whether y is where z is not: ties prefer z, then y."""
+    """Tell whether z is the major axis, and whether y is where z is not: ties prefer z, then y."""
     z_major = (abs(c) >= abs(a)) & (abs(c) >= abs(b))
     y_major = abs(b) >= abs(a)
     return z_major, y_major

@@ -18,7 +18,7 @@ _UNDERFLOW = {"f16": -25, "f32": -150, "f64": -1075}
 
 
 def _exponent(a):
-    """The biased exponent as i32."""
+    """Return the biased exponent of a float as i32."""
     mantissa = {16: 10, 32: 23, 64: 52}[BITS[a.kind]]
     return (abs(a).bits() >> mantissa).to("u32").as_("i32")
 
@@ -94,7 +94,7 @@ def v_div_fmas_f64(x, a, b, c, mask):
 
 
 def div_fixup(x, a, denominator, numerator):
-    """The quotient a with its sign and the special cases of numerator / denominator put right."""
+    """Return the quotient a with its sign and the special cases of numerator / denominator put right."""
     kind, width = a.kind, BITS[a.kind]
     unsigned = f"u{width}"
     infinity = x.infinity_bits(kind)

@@ -36,7 +36,7 @@ def v_mul_f16(x, a, b):
 
 
 def flush_result(x, a, mode):
-    """An FP16 result as MODE's bit for denormal results says."""
+    """Return an FP16 result, flushed to zero if it is denormal and MODE's bit for denormal results says so."""
     flushed = ((a.bits() & 0x7C00) == 0) & ((mode & HALF_RESULTS) == 0)
     return x.select(flushed, a.bits() & 0x8000, a.bits()).as_("f16")
 
@@ -52,18 +52,21 @@ def v_mac_f16(x, a, b, d, mode):
 
 @vop("v_mad_f16 v_madak_f16", "f16 f16 f16 mode -> f16")
 def v_mad_f16(x, a, b, c, mode):
-    """a * b + c; in v_madak the literal is the third source."""
+    """Return a * b + c; in v_madak the literal is the third source."""
     return _unfused(x, a, b, c, mode)
 
 
 @vop("v_madmk_f16", "f16 f16 f16 mode -> f16")
 def v_madmk_f16(x, a, k, b, mode):
-    """a * K + b: sources in the order of the assembler, the literal K second."""
+    """Return a * K + b: sources in the order of the assembler, the literal K second."""
     return _unfused(x, a, k, b, mode)
 
 
 def _narrow_to_odd(x, wide):
-    """FP64 to FP32, an inexact value to the neighbour with an odd last bit: a second rounding is then harmless."""
+    """Convert FP64 to FP32, an inexact value to the neighbour with an odd last bit.
+
+    A second rounding, to a narrower format, is then correct.
+    """
     single = wide.to("f32")
     error = wide - single.to("f64")
     bits = single.as_("i32")
@@ -73,7 +76,7 @@ def _narrow_to_odd(x, wide):
 
 
 def fma_f16(x, a, b, c):
-    """a * b + c rounded once.
+    """Return a * b + c rounded once.
 
     The product is exact in FP32. The FP64 sum is exact, or one addend is too small to matter, or FP16 overflows.
     """

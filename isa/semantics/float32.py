@@ -29,7 +29,7 @@ def v_mul_f32(x, a, b):
 
 
 def _zero_wins(x, a, b, value):
-    """The legacy rule: zero times anything, NaN and infinity included, is +0."""
+    """Apply the legacy rule to a product: zero times anything, NaN and infinity included, is +0."""
     return x.select((a == 0.0) | (b == 0.0), x.f32(0.0), value)
 
 
@@ -55,13 +55,13 @@ def v_mad_legacy_f32(x, a, b, c):
 
 @vop("v_madak_f32", "f32 f32 f32 -> f32", host_mode=FLUSH_DENORMALS)
 def v_madak_f32(x, a, b, k):
-    """a * b + K: the literal K is the third source."""
+    """Return a * b + K: the literal K is the third source."""
     return a * b + k
 
 
 @vop("v_madmk_f32", "f32 f32 f32 -> f32", host_mode=FLUSH_DENORMALS)
 def v_madmk_f32(x, a, k, b):
-    """a * K + b: sources in the order of the assembler, the literal K second."""
+    """Return a * K + b: sources in the order of the assembler, the literal K second."""
     return a * k + b
 
 
@@ -71,21 +71,22 @@ def v_fma_f32(x, a, b, c):
 
 
 def ordered_key(a):
-    """An integer that orders floats as numbers, with -0 < +0."""
+    """Return an integer that orders floats as numbers, with -0 < +0."""
     signed = a.as_(f"i{BITS[a.kind]}")
     magnitude = (1 << (BITS[a.kind] - 1)) - 1
     return signed ^ ((signed >> (BITS[a.kind] - 1)) & magnitude)
 
 
 def quiet(x, a):
-    """NaN made quiet, numbers as they are."""
+    """Return numbers unchanged, and a NaN made quiet."""
     return x.select(a.is_nan(), a.bits() | _QUIET_BIT[a.kind], a.bits()).as_(a.kind)
 
 
 def _key_for_max(x, a, mode):
-    """An integer that orders floats with every NaN as the least; with MODE's IEEE bit a signalling one as the most.
+    """Return an integer that orders floats for a maximum: every NaN is the least, -0 < +0.
 
-    Adding to a NaN's size moves it past the sign bit, all of them or those with the quiet bit.
+    With MODE's IEEE bit a signalling NaN is the greatest. Adding to a NaN's magnitude moves it past the sign bit:
+    either all NaNs or those with the quiet bit.
     """
     bits, infinity = f"u{BITS[a.kind]}", x.infinity_bits(a.kind)
     quiet_bit = _QUIET_BIT[a.kind]
@@ -95,17 +96,20 @@ def _key_for_max(x, a, mode):
 
 
 def float_max(x, a, b, mode):
-    """The larger number; -0 < +0; decided on bits, so that denormals stay. NaN loses, a signalling one as above."""
+    """Return the larger number; -0 < +0; a NaN loses against a number.
+
+    It is decided on bits, so that denormals stay. With MODE's IEEE bit a signalling NaN wins.
+    """
     return quiet(x, x.select(_key_for_max(x, b, mode) > _key_for_max(x, a, mode), b, a))
 
 
 def float_min(x, a, b, mode):
-    """The smaller number, else as `float_max`."""
+    """Return the smaller number; -0, NaN and denormals are treated as by `float_max`."""
     return -float_max(x, -a, -b, mode)
 
 
 def float_med3(x, a, b, c, mode):
-    """The middle of three numbers; with a NaN among them the smallest (GCN3 ISA manual, v_med3_f32)."""
+    """Return the middle of three numbers; with a NaN among them the smallest (GCN3 ISA manual, v_med3_f32)."""
     nan = a.is_nan() | b.is_nan() | c.is_nan()
     middle = float_max(x, float_min(x, a, b, mode), float_min(x, float_max(x, a, b, mode), c, mode), mode)
     return x.select(nan, float_min(x, float_min(x, a, b, mode), c, mode), middle)
@@ -184,12 +188,12 @@ def v_frexp_mant_f32(x, a):
 
 
 def power_of_two(x, n):
-    """2 ** n as FP64 for i32 n in -1022 ... 1023."""
+    """Return 2 ** n as FP64 for i32 n in -1022 ... 1023."""
     return ((n + 1023).to("i64") << 52).as_("f64")
 
 
 def ldexp_f32(x, a, n):
-    """a * 2 ** n: exact in FP64, then rounded once."""
+    """Return a * 2 ** n, which is exact in FP64 and rounded once."""
     n = x.max(x.min(n, 400), -400)
     return (a.to("f64") * power_of_two(x, n)).to("f32")
 

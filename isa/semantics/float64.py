@@ -78,7 +78,7 @@ def v_frexp_mant_f64(x, a):
 
 
 def ldexp_f64(x, a, n):
-    """a * 2 ** n, rounded once: an exact product of the mantissa, then one that rounds."""
+    """Return a * 2 ** n, rounded once: an exact product of the mantissa, then one that rounds."""
     size = abs(a).bits()
     sign = a.bits() & (1 << 63)
     denormal = size < (1 << 52)
@@ -104,7 +104,7 @@ _TWO_OVER_PI_BITS = 1280  # 1201 bits are selected from, and zeros after them
 
 
 def _two_over_pi_words():
-    """Fraction bits of 2 / pi, most significant word first."""
+    """Return the fraction bits of 2 / pi in 32-bit words, most significant word first."""
     # pi by Machin's formula in fixed point, with 64 guard bits
     one = 1 << (_TWO_OVER_PI_BITS + 64)
 
@@ -128,7 +128,7 @@ _TWO_OVER_PI = _two_over_pi_words()
 
 @vop("v_trig_preop_f64", "f64 u32 -> f64")
 def v_trig_preop_f64(x, a, segment):
-    """53 bits of 2 / pi from bit 53 * segment on (further for large exponents), scaled to their weight."""
+    """Return 53 bits of 2 / pi from bit 53 * segment on (further for large exponents), scaled to their weight."""
     exponent = ((abs(a).bits() >> 52).to("u32") & 0x7FF).as_("i32")
     shift = (segment & 31).as_("i32") * 53
     shift = x.select(exponent > 1077, shift + exponent - 1077, shift)

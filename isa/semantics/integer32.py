@@ -117,7 +117,7 @@ def v_mul_hi_i32(x, a, b):
 
 
 def _low24(a):
-    """24-bit integers: the low bits, sign-extended for signed kinds."""
+    """Return the low 24 bits of an integer, sign-extended for signed kinds."""
     return (a << 8) >> 8
 
 
@@ -152,7 +152,7 @@ def v_mad_i32_i24(x, a, b, c):
 
 
 def saturated(x, wide, kind):
-    """A 64-bit number brought into the range of a narrower kind."""
+    """Limit a 64-bit number to the range of a narrower kind."""
     bits = int(kind[1:])
     low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if kind[0] == "i" else (0, (1 << bits) - 1)
     return x.max(x.min(wide, high), low).to(kind)

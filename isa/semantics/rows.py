@@ -86,7 +86,7 @@ def row_output_f64(x, a, flags):  # type: ignore[no-untyped-def]
 
 
 def _sdwa_width(x, select):  # type: ignore[no-untyped-def]
-    """Bit offset and width of a select: bytes 0-3, words 4-5, dword 6."""
+    """Return the bit offset and width of an SDWA select: bytes 0-3, words 4-5, dword 6."""
     word = select > 3
     offset = x.select(word, (select & 1) << 4, (select & 3) << 3)
     offset = x.select(select == 6, 0, offset)
@@ -114,7 +114,7 @@ def row_sdwa_merge(x, a, select, unused, old):  # type: ignore[no-untyped-def]
 
 
 def _dpp_source(x, lane, control):  # type: ignore[no-untyped-def]
-    """Source lane and whether it exists, by DPP_CTRL (GCN3 ISA manual, table of DPP_CTRL)."""
+    """Return the source lane, and whether it exists, by DPP_CTRL (GCN3 ISA manual, table of DPP_CTRL)."""
     row, in_row = lane & 0x30, lane & 15
     amount = control & 15
     quad = (lane & 0x3C) | ((control >> ((lane & 3) << 1)) & 3)

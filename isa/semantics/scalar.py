@@ -139,7 +139,7 @@ for _width in ("32", "64"):
 
     @sop(f"s_bfe_u{_width}", f"{_u} u32 -> {_u} scc")
     def s_bfe_u(x, a, b):
-        """Offset in the low bits, width in bits 22:16; a width past the end takes all that is left."""
+        """Extract a bit field: offset in the low bits, width in bits 22:16; a wider field ends at the top bit."""
         top = BITS[a.kind] - 1
         width = ((b >> 16) & 0x7F).to(a.kind)
         field = (x.constant(a.kind, 1) << (width & top)) - 1
@@ -148,7 +148,7 @@ for _width in ("32", "64"):
 
     @sop(f"s_bfe_i{_width}", f"i{_width} u32 -> i{_width} scc")
     def s_bfe_i(x, a, b):
-        """As s_bfe_u, sign-extended from the field's top bit."""
+        """Extract a bit field as s_bfe_u does, sign-extended from the field's top bit."""
         top = BITS[a.kind] - 1
         width = ((b >> 16) & 0x7F).to(a.kind)
         shifted = a >> (b & top).to(a.kind)
@@ -201,13 +201,13 @@ def _add_signed(a, b):
 
 @sop("s_add_i32", "i32 i32 -> i32 scc")
 def s_add_i32(x, a, b):
-    """SCC = signed overflow."""
+    """Add with SCC = signed overflow."""
     return _add_signed(a, b)
 
 
 @sop("s_sub_i32", "i32 i32 -> i32 scc")
 def s_sub_i32(x, a, b):
-    """SCC = signed overflow."""
+    """Subtract with SCC = signed overflow."""
     return a - b, ((a ^ b) & (a ^ (a - b))) < 0
 
 
@@ -303,7 +303,7 @@ def s_cmovk_i32(x, constant, scc, d):
 
 @sop("s_addk_i32", "i16 old:i32 -> i32 scc")
 def s_addk_i32(x, constant, d):
-    """SCC = signed overflow."""
+    """Add a constant with SCC = signed overflow."""
     return _add_signed(d, constant.to("i32"))
 
 

@@ -22,7 +22,7 @@ _TRIGONOMETRIC_LIMIT = 256.0  # revolutions: valid inputs of v_sin and v_cos
 
 
 def exp2(x, a):
-    """2 ** a for FP64 a, exact at integers; saturates far outside FP32's range."""
+    """Return 2 ** a for FP64 a, exact at integers; saturates far outside FP32's range."""
     a = x.select(a > 300.0, x.f64(300.0), x.select(a < -300.0, x.f64(-300.0), a))
     n = x.rint(a)
     r = a - n
@@ -33,7 +33,7 @@ def exp2(x, a):
 
 
 def log2_of_normal(x, a):
-    """log2 of a positive normal FP32 value, as FP64."""
+    """Return log2 of a positive normal FP32 value, as FP64."""
     bits = a.as_("i32")
     exponent = (bits - _SQRT_HALF_BITS) >> 23
     mantissa = (bits - (exponent << 23)).as_("f32").to("f64")
@@ -46,7 +46,7 @@ def log2_of_normal(x, a):
 
 
 def _sine_of_quarter(x, r):
-    """sin(2 pi r) for FP64 r in -1/4 ... 1/4."""
+    """Return sin(2 pi r) for FP64 r in -1/4 ... 1/4."""
     t = r * (2.0 * math.pi)
     square = t * t
     polynomial = x.f64((-1.0) ** _SINE_TERMS / math.factorial(2 * _SINE_TERMS + 1))
@@ -56,25 +56,28 @@ def _sine_of_quarter(x, r):
 
 
 def sine(x, revolutions):
-    """sin of an angle in revolutions, FP64."""
+    """Return the sine of an angle in revolutions, FP64."""
     r = revolutions - x.rint(revolutions)
     r = x.select(r > 0.25, 0.5 - r, x.select(r < -0.25, -0.5 - r, r))
     return _sine_of_quarter(x, r)
 
 
 def cosine(x, revolutions):
-    """cos of an angle in revolutions, FP64."""
+    """Return the cosine of an angle in revolutions, FP64."""
     r = revolutions - x.rint(revolutions)
     return _sine_of_quarter(x, 0.25 - abs(r))
 
 
 def _zero(x, a):
-    """Zero of a's sign."""
+    """Return a zero with the sign of a."""
     return (a.bits() & 0x80000000).as_("f32")
 
 
 def _counts_as_zero(a):
-    """Zeros and denormals, decided on the bits: the compiler takes `a == 0` for the value zero alone."""
+    """Tell whether a is zero or denormal, decided on the bits.
+
+    The compiler takes `a == 0` for the value zero alone.
+    """
     return (a.bits() & 0x7F800000) == 0
 
 
@@ -83,7 +86,7 @@ def rcp32(x, a):
 
 
 def rsq32(x, a):
-    """1 / sqrt: rounded once from FP64; -0 gives -inf."""
+    """Return 1 / sqrt(a), rounded once from FP64; -0 gives -inf."""
     wide = a.to("f64")
     infinity = x.constant("u32", 0x7F800000) | (a.bits() & 0x80000000)
     return x.select(_counts_as_zero(a), infinity.as_("f32"), (1.0 / x.sqrt(wide)).to("f32"))
@@ -95,7 +98,7 @@ def exp32(x, a):
 
 
 def log32(x, a):
-    """log2; zero gives -inf, negative numbers NaN."""
+    """Return log2(a); zero gives -inf, negative numbers NaN."""
     infinity = x.f32(float("inf"))
     flushed = x.select(_counts_as_zero(a), _zero(x, a), a)
     result = log2_of_normal(x, flushed).to("f32")
@@ -114,12 +117,12 @@ def _periodic(x, a, function, outside):
 
 
 def sin32(x, a):
-    """Sine of revolutions: 0 outside -256 ... 256, NaN for infinities."""
+    """Return the sine of revolutions: 0 outside -256 ... 256, NaN for infinities."""
     return x.select(_counts_as_zero(a), _zero(x, a), _periodic(x, a, sine, 0.0))
 
 
 def cos32(x, a):
-    """Cosine of revolutions: 1 outside -256 ... 256, NaN for infinities."""
+    """Return the cosine of revolutions: 1 outside -256 ... 256, NaN for infinities."""
     return _periodic(x, a, cosine, 1.0)
 
 

@@ -194,10 +194,10 @@ def _furnish() -> None:
 def _without_work() -> None:
     """Leave out what takes long and has nothing to do with the input: simulation, measuring, training, compiling."""
     from gpusim.base.errors import SimulationError
-    from gpusim.cli import bench as bench_command
-    from gpusim.cli import capture
-    from gpusim.jobs import runner
+    from gpusim.bench import bench
     from gpusim.microbench import suite
+    from gpusim.running import runner
+    from workloads.data import capture
     from workloads.toolchain import build
 
     def left_out(*_: Any, **__: Any) -> Any:
@@ -211,7 +211,7 @@ def _without_work() -> None:
 
     runner.run = prepared
     for module, name in (
-        *((bench_command, "warm_up"), (bench_command, "measure"), (suite, "run"), (capture, "capture")),
+        *((bench, "warm_up"), (bench, "measure"), (suite, "run"), (capture, "capture")),
         *((build, "build_sources"), (build, "check_all")),
     ):
         setattr(module, name, left_out)

@@ -6,20 +6,19 @@ python -m tests.structure.plan
 import networkx as nx
 
 from tests.structure.imports import ROOT, arrows, docstring, room_of
-from tests.structure.layers import EXCEPTIONS, LAYERS, excepted
+from tests.structure.layers import EXCEPTIONS, FLOORS, NEVER, ONLY_BY, ORDER, excepted
 from tests.structure.state_access import machine_accesses, owners
 
 PAGE = ROOT / "docs" / "architecture.md"
-_GROUPS = {"isa": "what a kernel computes", "memory": "memory system", "workloads": "what is run"}
 
 
 def _graph() -> nx.DiGraph:
     """The rooms, with an arrow to each room that one imports from."""
     graph = nx.DiGraph()
-    graph.add_nodes_from(LAYERS)
+    graph.add_nodes_from(ORDER)
     for room, seen in arrows().items():
         for other, found in seen.items():
-            if not all(excepted(each.module, room, other) for each in found):
+            if not all(excepted(each.module, room, each.imported, other) for each in found):
                 graph.add_edge(room, other)
     return graph
 
@@ -28,13 +27,9 @@ def drawing() -> str:
     """The rooms as a Mermaid flowchart, without the arrows that follow from others."""
     least = nx.transitive_reduction(_graph())
     lines = ["```mermaid", "flowchart TB"]
-    grouped = {
-        top: [room for room in LAYERS if room.split(".")[0] == top and len(least[room]) + least.in_degree(room)]
-        for top in _GROUPS
-    }
-    for top, rooms in grouped.items():
-        lines += [f"  subgraph {top}_[{top}: {_GROUPS[top]}]", *(f"    {room}" for room in rooms), "  end"]
-    lines += [f"  {room} --> {other}" for room in reversed(LAYERS) for other in LAYERS if least.has_edge(room, other)]
+    for number, floor in reversed(list(enumerate(FLOORS))):
+        lines += [f'  subgraph floor{number}["{floor.name}"]', *(f"    {room}" for room in floor.rooms), "  end"]
+    lines += [f"  {room} --> {other}" for room in reversed(ORDER) for other in ORDER if least.has_edge(room, other)]
     return "\n".join([*lines, "```"])
 
 
@@ -45,27 +40,43 @@ def _names(names: list[str]) -> str:
 def rooms() -> str:
     """The table of rooms: what each holds, and from which others it imports."""
     graph = _graph()
-    lines = ["| room | holds | knows |", "|---|---|---|"]
-    for room in LAYERS:
-        holds = docstring(room).partition("\n")[0].rstrip(".")
-        lines.append(f"| `{room}` | {holds} | {_names([other for other in LAYERS if graph.has_edge(room, other)])} |")
+    lines = ["| floor, room | holds | knows |", "|---|---|---|"]
+    for floor in FLOORS:
+        lines.append(f"| **{floor.name}**{', each for itself' if floor.apart else ''} | | |")
+        for room in floor.rooms:
+            holds = docstring(room).partition("\n")[0].rstrip(".")
+            lines.append(
+                f"| `{room}` | {holds} | {_names([other for other in ORDER if graph.has_edge(room, other)])} |"
+            )
+    return "\n".join(lines)
+
+
+def prohibitions() -> str:
+    """Write what is forbidden beyond the floors' order, and what is excepted."""
+    lines = [
+        f"- {_names(rooms.split())} may not import {_names(seen.split())}: {why}"
+        for (rooms, seen), why in NEVER.items()
+    ]
+    lines += [
+        f"- `{room}` is only for {_names(names.split() or ['itself'])}: {why}" for room, (names, why) in ONLY_BY.items()
+    ]
     exceptions = [f"- `{module}` imports `{seen}`: {why}" for (module, seen), why in EXCEPTIONS.items()]
-    return "\n".join([*lines, "", "Beside the rows:", "", *exceptions] if exceptions else lines)
+    return "\n".join([*lines, "", "All the same:", "", *exceptions])
 
 
 def record() -> str:
     """The table of the machine record: who declares, writes and reads each of its components."""
     lines = ["| component | declared in | written by | read by the rooms |", "|---|---|---|---|"]
-    for component, owner in sorted(owners().items(), key=lambda item: list(LAYERS).index(room_of(item[1]))):
+    for component, owner in sorted(owners().items(), key=lambda item: ORDER.index(room_of(item[1]))):
         mine = [access for access in machine_accesses() if access.component == component]
         writers = sorted({access.module for access in mine if access.written})
         readers = {room_of(access.module) for access in mine if not access.written} - {room_of(owner)}
-        readers_in_order = [room for room in LAYERS if room in readers]
+        readers_in_order = [room for room in ORDER if room in readers]
         lines.append(f"| `m.{component}` | `{owner}` | {_names(writers)} | {_names(readers_in_order)} |")
     return "\n".join(lines)
 
 
-DRAWN = {"drawing": drawing, "rooms": rooms, "record": record}
+DRAWN = {"drawing": drawing, "rooms": rooms, "prohibitions": prohibitions, "record": record}
 
 
 def drawn_anew(page: str) -> str:

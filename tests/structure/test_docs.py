@@ -1,14 +1,41 @@
-"""The documentation names files and folders that are there."""
+"""The documentation names files, folders, commands, places and versions that are there."""
 
 import re
+import shlex
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from gpusim.base.version import __version__
 from tests.structure.imports import ROOT, TOPS
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "decisions").glob("*.md")),
+]
+_FOLDERS = ("docs", "tests", "sim_configs", *TOPS)
+LINKING = sorted([*ROOT.glob("*.md"), *(page for folder in _FOLDERS for page in (ROOT / folder).rglob("*.md"))])
+DECISIONS = [page for page in PAGES if page.parent.name == "decisions" and page.name != "README.md"]
+README_LINES = 80  # a stranger reads it whole
+CHANGELOG = ROOT / "CHANGELOG.md"
 _PATH = re.compile(rf"`((?:{'|'.join(TOPS)}|tests|docs|sim_configs)/[\w./-]*\w)/?(?:::\w+)?`")
+_LINK = re.compile(r"\]\(([^()\s]+)\)")
+_FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_SHELL = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_VERSION = re.compile(r"^## (\d+)\.(\d+)\.(\d+), (\d{4}-\d{2}-\d{2})$", re.MULTILINE)
+_INSTALLED = "python3 -m venv .venv && .venv/bin/pip install -r requirements{}.lock -e . && "
+
+
+def _text(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def _id(page: Path) -> str:
+    return str(page.relative_to(ROOT))
 
 
 def missing(text: str) -> list[str]:
@@ -16,10 +43,119 @@ def missing(text: str) -> list[str]:
     return [path for path in _PATH.findall(text) if not (ROOT / path).exists()]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=_id)
 def test_what_a_page_names_is_there(page: Path) -> None:
-    assert missing(page.read_text(encoding="utf-8")) == []
+    assert missing(_text(page)) == []
 
 
 def test_a_path_that_is_gone_is_seen() -> None:
     assert missing("`memory/wheel.py`, `memory/gone.py`, `isa/` and `tests/exact`") == ["memory/gone.py"]
+
+
+@cache
+def _places(page: Path) -> frozenset[str]:
+    """Names of a page's headings as a link says them, by the rule that GitHub has for them."""
+    headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", _text(page)), re.MULTILINE)
+    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading) for heading in headings]
+    return frozenset(re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in plain)
+
+
+def astray(page: Path, text: str) -> list[str]:
+    """Relative links of a page that lead to no file, or to no heading of it."""
+    found = []
+    for link in _LINK.findall(_FENCE.sub("", text)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, place = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (place and place not in _places(target)):
+            found.append(link)
+    return found
+
+
+@pytest.mark.parametrize("page", LINKING, ids=_id)
+def test_every_relative_link_leads_somewhere(page: Path) -> None:
+    assert astray(page, _text(page)) == []
+
+
+def test_a_link_that_leads_nowhere_is_seen() -> None:
+    text = "[a](docs/hip.md) [b](docs/gone.md) [c](docs/hip.md#opencl) [d](docs/hip.md#gone) [e](https://example.org/x)"
+    assert astray(ROOT / "README.md", text) == ["docs/gone.md", "docs/hip.md#gone"]
+
+
+def test_every_page_is_behind_a_door() -> None:
+    index = ROOT / "docs" / "README.md"
+    linked = {(index.parent / link.partition("#")[0]).resolve() for link in _LINK.findall(_text(index))}
+    assert sorted(_id(page) for page in (ROOT / "docs").glob("*.md") if page not in linked | {index}) == []
+
+
+def test_the_readme_is_short_and_says_how_to_run_and_to_test() -> None:
+    text = _text(ROOT / "README.md")
+    assert text.count("\n") <= README_LINES
+    assert f"{_INSTALLED.format('')}.venv/bin/gpusim run layerB.yaml --engine on\n" in text
+    test = f'{_INSTALLED.format("-dev")}PATH="$PWD/.venv/bin:$PATH" .ci/test'
+    assert test in text
+    assert test in _text(ROOT / "CONTRIBUTING.md")
+
+
+def test_ci_does_what_the_readme_says() -> None:
+    """`.ci/run` installs and tests by the same words, in an environment elsewhere."""
+    run = _text(ROOT / ".ci" / "run")
+    assert 'pip" install --quiet -r requirements-dev.lock -e .\n' in run
+    assert 'PATH="$venv/bin:$PATH" .ci/test\n' in run
+
+
+@cache
+def _public() -> frozenset[str]:
+    return frozenset(_text(ROOT / "tests/unit/gpusim/public_names.txt").splitlines())
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """Calls of gpusim in a page's blocks of shell: their words without the program's name."""
+    for block in _SHELL.findall(text):
+        for line in re.split(r"\n|&&", block):
+            words = shlex.split(line, comments=True)
+            if words and Path(words[0]).name == "gpusim":
+                yield words[1:]
+
+
+def unknown(words: list[str]) -> list[str]:
+    """Words of a call that the command line has not: its command, or options of the command."""
+    asked = words[: words.index("--")] if "--" in words else words
+    longest_first = (" ".join(asked[:2]), asked[0])  # `results list`, `run`
+    command = next((c for c in longest_first if any(n.startswith(f"$ gpusim {c} ") for n in _public())), "")
+    if not command:
+        return [asked[0]]
+    options = [word.partition("=")[0] for word in asked if word.startswith("--")]
+    return [option for option in options if f"$ gpusim {command} {option}" not in _public()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_id)
+def test_commands_of_a_page_are_those_of_the_command_line(page: Path) -> None:
+    assert [(words, wrong) for words in commands(_text(page)) if (wrong := unknown(words))] == []
+
+
+def test_a_command_that_is_gone_is_seen() -> None:
+    text = "```sh\n.venv/bin/gpusim run a.yaml --json b.json --gone  # so\nx && gpusim gone\n```\n"
+    assert [unknown(words) for words in commands(text)] == [["--gone"], ["gone"]]
+
+
+def test_what_repeats_the_version_says_the_same() -> None:
+    versions = [tuple(map(int, found[:3])) for found in _VERSION.findall(_text(CHANGELOG))]
+    dates = [found[3] for found in _VERSION.findall(_text(CHANGELOG))]
+    assert len(versions) == _text(CHANGELOG).count("\n## ")
+    assert ".".join(map(str, versions[0])) == __version__
+    assert versions == sorted(set(versions), reverse=True)
+    assert dates == sorted(dates, reverse=True)
+    citation = _text(ROOT / "CITATION.cff")
+    assert f"\nversion: {__version__}\n" in citation
+    assert f'\ndate-released: "{dates[0]}"\n' in citation
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=_id)
+def test_a_decision_is_short_and_has_its_parts(page: Path) -> None:
+    lines = _text(page).splitlines()
+    assert 15 <= len(lines) <= 30
+    parts = ["Context", "Decision", "Consequences", "Measured"]
+    assert [line.removeprefix("## ") for line in lines if line.startswith("## ")] == parts
+    assert f"]({page.name})" in _text(page.parent / "README.md")

@@ -1,45 +1,93 @@
-"""The code's imports keep to the table of layers, and the finder of imports sees every kind of import."""
+"""The code's imports keep to the floors, and the finder of imports sees every kind of import."""
 
+import itertools
 from pathlib import Path
 
 import networkx as nx
 import pytest
 
 from tests.structure.imports import ROOT, TOPS, arrows, imports, room_of, rooms
-from tests.structure.layers import EXCEPTIONS, LAYERS, excepted
+from tests.structure.layers import EXCEPTIONS, FLOORS, NEVER, ONLY_BY, ORDER, Floor, excepted, forbidden
 
 
-def test_every_room_has_its_row_and_every_row_a_room() -> None:
-    assert set(LAYERS) == rooms()
-
-
-def test_a_row_names_only_rooms_before_it() -> None:
-    order = list(LAYERS)
-    later = [(room, seen) for room, row in LAYERS.items() for seen in row if order.index(seen) >= order.index(room)]
-    assert later == []
-
-
-@pytest.mark.parametrize("room", LAYERS)
-def test_a_room_imports_only_what_its_row_names(room: str) -> None:
-    refused = [
-        str(each)
+def _refused(room: str) -> list[str]:
+    """Return each import by a room that is forbidden and no exception, with the reason."""
+    return [
+        f"{each}: {forbidden(room, seen)}"
         for seen, found in arrows().get(room, {}).items()
         for each in found
-        if seen not in LAYERS[room] and not excepted(each.module, room, seen)
+        if forbidden(room, seen) and not excepted(each.module, room, each.imported, seen)
     ]
-    assert refused == []
+
+
+def test_every_room_stands_on_one_floor() -> None:
+    assert sorted(ORDER) == sorted(rooms())
+
+
+@pytest.mark.parametrize("room", ORDER)
+def test_a_room_imports_only_what_it_may(room: str) -> None:
+    assert _refused(room) == []
+
+
+@pytest.mark.parametrize("floor", FLOORS, ids=lambda floor: floor.name)
+def test_a_floor_whose_rooms_do_without_one_another_says_so(floor: Floor) -> None:
+    inside = [each for room in floor.rooms for seen, each in arrows()[room].items() if seen in floor.rooms]
+    assert bool(inside) != floor.apart
+
+
+def test_every_prohibition_forbids_what_the_order_permits() -> None:
+    """A prohibition that follows from the floors, or names a room that has gone, only looks like one."""
+    named = {name for pair in NEVER for names in pair for name in names.split()}
+    named |= ONLY_BY.keys() | {name for names, _ in ONLY_BY.values() for name in names.split()}
+    assert [name for name in sorted(named) if name not in ORDER] == []
+    told = {forbidden(room, seen) for room, seen in itertools.permutations(ORDER, 2)}
+    assert [pair for pair, why in NEVER.items() if not any(reason.endswith(f": {why}") for reason in told)] == []
+    assert [room for room in ONLY_BY if not any(reason.startswith(f"{room} is only for") for reason in told)] == []
+
+
+def test_who_alone_may_import_a_room_does() -> None:
+    idle = [
+        (room, name) for room, (names, _) in ONLY_BY.items() for name in names.split() if room not in arrows()[name]
+    ]
+    assert idle == []
 
 
 def test_every_exception_is_needed() -> None:
-    used = {(name, room_of(each.imported)) for each in imports() for name in (each.module, room_of(each.module))}
-    assert [e for e in EXCEPTIONS if e not in used or e[1] in LAYERS[room_of(e[0])]] == []
+    used = set()
+    for each in imports():
+        room, seen = room_of(each.module), room_of(each.imported)
+        if room != seen and forbidden(room, seen):
+            used |= {(here, there) for here in (each.module, room) for there in (each.imported, seen)}
+    assert [exception for exception in EXCEPTIONS if exception not in used] == []
+
+
+@pytest.mark.parametrize(
+    ("room", "seen", "part"),
+    [
+        ("memory.cache", "spartan", "does not stand below"),
+        ("isa.execution", "memory", "does not stand below"),
+        ("gpusim.results", "gpusim.store", "does not stand below"),
+        ("gpusim.store", "gpusim.live", "do without one another"),
+        ("workloads.operators", "gpusim.core", "does not know what runs it"),
+        ("gpusim.report", "isa.execution", "executes nothing"),
+        ("gpusim.report.page", "isa.encoding", "executes nothing"),
+        ("gpusim.host", "gpusim.report", "runs launches"),
+        ("gpusim.networks", "gpusim.hip", "only for gpusim.jobs gpusim.cli"),
+        ("gpusim.core", "memory.cache", ""),
+        ("gpusim.core", "gpusim.core.cu", ""),
+        ("gpusim.cli", "gpusim.hip", ""),
+    ],
+)
+def test_what_is_forbidden_is_told_with_its_reason(room: str, seen: str, part: str) -> None:
+    told = forbidden(room, seen)
+    assert part in told and bool(told) == bool(part)
 
 
 def test_no_rooms_need_one_another() -> None:
     graph = nx.DiGraph()
     for room, seen in arrows().items():
         for other, found in seen.items():
-            if not all(excepted(each.module, room, other) for each in found):
+            if not all(excepted(each.module, room, each.imported, other) for each in found):
                 graph.add_edge(room, other)
     assert [sorted(group) for group in nx.strongly_connected_components(graph) if len(group) > 1] == []
 
@@ -49,13 +97,18 @@ def test_no_modules_import_one_another() -> None:
     assert [sorted(group) for group in nx.strongly_connected_components(graph) if len(group) > 1] == []
 
 
+def test_no_files_of_the_command_line_need_one_another() -> None:
+    graph = nx.DiGraph((each.module, each.imported) for each in imports() if room_of(each.module) == "gpusim.cli")
+    assert [sorted(group) for group in nx.strongly_connected_components(graph) if len(group) > 1] == []
+
+
 def test_the_top_level_is_what_users_know() -> None:
     assert all((ROOT / folder / "__init__.py").exists() for folder in TOPS)
     assert (ROOT / "sim_configs").is_dir() and (ROOT / "tests").is_dir()
 
 
 def test_the_entrance_of_gpusim_holds_nothing_else() -> None:
-    assert [path.name for path in (ROOT / "gpusim").glob("*.py")] == ["__init__.py"]
+    assert {path.name for path in (ROOT / "gpusim").glob("*.py")} == {"__init__.py", "__main__.py"}
 
 
 @pytest.mark.parametrize(

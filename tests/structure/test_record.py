@@ -9,7 +9,7 @@ import pytest
 from gpusim.core.machine import MACHINE, machine_dtype
 from gpusim.jit import Field, State, record_dtype
 from tests.structure.imports import room_of
-from tests.structure.layers import LAYERS, WRITERS
+from tests.structure.layers import WRITERS, forbidden
 from tests.structure.state_access import ADDED, READ, WRITTEN, Accesses, machine_accesses, owners
 
 
@@ -29,7 +29,7 @@ def test_nothing_is_read_against_the_direction() -> None:
     upward = []
     for access in machine_accesses():
         here, home = room_of(access.module), room_of(owners()[access.component])
-        if here != home and home not in LAYERS[here]:
+        if here != home and forbidden(here, home):
             upward.append(str(access))
     assert upward == []
 

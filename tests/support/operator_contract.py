@@ -12,7 +12,7 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.simulator import simulate
 from gpusim.host.untimed import execute
 from gpusim.jit import JIT_DISABLED
-from gpusim.jobs.operators import gpu_facts
+from gpusim.running.operators import gpu_facts
 from isa.device_memory import DeviceMemory
 from spartan.engine_spec import EngineSpec
 from workloads.operators.operator import GpuFacts, Operator, before, overwritten

@@ -14,8 +14,8 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.compare.rules import RULES
 from gpusim.config.run import load_run
-from gpusim.jobs import runner
 from gpusim.jobs.kinds import job_of
+from gpusim.running import runner
 from gpusim.store import schema
 from gpusim.store.asked import work_of_run
 from gpusim.store.file import writable

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.simulator import simulate
-from gpusim.jobs.operators import gpu_facts
+from gpusim.running.operators import gpu_facts
 from isa.device_memory import DeviceMemory
 from spartan.engine_spec import EngineSpec
 from tests.support.pages import table

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusim.config.gpu import load_gpu
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.jobs.operators import gpu_facts
+from gpusim.running.operators import gpu_facts
 from tests.support.pages import table
 from workloads.data.patterns import im2col_zeros
 from workloads.operators.gemm_kernels import SPARSE_CHOICES, sparse_estimates

@@ -154,7 +154,7 @@ def test_a_stream_of_ascii_gets_what_it_can_hold() -> None:
 
 @pytest.mark.parametrize(
     ("module", "number"),
-    [("typer", "SIGINT"), ("numpy", "SIGTERM"), ("pydantic", "SIGINT"), ("gpusim.jobs.runner", "SIGINT")],
+    [("typer", "SIGINT"), ("numpy", "SIGTERM"), ("pydantic", "SIGINT"), ("gpusim.running.runner", "SIGINT")],
 )
 def test_a_signal_while_modules_are_imported(module: str, number: str) -> None:
     script = _SENT.format(module=module, number=number)

@@ -28,7 +28,6 @@ from gpusim.cli.main import invoke
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
-from gpusim.jobs.operators import gpu_facts
 from gpusim.networks import steps as steps_module
 from gpusim.networks.binding import Iteration
 from gpusim.networks.compare import document
@@ -40,6 +39,7 @@ from gpusim.networks.steps import run_synthetic
 from gpusim.networks.storage import Storage, network_plan
 from gpusim.networks.stored import of_network, work_of_network
 from gpusim.results import metrics
+from gpusim.running.operators import gpu_facts
 from gpusim.store.file import StoreError
 from gpusim.store.keeper import Keeper, Started
 from gpusim.store.reading import Results

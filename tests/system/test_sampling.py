@@ -13,8 +13,8 @@ import gpusim
 from gpusim.cli.main import invoke
 from gpusim.config.run import load_run
 from gpusim.jobs.gemm import GemmJob, gemm_problem
-from gpusim.jobs.operators import gpu_facts
 from gpusim.results import metrics
+from gpusim.running.operators import gpu_facts
 from gpusim.sampling import sampler
 from gpusim.sampling.decision import Measured, Next
 from gpusim.sampling.estimate import Estimate, estimate

@@ -25,15 +25,15 @@ _ELEMENTS_MAX = 1 << 31
 
 
 class ActivationFileError(UserError):
-    """An activation file that is missing, broken, or does not fit; the message names the file."""
+    """An activation file is missing or broken, or does not fit; the message names the file."""
 
 
 @dataclass(frozen=True)
 class Activations:
     """Input feature maps of one layer.
 
-    array: float32 [images, channels, height, width], each value exact in FP16; metadata: how they were made;
-    path: the file they were read from.
+    array: float32 [images, channels, height, width], each value exact in FP16; metadata: how they were made; path: of
+    the file.
     """
 
     array: np.ndarray
@@ -46,10 +46,10 @@ class Activations:
         return sparsity_of(self.array)
 
     def first_images(self, images: int, channels: int, height: int, width: int) -> np.ndarray:
-        """The maps of the first `images` images, checked against the layer that wants them.
+        """Return the maps of the first `images` images, checked against the layer that wants them.
 
-        Returns a float32 view [images, channels, height, width]; raises ActivationFileError when the file holds
-        fewer images or maps of another shape.
+        They are a float32 view [images, channels, height, width]; raise ActivationFileError when the file holds fewer
+        images or maps of another shape.
         """
         found = self.array.shape
         if found[1:] != (channels, height, width):
@@ -63,16 +63,16 @@ class Activations:
 
 
 def sparsity_of(array: np.ndarray) -> float:
-    """Zero elements / elements; both zeros count as zero."""
+    """Return zero elements / elements; -0 counts as zero."""
     return float(1.0 - np.count_nonzero(array) / array.size)
 
 
 def save_activations(path: Path, array: np.ndarray, metadata: Mapping[str, Any]) -> None:
     """Write maps [images, channels, height, width] to `path`; `sparsity` is measured and added to the metadata.
 
-    Values are rounded to the nearest FP16. A non-zero too small for FP16 becomes the smallest FP16 of its sign, so
-    that the zero pattern stays that of the FP32 maps. What stood at `path` stays unless the whole file was written.
-    Raises ActivationFileError for what the format cannot hold and UserError for output that cannot be written.
+    Values are rounded to the nearest FP16. A non-zero too small for FP16 becomes the smallest FP16 of its sign, so that
+    the zero pattern stays that of the FP32 maps. A file at `path` is replaced only when the whole new one was written.
+    Raise ActivationFileError for what the format cannot hold and UserError for output that cannot be written.
     """
     if array.ndim != 4 or array.size == 0:
         raise ActivationFileError(f"{path}: expected maps of {_AXES}, found shape {list(array.shape)}")
@@ -110,8 +110,8 @@ def save_activations(path: Path, array: np.ndarray, metadata: Mapping[str, Any])
 def load_activations(path: Path | str) -> Activations:
     """Read an activation file.
 
-    Raises ActivationFileError, which names the file, what is expected and what was found, when it is missing, no
-    activation file, of another format version, or inconsistent in itself.
+    Raise ActivationFileError, which names the file, what is expected and what was found, when the file is missing, is
+    no activation file, has another format version, or is inconsistent.
     """
     path = Path(path)
     fields = _read_fields(path)
@@ -151,7 +151,7 @@ def load_activations(path: Path | str) -> Activations:
 
 
 def _read_fields(path: Path) -> dict[str, np.ndarray]:
-    """Every array of the file, with the right kind of elements."""
+    """Read every array of the file; raise ActivationFileError for missing ones, and for wrong types of elements."""
     try:
         if path.is_dir():
             raise ActivationFileError(f"{path}: expected an activation file (.npz), found a folder")

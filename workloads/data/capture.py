@@ -26,16 +26,16 @@ from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvLayer
 
 
 class CaptureError(UserError):
-    """A capture that cannot start or went wrong."""
+    """A capture cannot start or went wrong."""
 
 
 @dataclass(frozen=True)
 class CapturePoint:
-    """One layer of Dong 2020, table 6.5.
+    """One layer of Dong 2020 whose input maps are stored.
 
-    label: its name there and in our configurations; module: the convolution in our network; source_layer: what the
-    dissertation calls it; shape: its input [channels, height, width]; source_sparsity: sparsity Dong 2020 gives, of the
-    networks on ImageNet the range over all layers.
+    label: its name in file names and configurations; module: the convolution in our network; source_layer: the
+    dissertation's name for it; shape: its input [channels, height, width]; source_sparsity: the sparsity that Dong 2020
+    gives, for the networks on ImageNet as a range over all layers.
     """
 
     label: str
@@ -50,7 +50,9 @@ class CapturePoint:
 def _on_photographs(
     model: str, layers: Sequence[ConvLayer], modules: Sequence[str], source_range: tuple[float, float]
 ) -> tuple[CapturePoint, ...]:
-    """Of every convolution but the first. modules: their names, the first one's too."""
+    """List a point for every convolution but the first. modules: names of all convolutions, that of the first
+    included.
+    """
     made = []
     for layer, module in list(zip(layers, modules, strict=True))[1:]:
         shape = (layer.input_channels, layer.input_height, layer.input_width)
@@ -76,11 +78,11 @@ ALL_POINTS = {**CAPTURE_POINTS, **PHOTOGRAPHS}
 
 @dataclass(frozen=True)
 class Recipe:
-    """How the network is trained: stochastic gradient descent, linear warm-up, then a cosine to zero.
+    """The values of a training: stochastic gradient descent, linear warm-up, then a cosine to zero.
 
-    The values are the common ones for these networks on CIFAR-10 (He et al. 2016, section 4.2: momentum, weight
-    decay, augmentation); peak rate and warm-up are chosen so that VGGNet-11 trains without batch normalisation.
-    gradient_norm: to which gradients are scaled down, 0: not at all.
+    They are the common ones for these networks on CIFAR-10 (He et al. 2016, section 4.2: momentum, weight decay,
+    augmentation); peak rate and warm-up are chosen so that VGGNet-11 trains without batch normalisation. gradient_norm:
+    the norm to which larger gradients are scaled down; 0 leaves all as they are.
     """
 
     epochs: int = 100
@@ -94,7 +96,9 @@ class Recipe:
 
     @classmethod
     def of(cls, model: str, epochs: int, batch: int, seed: int) -> "Recipe":
-        """The recipe of a network: large ones without batch normalisation take a smaller rate and bounded gradients."""
+        """Return the recipe of a network: large ones without batch normalisation take a smaller rate and bounded
+        gradients.
+        """
         if model in ("alexnet", "vgg16"):
             return cls(epochs, batch, seed, peak_learning_rate=0.01, gradient_norm=1.0)
         return cls(epochs, batch, seed)
@@ -105,7 +109,7 @@ class Recipe:
                 raise CaptureError(f"{name}: expected at least {least}, found {getattr(self, name)}")
 
     def learning_rate(self, step: int, steps_per_epoch: int) -> float:
-        """Rate of a step, counted from zero over the whole training."""
+        """Return the learning rate of a step, counted from zero over the whole training."""
         warmup = min(self.warmup_epochs, self.epochs) * steps_per_epoch
         if step < warmup:
             return self.peak_learning_rate * (step + 1) / warmup
@@ -147,11 +151,11 @@ def capture(
     captured_images: int = 256,
     report: Callable[[EpochRecord], None] = lambda record: None,
 ) -> list[CapturedLayer]:
-    """Train `model` on `images` and write its layers' files and `MODEL.csv` (one row an epoch) to folder `output`.
+    """Train `model` on `images` and write its layers' files and `MODEL.csv` (a row for each epoch) to folder `output`.
 
-    The maps are those of the last training steps: each image as augmented, batch statistics, weights as they are
-    at that step. device: 'auto' (an accelerator if there is one), 'cpu', 'cuda', ... as PyTorch names it.
-    Raises UserError: a missing extra, images or output that cannot be used, a training that diverges.
+    The maps are those of the last training steps: images as augmented, batch statistics, weights as they are at that
+    step. device: 'auto' (an accelerator if there is one), 'cpu', 'cuda', ... as PyTorch names it. Raise UserError for a
+    missing extra, for images or output that cannot be used, and for a training that diverges.
     """
     if model not in ALL_POINTS:
         raise CaptureError(unknown_name("model", model, ALL_POINTS))
@@ -184,7 +188,7 @@ def capture(
 
 
 def require_torch(command: str = "capture") -> Any:
-    """PyTorch for `gpusim COMMAND`, or a MissingExtraError that names the extra to install."""
+    """Import PyTorch for `gpusim COMMAND`; raise MissingExtraError, which names the extra to install."""
     try:
         return importlib.import_module("torch")
     except ImportError as error:
@@ -192,7 +196,7 @@ def require_torch(command: str = "capture") -> Any:
 
 
 def training_device(torch: Any, name: str) -> Any:
-    """PyTorch's device of a name, 'auto' for an accelerator if there is one; raises CaptureError."""
+    """Return PyTorch's device called `name`, for 'auto' an accelerator if there is one; raise CaptureError."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
@@ -233,7 +237,7 @@ class _Trainer:
         self.recorded: dict[str, list[Any]] = {}
 
     def run_epoch(self, epoch: int) -> EpochRecord:
-        """One pass over the training images in a new random order; a last partial batch is left out."""
+        """Train over all images in a new random order, except a last partial batch; return the epoch's record."""
         batch, steps = self.recipe.batch, self.steps_per_epoch
         order = self.rng.permutation(len(self.images.x_train))
         loss_sum = self.torch.zeros((), device=self.device)
@@ -253,7 +257,7 @@ class _Trainer:
         return EpochRecord(epoch, steps, mean_loss, hits.item() / (steps * batch), self._test_accuracy(), sparsity)
 
     def _step(self, chosen: np.ndarray, rate: float) -> tuple[Any, Any]:
-        """One step of stochastic gradient descent; returns its loss and the number of right answers."""
+        """Make a step of stochastic gradient descent; return its loss and the number of right answers."""
         torch = self.torch
         index = torch.from_numpy(chosen).to(self.device)
         positions = crop_and_flip(self.rng, len(chosen), self.images.side)
@@ -274,8 +278,9 @@ class _Trainer:
 
     @contextmanager
     def _recording(self, active: bool, first: bool) -> Iterator[None]:
-        """Keep the inputs of convolutions after the first layer while `active`, but of projections (1x1); `first` drops
-        older ones."""
+        """Keep, while `active`, the inputs of convolutions other than the first and projections (1x1); `first` drops
+        older ones.
+        """
         hooks: list[Any] = []
         if active:
             if first:
@@ -291,11 +296,11 @@ class _Trainer:
                 hook.remove()
 
     def maps(self, module: str) -> np.ndarray:
-        """Recorded inputs of a convolution: float32 [images, channels, height, width]."""
+        """Return the recorded inputs of a convolution: float32 [images, channels, height, width]."""
         return np.asarray(self.torch.cat(self.recorded[module]).cpu().numpy())
 
     def _test_accuracy(self) -> float | None:
-        """Share of right answers on the test images, None without any."""
+        """Return the share of right answers on the test images; None if there are none."""
         if not len(self.images.x_test):
             return None
         torch, hits = self.torch, 0
@@ -308,7 +313,7 @@ class _Trainer:
         return hits / len(self.images.x_test)
 
     def described(self, last: EpochRecord) -> dict[str, Any]:
-        """How the maps were made, for the file's metadata."""
+        """Describe how the maps were made, for the file's metadata."""
         torch = self.torch
         cuda = self.device.type == "cuda"
         return {
@@ -332,7 +337,7 @@ class _Trainer:
 
 
 def _zero_share(parts: list[Any]) -> float:
-    """Sparsity of recorded inputs, counted where they are: on the device."""
+    """Return the sparsity of recorded inputs, counted on the device, where they are."""
     return sum(int((part == 0).sum()) for part in parts) / sum(part.numel() for part in parts)
 
 
@@ -353,7 +358,7 @@ def _store(point: CapturePoint, output: Path, maps: np.ndarray, described: dict[
 
 
 def _write_history(path: Path, history: list[EpochRecord]) -> None:
-    """One row an epoch: loss, accuracies, and the input sparsity of each convolution in the epoch's last steps."""
+    """Write a row for each epoch: loss, accuracies, and each convolution's input sparsity in the epoch's last steps."""
     modules = list(history[0].sparsity)
     rows = [["epoch", "steps", "train_loss", "train_accuracy", "test_accuracy", *(f"sparsity_{m}" for m in modules)]]
     for record in history:

@@ -16,7 +16,7 @@ _PIXELS = (IMAGE_SIDE, IMAGE_SIDE, 3)
 
 
 class ImageSetError(UserError):
-    """An image file that is missing, broken, or of another layout; the message names the file."""
+    """An image file is missing, broken, or of another layout; the message names the file."""
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,18 @@ class ImageSet:
 
     @property
     def side(self) -> int:
-        """Pixels of an image's row."""
+        """Pixels in a row of an image."""
         return int(self.x_train.shape[2])
 
     @property
     def classes(self) -> int:
-        """As many as the labels of training images name, at least the ten of CIFAR-10's."""
+        """Number of classes: as many as the training images' labels need, at least the ten of CIFAR-10."""
         return max(CIFAR_CLASSES, int(self.y_train.max(initial=0)) + 1)
 
     def normalised(self) -> tuple[np.ndarray, np.ndarray]:
-        """Training and test images as float32 [n, 3, side, side]; a training channel has mean 0 and deviation 1."""
+        """Return training and test images as float32 [n, 3, side, side]; each training channel has mean 0 and deviation
+        1.
+        """
         mean = self.x_train.mean((0, 1, 2)).astype(np.float32)
         # A channel of one value only is all zeros then, not a division by zero.
         deviation = np.maximum(self.x_train.std((0, 1, 2)), 1.0).astype(np.float32)
@@ -58,7 +60,7 @@ class ImageSet:
 def load_images(path: Path | str, classes: int) -> ImageSet:
     """Read `x_train`, `y_train` and, where present, `x_test`, `y_test` from an .npz.
 
-    Raises ImageSetError, which names the file, what is expected and what was found.
+    Raise ImageSetError, which names the file, what is expected and what was found.
     """
     path = Path(path)
     try:
@@ -102,9 +104,9 @@ def load_images(path: Path | str, classes: int) -> ImageSet:
 
 
 def crop_and_flip(rng: np.random.Generator, images: int, side: int = IMAGE_SIDE) -> tuple[np.ndarray, np.ndarray]:
-    """Random crops and horizontal flips as pixel positions in the padded image.
+    """Draw random crops and horizontal flips as pixel positions in the padded image.
 
-    Returns rows [images, side, 1] and columns [images, 1, side], int64, each below side + 2 * CROP_PADDING.
+    Return rows [images, side, 1] and columns [images, 1, side], int64, each below side + 2 * CROP_PADDING.
     """
     steps = np.arange(side)
     top, left = rng.integers(0, 2 * CROP_PADDING + 1, (2, images, 1))

@@ -27,7 +27,9 @@ WARM_UP, REPEATS = 10, 50
 
 @dataclass(frozen=True)
 class LibraryTimes:
-    """Microseconds, the median of many. zeros: share of the sparse operand; conversion_us: by name of what converts."""
+    """Median times in microseconds. zeros: share of zeros in the sparse operand; conversion_us: by name of the
+    converter.
+    """
 
     zeros: float
     dense_us: float
@@ -37,7 +39,7 @@ class LibraryTimes:
 
 @dataclass(frozen=True)
 class LibraryProducts:
-    """device: the card's name; versions: of what was used; shape: [m, n, k]."""
+    """Times of a product on a device. device: the card's name; versions: of the software used; shape: [m, n, k]."""
 
     device: str
     versions: dict[str, str]
@@ -48,7 +50,7 @@ class LibraryProducts:
 def measure(shape: GemmShape = SHAPE, zeros: Sequence[float] = ZEROS, device: str = "auto") -> LibraryProducts:
     """Time the product C = A · B in FP32, B [k, n] with uniformly random zeros.
 
-    Raises UserError: a missing extra, a device that cannot be used, a wrong result.
+    Raise UserError for a missing extra, a device that cannot be used, or a wrong result.
     """
     torch = require_torch("library products")
     where = training_device(torch, device)
@@ -100,7 +102,9 @@ def _cupy(where: Any) -> Any:
 
 
 def _clocked(torch: Any, where: Any, work: Callable[[], object]) -> float:
-    """Median microseconds of a call, the host's part included: a library that waits for a count is not asynchronous."""
+    """Return the median microseconds of a call, the host's part included: a call that waits for a count is not
+    asynchronous.
+    """
 
     def wait() -> None:
         if where.type == "cuda":

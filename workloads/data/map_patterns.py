@@ -17,9 +17,11 @@ MIRROR_STREAM = 3  # after those of `patterns`
 def synthetic_maps(
     layer: Layer, images: int, sparsity: float, seed: int, block: tuple[int, int] = ELEMENTS
 ) -> Iterator[np.ndarray]:
-    """Each image's maps [channels, height, width] float32, each element zero with probability `sparsity`, the others
-    the magnitudes of normal numbers, as after a ReLU. With a `block` of more than an element, of (rows, columns) of a
-    map, all of the block is zero or none. Raises PatternError."""
+    """Yield each image's maps [channels, height, width] float32, each element zero with probability `sparsity`.
+
+    The other elements are the magnitudes of normal numbers, as after a ReLU. `block`: (rows, columns) of a map; with
+    more than one element, either all of a block is zero or none of it. Raise PatternError.
+    """
     return _synthetic_maps(layer, images, checked_sparsity(sparsity), seed, block)
 
 
@@ -38,12 +40,12 @@ def _synthetic_maps(
 
 
 def resampled_maps(captured: np.ndarray, images: int, seed: int) -> Iterator[np.ndarray]:
-    """Any number of images made of captured ones: each channel's plane is that of a captured image drawn for it alone.
-    Each image's maps [channels, height, width].
+    """Yield images resampled from captured ones: each channel's plane is that of a captured image drawn for it alone.
 
-    captured: [images, channels, height, width]; half of the planes are mirrored left to right, as training images are.
-    What is kept is what one channel has: how often it is zero, in which rows, in blocks of what size, how often as a
-    whole. What channels have in common in one image is lost: it tells the effect of the first from that of the second.
+    captured: [images, channels, height, width]; each image's maps are [channels, height, width]. Half of the planes are
+    mirrored left to right, as training images are. Statistics within one channel are kept: how often it is zero, in
+    which rows, in blocks of what size, how often as a whole. What channels of one image have in common is lost, so that
+    a comparison with the captured maps tells the effect of the one from that of the other.
     """
     if captured.ndim != 4 or not captured.size:
         raise PatternError(f"expected maps [images, channels, height, width] to draw from, found {captured.shape}")

@@ -23,7 +23,7 @@ _DROPOUT = 0.5
 
 
 def build(model: str, classes: int = CLASSES) -> nn.Module:
-    """The network by name, initialised from PyTorch's current seed.
+    """Build a network by name, initialised from PyTorch's current seed.
 
     Input float32 [images, 3, side, side], output [images, classes] (no softmax: the loss applies it); side: 32 for
     'vggnet11' and 'resnet10', which have ten classes, 224 for 'alexnet', 'vgg16' and 'resnet18'.
@@ -42,10 +42,10 @@ def build(model: str, classes: int = CLASSES) -> nn.Module:
 
 
 def vggnet_11() -> nn.Module:
-    """Eight 3x3 convolutions, five max-pools, three fully connected layers (Dong 2020, table 2.2, column A).
+    """Build eight 3x3 convolutions, five max-pools, three fully connected layers (Dong 2020, table 2.2, column A).
 
-    No batch normalisation: Dong 2020's network has none. The classifier is 512 wide instead of 4096, because
-    the last pool leaves one pixel of 512 channels here instead of 7x7.
+    No batch normalisation: Dong 2020's network has none. The classifier is 512 wide instead of 4096, because the last
+    pool leaves one pixel of 512 channels here instead of 7x7.
     """
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     channels, convolution, pool = 3, 0, 0
@@ -84,13 +84,13 @@ class ResidualBlock(nn.Module):
             )
 
     def forward(self, maps: torch.Tensor) -> torch.Tensor:
-        """Maps [images, channels_in, h, w] to [images, channels_out, h / stride, w / stride]."""
+        """Map [images, channels_in, h, w] to [images, channels_out, h / stride, w / stride]."""
         inner = torch.relu(self.norm1(self.conv1(maps)))
         return torch.relu(self.norm2(self.conv2(inner)) + self.shortcut(maps))
 
 
 def resnet_10() -> nn.Module:
-    """Stem, four residual blocks of two convolutions each, one fully connected layer: ten layers with weights.
+    """Build a stem, four residual blocks of two convolutions each, one fully connected layer: ten layers with weights.
 
     The CIFAR stem is a 3x3 convolution without a pool, so that block 4 works on 4x4 maps.
     """
@@ -109,7 +109,7 @@ def resnet_10() -> nn.Module:
 
 
 def alexnet(classes: int) -> nn.Module:
-    """Five convolutions as in `workloads.shapes.ALEXNET`, three max-pools, three fully connected layers."""
+    """Build five convolutions as in `workloads.shapes.ALEXNET`, three max-pools, three fully connected layers."""
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     for number, layer in enumerate(ALEXNET, start=1):
         layers |= _convolution(number, layer)
@@ -119,7 +119,7 @@ def alexnet(classes: int) -> nn.Module:
 
 
 def vgg_16(classes: int) -> nn.Module:
-    """Thirteen convolutions as in `workloads.shapes.VGGNET16`, five max-pools, three fully connected layers."""
+    """Build thirteen convolutions as in `workloads.shapes.VGGNET16`, five max-pools, three fully connected layers."""
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     for number, layer in enumerate(VGGNET16, start=1):
         layers |= _convolution(number, layer)
@@ -129,7 +129,7 @@ def vgg_16(classes: int) -> nn.Module:
 
 
 def resnet_18(classes: int) -> nn.Module:
-    """Stem, four stages of two residual blocks, one fully connected layer (`workloads.shapes.RESNET18`)."""
+    """Build a stem, four stages of two residual blocks, one fully connected layer (`workloads.shapes.RESNET18`)."""
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     layers["conv1"] = nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False)
     layers["norm1"] = nn.BatchNorm2d(64)

@@ -36,21 +36,21 @@ class SyntheticOperands:
     block: tuple[int, int] = ELEMENTS
 
     def fill(self, weights: np.ndarray, activations: np.ndarray, shape: GemmShape) -> None:
-        """Raises PatternError."""
+        """Fill both operands in place; raise PatternError."""
         self.weights(weights, shape)
         self.columns(shape)(activations)
 
     def weights(self, storage: np.ndarray, shape: GemmShape) -> None:
-        """Normal numbers."""
+        """Fill the weights [padded K, lda] with normal numbers."""
         fill_weights(storage, shape, self.seed)
 
     def columns(self, shape: GemmShape) -> Callable[[np.ndarray], None]:
-        """Raises PatternError."""
+        """Return a function that fills the columns of B, called with the next of them each time; raise PatternError."""
         columns = synthetic_columns(shape, self.sparsity, self.seed, self.block)
         return partial(write_columns, shape=shape, columns=columns)
 
     def zeros(self, shape: GemmShape) -> float:
-        """The probability of a zero."""
+        """Return the probability of a zero; raise PatternError if it is not from 0 to 1."""
         return checked_sparsity(self.sparsity)
 
 
@@ -58,7 +58,7 @@ class SyntheticOperands:
 class MapOperands:
     """Random weights, and im2col of a layer's maps in one of its orders (`patterns.IM2COL_ORDERS`).
 
-    maps: of each image, [channels, height, width]; raises ActivationFileError or PatternError.
+    maps: yields each image's maps [channels, height, width]; may raise ActivationFileError or PatternError.
     """
 
     layer: Layer
@@ -67,16 +67,19 @@ class MapOperands:
     order: str = CHANNEL_FIRST
 
     def fill(self, weights: np.ndarray, activations: np.ndarray, shape: GemmShape) -> None:
-        """Raises ActivationFileError and PatternError."""
+        """Fill both operands in place; raise ActivationFileError or PatternError."""
         self.weights(weights, shape)
         self.columns(shape)(activations)
 
     def weights(self, storage: np.ndarray, shape: GemmShape) -> None:
-        """Normal numbers."""
+        """Fill the weights [padded K, lda] with normal numbers."""
         fill_weights(storage, shape, self.seed)
 
     def columns(self, shape: GemmShape) -> Callable[[np.ndarray], None]:
-        """Raises ActivationFileError and PatternError; parts are of whole images."""
+        """Return a function that fills the columns of B, called with the next whole images' columns each time.
+
+        Raise ActivationFileError or PatternError.
+        """
         maps = self.maps()
 
         def write(storage: np.ndarray) -> None:
@@ -86,12 +89,14 @@ class MapOperands:
         return write
 
     def zeros(self, shape: GemmShape) -> float:
-        """Of the matrix: those of the padding are among them."""
+        """Return the share of zeros of the matrix, the padding's included."""
         found = [im2col_non_zeros(taken, self.layer) for _, taken in self._taken(self.maps(), shape.n)]
         return 1.0 - sum(held for held, _ in found) / sum(elements for _, elements in found)
 
     def _taken(self, maps: Iterator[np.ndarray], columns: int) -> Iterator[tuple[slice, np.ndarray]]:
-        """The next images' maps for so many columns, some at a time, with the columns that they become."""
+        """Yield the maps of the next images for so many columns, some images at a time, with the columns that they
+        become.
+        """
         layer, positions = self.layer, prod(output_size(self.layer))
         of_image = 4 * layer.input_channels * layer.input_height * layer.input_width
         step = positions * max(1, MAPS_BYTES // of_image)
@@ -101,7 +106,7 @@ class MapOperands:
 
 
 def captured_operands(layer: Layer, batch: int, file: str, seed: int, order: str = CHANNEL_FIRST) -> MapOperands:
-    """The first `batch` images' maps of an activation file: a path or a shipped name."""
+    """Return operands with the first `batch` images' maps of an activation file: a path or a shipped name."""
 
     def maps() -> Iterator[np.ndarray]:
         held = load_activations(activations_path(file))
@@ -116,7 +121,7 @@ def captured_operands(layer: Layer, batch: int, file: str, seed: int, order: str
 
 
 def resampled_operands(layer: Layer, batch: int, file: str, seed: int, order: str = CHANNEL_FIRST) -> MapOperands:
-    """`batch` images drawn channel by channel from those of an activation file."""
+    """Return operands with `batch` images drawn channel by channel from those of an activation file."""
 
     def maps() -> Iterator[np.ndarray]:
         held = load_activations(activations_path(file))
@@ -133,7 +138,7 @@ def synthetic_map_operands(
     order: str = CHANNEL_FIRST,
     block: tuple[int, int] = ELEMENTS,
 ) -> MapOperands:
-    """Zeros at random in the maps, in blocks of `block`."""
+    """Return operands with zeros at random in the maps, in blocks of `block`."""
     return MapOperands(layer, lambda: synthetic_maps(layer, batch, sparsity, seed, block), seed, order)
 
 
@@ -142,6 +147,8 @@ def _fitting(held: Activations, layer: Layer, images: int) -> np.ndarray:
 
 
 def activations_path(name: str) -> Path:
-    """The file at path `name`, or else the shipped one of that name; a missing file is the reader's error."""
+    """Return `name` as a path if there is such a file, else the shipped file of that name; that it exists is not
+    checked.
+    """
     path = Path(name)
     return path if path.exists() or not (SHIPPED_ACTIVATIONS / name).exists() else SHIPPED_ACTIVATIONS / name

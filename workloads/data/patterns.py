@@ -21,11 +21,11 @@ WEIGHTS_STREAM, VALUES_STREAM, ZEROS_STREAM = range(3)  # independent random str
 
 
 class PatternError(UserError):
-    """Activations that do not fit the layer; the message has the expected and the found shape."""
+    """Activations do not fit the layer; the message has the expected and the found shape."""
 
 
 def fill_weights(storage: np.ndarray, shape: GemmShape, seed: int) -> None:
-    """Random weights into `storage` [padded K, lda] float32: normal, variance 2 / K (He et al. 2015, equation 10)."""
+    """Fill `storage` [padded K, lda] float32 with normal weights of variance 2 / K (He et al. 2015, equation 10)."""
     random = np.random.default_rng([seed, WEIGHTS_STREAM])
     weights = random.standard_normal((shape.k, shape.m), np.float32)
     storage[: shape.k, : shape.m] = weights * np.float32(np.sqrt(2.0 / shape.k))
@@ -34,17 +34,17 @@ def fill_weights(storage: np.ndarray, shape: GemmShape, seed: int) -> None:
 def fill_synthetic(
     storage: np.ndarray, shape: GemmShape, sparsity: float, seed: int, block: tuple[int, int] = ELEMENTS
 ) -> None:
-    """Activations with random zeros into `storage` [N, ldb] float32.
+    """Fill `storage` [N, ldb] float32 with activations that have random zeros.
 
-    Each element of the K x N matrix B itself is zero with probability `sparsity`, whatever its neighbours are
-    (Dong 2020, section 6.5, "Synthetic"); the others are the magnitudes of normal numbers, as after a ReLU. With a
-    `block` of more than an element, of (rows, columns) of B, all of the block is zero or none.
+    Each element of the K x N matrix B itself is zero with probability `sparsity`, whatever its neighbours are (Dong
+    2020, section 6.5, "Synthetic"); the others are the magnitudes of normal numbers, as after a ReLU. `block`: (rows,
+    columns) of B; with more than one element, either all of a block is zero or none of it.
     """
     write_columns(storage, shape, synthetic_columns(shape, sparsity, seed, block))
 
 
 def write_columns(storage: np.ndarray, shape: GemmShape, columns: Iterator[np.ndarray]) -> None:
-    """The next columns of B into `storage` [N, ldb], as many as it has."""
+    """Write the next columns of B into `storage` [N, ldb], as many as it has."""
     for target, column in zip(storage, columns, strict=False):  # storage first: no column is taken and dropped
         target[: shape.k] = column
 
@@ -52,7 +52,7 @@ def write_columns(storage: np.ndarray, shape: GemmShape, columns: Iterator[np.nd
 def synthetic_columns(
     shape: GemmShape, sparsity: float, seed: int, block: tuple[int, int] = ELEMENTS
 ) -> Iterator[np.ndarray]:
-    """The columns of `fill_synthetic`'s B, [K] float32 each; raises PatternError."""
+    """Yield the columns of `fill_synthetic`'s B, [K] float32 each; raise PatternError."""
     return _synthetic_columns(shape, checked_sparsity(sparsity), seed, block)
 
 
@@ -70,16 +70,16 @@ def _synthetic_columns(shape: GemmShape, sparsity: float, seed: int, block: tupl
 
 
 def checked_sparsity(sparsity: float) -> float:
-    """A share of zeros; raises PatternError for what is none."""
+    """Return `sparsity` if it is from 0 to 1; raise PatternError if not."""
     if not 0.0 <= sparsity <= 1.0:
         raise PatternError(f"sparsity {sparsity}: allowed are 0 to 1")
     return sparsity
 
 
 def fill_im2col(storage: np.ndarray, activations: np.ndarray, layer: Layer, order: str = CHANNEL_FIRST) -> None:
-    """The layer's B into `storage` [N, ldb] float32 from maps [images, channels, height, width].
+    """Fill `storage` [N, ldb] float32 with the layer's B, made of maps [images, channels, height, width].
 
-    Column n is output pixel n in the order image, row, column; rows are in one of IM2COL_ORDERS. Raises PatternError
+    Column n is output pixel n in the order image, row, column; rows are in one of IM2COL_ORDERS. Raise PatternError
     when the maps are not the layer's.
     """
     if order not in IM2COL_ORDERS:
@@ -98,21 +98,27 @@ def fill_im2col(storage: np.ndarray, activations: np.ndarray, layer: Layer, orde
 
 
 def im2col_zeros(activations: np.ndarray, layer: Layer) -> float:
-    """Share of zeros of the layer's B, without making it; raises PatternError when the maps are not the layer's."""
+    """Return the share of zeros of the layer's B, without making B; raise PatternError when the maps are not the
+    layer's.
+    """
     held, elements = im2col_non_zeros(activations, layer)
     return 1.0 - held / elements
 
 
 def im2col_non_zeros(activations: np.ndarray, layer: Layer) -> tuple[int, int]:
-    """Non-zeros and elements of the layer's B, without making it; raises PatternError when the maps are not the
-    layer's."""
+    """Count non-zeros and elements of the layer's B, without making B.
+
+    Raise PatternError when the maps are not the layer's.
+    """
     _checked_images(activations, layer)
     found = [(int(np.count_nonzero(met)), met.size) for _, _, met in _met_by_taps(activations, layer)]
     return sum(set_ for set_, _ in found), sum(size for _, size in found)
 
 
 def _met_by_taps(activations: np.ndarray, layer: Layer) -> Iterator[tuple[int, int, np.ndarray]]:
-    """For each filter row and column what it meets: [images, channels, output rows, output columns]."""
+    """Yield, for each filter row and column, the inputs that it meets: [images, channels, output rows, output
+    columns].
+    """
     pad, stride = layer.padding, layer.stride
     height, width = output_size(layer)
     padded = np.pad(activations, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
@@ -134,7 +140,9 @@ def _checked_images(activations: np.ndarray, layer: Layer) -> int:
 
 
 def zero_lines_of(storage: np.ndarray, rows: int) -> float:
-    """Fraction of all-zero lines of 16 elements among those that cover the first `rows` rows; padding is zero."""
+    """Return the share of all-zero lines of 16 elements among those that cover the first `rows` rows; padding
+    is zero.
+    """
     covered = -(-rows // 16) * 16
     held = 0
     for part in _parts(storage):
@@ -143,13 +151,13 @@ def zero_lines_of(storage: np.ndarray, rows: int) -> float:
 
 
 def sparsity_of(storage: np.ndarray, rows: int) -> float:
-    """Fraction of zeros in the first `rows` rows of a stored matrix; both zeros count."""
+    """Return the share of zeros in the first `rows` rows of a stored matrix; -0 counts as zero."""
     held = sum(int(np.count_nonzero(part[:, :rows])) for part in _parts(storage))
     return 1.0 - held / (storage.shape[0] * rows)
 
 
 def _parts(storage: np.ndarray) -> Iterator[np.ndarray]:
-    """Columns of a stored matrix, some at a time: what counting them copies is bounded by that."""
+    """Yield the columns of a stored matrix, some at a time, which bounds the memory that counting them takes."""
     step = max(1, COUNTED_BYTES // (storage.shape[1] * storage.itemsize))
     for first in range(0, storage.shape[0], step):
         yield storage[first : first + step]

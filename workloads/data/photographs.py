@@ -22,11 +22,11 @@ IMAGES_MAX = 100_000  # 14 GB of pixels
 
 
 def load_photographs(path: Path | str) -> ImageSet:
-    """Every image of a folder (with what is in it) or a .zip, in the order of their names; none is for testing.
+    """Read every image of a folder (subfolders included) or a .zip, in the order of names; none is a test image.
 
     A class is the name of the innermost folder below `path` that an image is in; where all lie in one, the file's name
     up to the first '_' ('n01440764_tench.jpg': n01440764). Classes are numbered in the order of their names. An image
-    is scaled so that its shorter side is 224 pixels, and its middle is taken. Raises ImageSetError, which names the
+    is scaled so that its shorter side is 224 pixels, and its middle is taken. Raise ImageSetError, which names the
     file.
     """
     path = Path(path)
@@ -51,7 +51,7 @@ def load_photographs(path: Path | str) -> ImageSet:
 
 
 def _files(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Name below `path`, with '/', and content of each image file."""
+    """Yield the name below `path`, with '/', and the content of each image file."""
     if path.is_dir():
         for file in sorted(path.rglob("*")):
             if file.suffix.lower() in SUFFIXES and file.is_file():
@@ -69,7 +69,7 @@ def _files(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _square(pil: Any, path: Path, name: str, content: bytes) -> np.ndarray:
-    """uint8 [224, 224, 3]."""
+    """Decode an image and cut it to uint8 [224, 224, 3]."""
     try:
         with pil.open(io.BytesIO(content)) as opened:
             image = opened.convert("RGB")
@@ -83,7 +83,7 @@ def _square(pil: Any, path: Path, name: str, content: bytes) -> np.ndarray:
 
 
 def _labels(names: list[PurePosixPath]) -> np.ndarray:
-    """int64 numbers of the classes."""
+    """Return the number of each image's class, int64 [images]."""
     folders = [name.parent.name for name in names]
     classes = folders if len(set(folders)) > 1 else [name.stem.partition("_")[0] for name in names]
     numbers = {name: number for number, name in enumerate(sorted(set(classes)))}

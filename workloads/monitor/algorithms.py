@@ -19,21 +19,21 @@ History = tuple[float, ...]
 
 
 class State(StrEnum):
-    """Of the monitor as a whole (figure 6.4b)."""
+    """State of the monitor as a whole (figure 6.4b)."""
 
     ACTIVE = "active"
     HIBERNATE = "hibernate"
 
 
 class Adjusted(NamedTuple):
-    """What Algorithm 1 leaves of a map."""
+    """A map's period and history after Algorithm 1."""
 
     period: int
     history: History
 
 
 class Stability(NamedTuple):
-    """What Algorithm 2 leaves: the monitor's state, the map's history, whether every map has its first period again."""
+    """Result of Algorithm 2: the monitor's state, the map's history, whether every map has its first period again."""
 
     state: State
     history: History
@@ -43,7 +43,7 @@ class Stability(NamedTuple):
 def dpaa(
     sparsity: float, history: History, max_length: int, threshold: float, period: int, hibernation_period: int
 ) -> Adjusted:
-    """Dynamic period adjustment (Algorithm 1), for the process of a map that ended in the active state.
+    """Adjust a map's period (Algorithm 1, dynamic period adjustment) after its process that ended in the active state.
 
     A full history whose oldest entry differs by less than `threshold` doubles the period, up to hibernation's.
     """
@@ -63,10 +63,10 @@ def ssda(
     threshold: float,
     hibernation_period: int,
 ) -> Stability:
-    """Sparsity stability detection (Algorithm 2), for a process that ended.
+    """Detect stable sparsity (Algorithm 2) after a process that ended.
 
-    state: as the process ended; periods: of all maps; sparsity, history: of the process's map. In the active state
-    Algorithm 1 comes before it, and has updated period and history.
+    state: the monitor's when the process ended; periods: of all maps; sparsity, history: of the process's map. In the
+    active state Algorithm 1 comes first, and has updated period and history.
     """
     if state is State.ACTIVE:
         ready = all(period == hibernation_period for period in periods)
@@ -77,10 +77,12 @@ def ssda(
 
 
 def ends_process(measurements: Sequence[float], duration: int, threshold: float) -> bool:
-    """Whether a process ends with its latest measurement: it was the last, or below `threshold` (fast termination)."""
+    """Tell whether a process ends with its latest measurement: it is the last, or below `threshold` (fast
+    termination).
+    """
     return len(measurements) >= duration or measurements[-1] < threshold
 
 
 def updated(history: History, sparsity: float, max_length: int) -> History:
-    """The history with one entry more, without the oldest where it was full."""
+    """Return the history with the new entry, without the oldest one if it was full."""
     return (*history, sparsity)[-max_length:]

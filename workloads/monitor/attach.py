@@ -17,7 +17,7 @@ IMAGE_CHANNELS = 3  # of the first convolution's input, which no ReLU has made
 
 @dataclass(frozen=True)
 class Decision:
-    """From an iteration on, a layer ran dense or sparse."""
+    """The iteration from which on a layer runs dense or sparse."""
 
     iteration: int
     sparse: bool
@@ -25,9 +25,10 @@ class Decision:
 
 @dataclass
 class LayerLog:
-    """What happened to a layer.
+    """The record of a layer.
 
-    measured: iterations in which its input was measured; sparse: those in which it ran sparse; decisions: the changes.
+    measured: number of iterations in which its input was measured; sparse: number of those in which it ran sparse;
+    decisions: the changes.
     """
 
     measured: int = 0
@@ -38,10 +39,11 @@ class LayerLog:
 class AttachedMonitor:
     """Monitors convolutions of a module while it is trained; `step` ends an iteration.
 
-    scheduler: with state and sparsity list; iteration: the present one, from 0; layers: a log of each by name.
+    scheduler: with state and sparsity list; iteration: the present one, from 0; layers: a log for each, by name.
 
-    Its convolutions' `forward` are wrapped until `close`, or for the time of a `with`. A layer that is called several
-    times in an iteration is measured in its first call; in evaluation nothing is measured, and all layers run dense.
+    The `forward` of each convolution is wrapped until `close`, or for the time of a `with`. A layer that is called
+    several times in an iteration is measured in its first call; in evaluation nothing is measured, and all layers run
+    dense.
     """
 
     def __init__(
@@ -53,9 +55,11 @@ class AttachedMonitor:
         exhaustive: bool = False,
         sparse_forward: Callable[[Any, Any], Any] | None = None,
     ) -> None:
-        """network: an nn.Module; layers: names of its convolutions, all behind the first if not given; exhaustive: each
-        is measured in every iteration, whatever is due; sparse_forward: what a layer computes from itself and its input
-        where it runs sparse, `bundled_forward` if not given. Raises MonitorError.
+        """Take an nn.Module as `network`, and wrap its convolutions.
+
+        layers: names of convolutions, by default all but those that read images; exhaustive: measure each in every
+        iteration, due or not; sparse_forward: what a layer that runs sparse computes, a function of the layer and its
+        input, by default `bundled_forward`. Raise MonitorError.
         """
         found = {name: m for name, m in network.named_modules() if type(m).__name__ == "Conv2d"}
         names = [n for n, m in found.items() if m.in_channels > IMAGE_CHANNELS] if layers is None else list(layers)
@@ -90,14 +94,14 @@ class AttachedMonitor:
         self._wrapped = []
 
     def step(self) -> None:
-        """An iteration of the training has ended."""
+        """End an iteration of the training and begin the next."""
         self.iteration += 1
         self._seen.clear()
         self._look_up_due()
 
     @property
     def share_measured(self) -> float:
-        """Measurements / (layers x iterations that have ended); 0 before the first has."""
+        """Measurements / (layers × iterations that have ended); 0 before the first has."""
         whole = len(self.layers) * self.iteration
         return sum(log.measured for log in self.layers.values()) / whole if whole else 0.0
 
@@ -133,12 +137,12 @@ class AttachedMonitor:
 
 
 def dense_forward(layer: Any, maps: Any) -> Any:
-    """What the layer's class computes."""
+    """Compute the layer as its class does."""
     return type(layer).forward(layer, maps)
 
 
 def bundled_forward(layer: Any, maps: Any) -> Any:
-    """What the sparse kernels compute of a convolution: values rounded to FP16 as bundles hold them, sums in FP32.
+    """Compute a convolution as the sparse kernels do: values rounded to FP16 as bundles hold them, sums in FP32.
 
     PyTorch has no kernel for it, so it takes the dense one's time. The gradient of the input is that of its FP32
     values, as the rounding is no part of the network; that of the weights is of the rounded ones.

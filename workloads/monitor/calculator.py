@@ -5,10 +5,10 @@ from typing import Any
 
 
 class Place(StrEnum):
-    """Where zeros are counted.
+    """The place where zeros are counted.
 
-    HOST: the map is copied to the host first, as Dong 2020 does. DEVICE: by a reduction on the device, of which the
-    count alone is copied; either way the caller waits for it.
+    HOST: the map is first copied to the host, as in Dong 2020. DEVICE: by a reduction on the device, of which the count
+    alone is copied. Either way the caller waits for the count.
     """
 
     HOST = "host"
@@ -16,7 +16,7 @@ class Place(StrEnum):
 
 
 def zero_share(maps: Any, place: Place) -> float:
-    """Zeros of a PyTorch tensor / its elements, both zeros counted, NaN not; 0 for a tensor without elements."""
+    """Return zeros of a PyTorch tensor / its elements; -0 counts, NaN does not; 0 for a tensor without elements."""
     held = maps.detach()
     if place is Place.HOST:
         held = held.cpu()

@@ -21,14 +21,14 @@ _CAPTURED = "sparsity_"
 
 
 class CurvesError(UserError):
-    """Curves that are missing, broken or of another layout; the message names the file and the place in it."""
+    """Curves are missing, broken or of another layout; the message names the file and the place in it."""
 
 
 @dataclass(frozen=True)
 class Curves:
     """True sparsity of maps: float64 [rows, maps] from 0 to 1, at the rows' iterations, int64, which rise.
 
-    name: of the training, for reports. Raises CurvesError where this is not so.
+    name: of the training, for reports. Raises CurvesError for other values.
     """
 
     name: str
@@ -63,16 +63,18 @@ class Curves:
 
     @property
     def length(self) -> int:
-        """Iterations of the training: from 0 to the last row's."""
+        """Iterations of the training, from 0 to that of the last row."""
         return int(self.iterations[-1]) + 1
 
     def line(self, name: str) -> np.ndarray:
-        """A map's sparsity in each iteration, float64 [length]; before the first row as there."""
+        """Return a map's sparsity in each iteration, float64 [length]; before the first row it is that of the first
+        row.
+        """
         return np.interp(np.arange(self.length), self.iterations, self.sparsity[:, self.maps.index(name)])
 
 
 def load_curves(given: str) -> Curves:
-    """A file's curves, or those recorded with the shipped maps (vggnet11, resnet10); raises CurvesError."""
+    """Read the curves of a file, or those recorded with the shipped maps (vggnet11, resnet10); raise CurvesError."""
     shipped = {path.stem: path for path in sorted(SHIPPED.glob("*.csv"))}
     path = shipped.get(given, Path(given))
     if not path.is_file():
@@ -134,14 +136,15 @@ def _from_npz(path: Path) -> Curves:
 
 
 def named_curves(name: str) -> Curves:
-    """Made-up curves by their name, or a file's or shipped ones as `load_curves` has them; raises CurvesError."""
+    """Return synthetic curves by name, or else a file's or shipped ones as `load_curves` does; raise CurvesError."""
     return SYNTHETIC[name]() if name in SYNTHETIC else load_curves(name)
 
 
 def rising(iterations: int, first: float, last: float, rise: int, noise: float = 0.0, seed: int = 0) -> np.ndarray:
-    """A curve, float64 [iterations], that rises within `rise` iterations and stays, as observations 3 and 4 have it.
+    """Return a curve, float64 [iterations], that rises within `rise` iterations and then stays (observations 3 and 4).
 
-    It comes within 1/e³ of `last`; noise: standard deviation from iteration to iteration. Clipped to 0..1.
+    It approaches `last` up to the share 1/e³ of the rise; noise: standard deviation from iteration to iteration.
+    Clipped to 0..1.
     """
     time = np.minimum(np.arange(iterations) / max(1, rise), 1.0)
     level = first + (last - first) * (1.0 - np.exp(-3.0 * time))
@@ -150,15 +153,15 @@ def rising(iterations: int, first: float, last: float, rise: int, noise: float =
 
 
 def with_jump(curve: np.ndarray, iteration: int, height: float) -> np.ndarray:
-    """The curve, higher by `height` from an iteration on; clipped to 0..1."""
+    """Return the curve, higher by `height` from an iteration on and clipped to 0..1."""
     return np.clip(curve + np.where(np.arange(len(curve)) >= iteration, height, 0.0), 0.0, 1.0)
 
 
 def observed(length: int = 50_000, seed: int = 0) -> Curves:
-    """Four maps after the observations of Dong 2020, 6.1.1: layers differ, little noise, a rise, then a plateau.
+    """Make four maps after the observations of Dong 2020, 6.1.1: layers differ, little noise, a rise, then a plateau.
 
     Levels are those of its text: about 70 % after CifarNet's second convolution, 65 % and 45 % as AlexNet's extremes,
-    and a map below the thresholds, which fast termination is for.
+    and a map below the thresholds, for which there is fast termination.
     """
     levels = {"sparse": (0.5, 0.70), "denser": (0.4, 0.65), "late": (0.3, 0.45), "dense": (0.1, 0.2)}
     lines = [
@@ -169,7 +172,7 @@ def observed(length: int = 50_000, seed: int = 0) -> Curves:
 
 
 def jumping(length: int = 50_000, seed: int = 0) -> Curves:
-    """`observed`, with a jump of the first map by -0.4 at three fifths: what ends hibernation."""
+    """Make `observed` with a jump of the first map by -0.4 at three fifths of the training, which ends hibernation."""
     curves = observed(length, seed)
     sparsity = curves.sparsity.copy()
     sparsity[:, 0] = with_jump(sparsity[:, 0], 3 * length // 5, -0.4)

@@ -15,7 +15,7 @@ from workloads.monitor.settings import MonitorSpec
 class Overheads:
     """A column of the table: overheads as shares of the training's time without measurements.
 
-    iterations: of the training, from the text.
+    iterations: of the training, from the dissertation's text.
     """
 
     dataset: str
@@ -25,7 +25,7 @@ class Overheads:
 
     @property
     def ratio(self) -> float:
-        """How many times less the monitor costs."""
+        """Exhaustive overhead / monitored overhead."""
         return self.exhaustive / self.monitored
 
     @property
@@ -34,7 +34,9 @@ class Overheads:
         return self.monitored / self.exhaustive
 
     def implied_duration(self, settings: MonitorSpec | None = None) -> float:
-        """Iterations of a process that this share implies, if the sparsity is stable and every process whole."""
+        """Return the iterations of a process that this share implies, if sparsity is stable and every process is
+        complete.
+        """
         return self.implied_share * self.iterations / expected_processes(self.iterations, settings)
 
 
@@ -50,7 +52,7 @@ MEAN_OVERHEAD = fmean(held.monitored for held in TABLE_6_6.values())  # 1.7 % th
 
 
 def hibernates_after(settings: MonitorSpec | None = None) -> tuple[int, int]:
-    """Iteration and process with which maps of stable sparsity go into hibernation, by Algorithms 1 and 2."""
+    """Return iteration and number of the process with which maps of stable sparsity go into hibernation."""
     s = settings or MonitorSpec()
     iteration, period, processes = s.first_iteration, s.initial_period, 1
     while period < s.hibernation_period:
@@ -61,9 +63,9 @@ def hibernates_after(settings: MonitorSpec | None = None) -> tuple[int, int]:
 
 
 def expected_processes(iterations: int, settings: MonitorSpec | None = None) -> float:
-    """Processes of a map of stable sparsity, the last by the part of its period that is within the training.
+    """Count the processes of a map of stable sparsity, the last by the part of its period that is within the training.
 
-    ValueError for a training that ends before hibernation.
+    Raise ValueError for a training that ends before hibernation.
     """
     s = settings or MonitorSpec()
     asleep, processes = hibernates_after(s)
@@ -73,11 +75,11 @@ def expected_processes(iterations: int, settings: MonitorSpec | None = None) -> 
 
 
 def expected_share(iterations: int, settings: MonitorSpec | None = None) -> float:
-    """Share of iterations measured, of a map of stable sparsity none of whose processes ends early."""
+    """Return the share of iterations measured, for a map of stable sparsity none of whose processes ends early."""
     s = settings or MonitorSpec()
     return s.duration * expected_processes(iterations, s) / iterations
 
 
 def monitored_overhead(cost: float, share_measured: float) -> float:
-    """Of a training whose measurements each take `cost` of an iteration."""
+    """Return the overhead of a training whose measurements each take the share `cost` of an iteration."""
     return cost * share_measured

@@ -1,9 +1,12 @@
 """True sparsity and what the monitor measured, a panel for each map, as Dong 2020's figures 6.14 and 6.15."""
 
+from typing import Any
+
 from gpusim.base.errors import UserError
-from gpusim.base.pictures import require_matplotlib, saved
+from gpusim.base.picture import Picture
 from workloads.monitor.algorithms import State
 from workloads.monitor.replay import Replay
+from workloads.monitor.report import percent
 
 PANEL_INCHES = (6.4, 2.6)
 COLUMNS = 2
@@ -11,15 +14,27 @@ MOST_MAPS = 24
 MOST_POINTS = 1_000  # of a line
 
 
-def draw(replay: Replay, kind: str) -> bytes:
-    """The picture as a file of `kind`, '.svg' or '.png': a line, a cross for each process, hibernation shaded."""
+def picture(replay: Replay) -> Picture:
+    """Make a picture with a line for each map, a cross for each process, and hibernation shaded."""
     if len(replay.maps) > MOST_MAPS:
         raise UserError(f"--picture: {len(replay.maps)} maps; a picture has at most {MOST_MAPS}")
-    plt = require_matplotlib("monitor")
     columns = min(COLUMNS, len(replay.maps))
     rows = -(-len(replay.maps) // columns)
-    size = (columns * PANEL_INCHES[0], rows * PANEL_INCHES[1])
-    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained", sharex=True)
+    return Picture(
+        "monitor",
+        f"True and measured sparsity, {replay.name}",
+        f"Measured in {percent(replay.share_measured)} of the iterations of {len(replay.maps)} maps.",
+        ("map", "first iteration", "last iteration", "measured sparsity"),
+        [(held.name, one.start, one.last, one.sparsity) for held in replay.maps for one in held.processes],
+        lambda figure: _draw(figure, replay, rows, columns),
+        (columns * PANEL_INCHES[0], rows * PANEL_INCHES[1]),
+        framed=True,
+    )
+
+
+def _draw(figure: Any, replay: Replay, rows: int, columns: int) -> None:
+    figure.set_layout_engine("constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=True)
     panels = list(axes.flat)
     step = max(1, replay.length // MOST_POINTS)
     for panel, held in zip(panels, replay.maps, strict=False):
@@ -39,11 +54,10 @@ def draw(replay: Replay, kind: str) -> bytes:
         panel.set_xlabel("iteration")
     for panel in panels[len(replay.maps) :]:
         panel.set_visible(False)
-    return saved(plt, figure, kind)
 
 
 def hibernation(replay: Replay) -> list[tuple[int, int]]:
-    """First and end iteration of each hibernation."""
+    """List the first and the end iteration of each hibernation."""
     spans, since = [], None
     for change in replay.transitions:
         if change.state is State.HIBERNATE:

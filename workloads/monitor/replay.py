@@ -13,11 +13,12 @@ from workloads.monitor.settings import MonitorSpec
 
 @dataclass(frozen=True)
 class MapReplay:
-    """One map.
+    """The replay of one map.
 
-    truth: its sparsity in each iteration; measured: the iterations with a measurement, int64; processes: that ended;
-    believed: float64 an iteration, NaN before there was any belief; sparse_threshold: from which it takes the sparse
-    kernel. A belief holds from the iteration after its process's last.
+    truth: its sparsity in each iteration; measured: the iterations with a measurement, int64; processes: those that
+    ended; believed: the sparsity that the monitor assumes in each iteration, float64, NaN before the first process has
+    ended; sparse_threshold: the believed sparsity from which the layer takes the sparse kernel. A belief holds from the
+    iteration after its process's last.
     """
 
     name: str
@@ -29,7 +30,7 @@ class MapReplay:
 
     @property
     def share_measured(self) -> float:
-        """Measurements / iterations."""
+        """Measurements / iterations of the training."""
         return len(self.measured) / len(self.truth)
 
     @property
@@ -40,12 +41,12 @@ class MapReplay:
 
     @property
     def mean_error(self) -> float | None:
-        """None without any belief; so the next."""
+        """Mean of `errors`; None without any belief."""
         return float(self.errors.mean()) if self.errors.size else None
 
     @property
     def max_error(self) -> float | None:
-        """The largest."""
+        """Largest of `errors`; None without any belief."""
         return float(self.errors.max()) if self.errors.size else None
 
     @property
@@ -59,10 +60,11 @@ class MapReplay:
         return float(((self.believed >= self.sparse_threshold) != (self.truth >= self.sparse_threshold)).mean())
 
     def level_shares(self, edges: Sequence[float]) -> np.ndarray:
-        """Share of iterations at each level of believed sparsity: R_ij of equation 6.1, float64 [levels], summing to 1.
+        """Return the share of iterations at each level of believed sparsity: R_ij of equation 6.1, float64 [levels],
+        sum 1.
 
-        edges: rising; level j is from edges[j] up to edges[j + 1], the last up to and with its end. Iterations without
-        a belief, whose layer is dense, count to the first level. ValueError where a belief lies outside.
+        edges: rising; level j is from edges[j] up to edges[j + 1], the last including its end. Iterations without a
+        belief, whose layer is dense, count to the first level. Raise ValueError where a belief lies outside.
         """
         believed = np.where(np.isnan(self.believed), edges[0], self.believed)
         counts, _ = np.histogram(believed, np.asarray(edges))
@@ -73,7 +75,7 @@ class MapReplay:
 
 @dataclass(frozen=True)
 class Replay:
-    """A whole training. state: at its end."""
+    """The replay of a whole training. state: at its end."""
 
     name: str
     length: int
@@ -84,7 +86,7 @@ class Replay:
 
     @property
     def share_measured(self) -> float:
-        """Measurements of all maps / what measuring each in every iteration would take."""
+        """Measurements of all maps / those of measuring each map in every iteration."""
         return sum(held.share_measured for held in self.maps) / len(self.maps)
 
 

@@ -1,48 +1,41 @@
 """What the monitor did, as tables and as plain data for JSON."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from gpusim.base.table import Column, Table, columns
 from workloads.monitor.overhead import TABLE_6_6
 from workloads.monitor.replay import MapReplay, Replay
 from workloads.monitor.settings import MonitorSpec
 from workloads.monitor.training_overhead import TrainingOverhead
 
 SCHEMA_VERSION = 1
-Table = tuple[Sequence[str], Sequence[Sequence[str]]]  # head, and rows of as many cells
 
 
 def replay_table(replay: Replay) -> Table:
-    """A row for each map."""
-    head = ["map", "processes", "measurements", "measured", "mean error", "max error", "sparse", "misjudged"]
-    return head, [
-        [
-            held.name,
-            str(len(held.processes)),
-            str(len(held.measured)),
-            percent(held.share_measured),
-            percent(held.mean_error),
-            percent(held.max_error),
-            percent(held.share_sparse),
-            percent(held.share_misjudged),
-        ]
+    """Make a row for each map; below, what holds for the whole training."""
+    heads = columns("map", "processes", "measurements")
+    heads += [
+        Column(head, percent, right=True) for head in ("measured", "mean error", "max error", "sparse", "misjudged")
+    ]
+    rows = [
+        (
+            *(held.name, len(held.processes), len(held.measured), held.share_measured),
+            *(held.mean_error, held.max_error, held.share_sparse, held.share_misjudged),
+        )
         for held in replay.maps
     ]
-
-
-def replay_lines(replay: Replay) -> Iterator[str]:
-    """What holds for the whole training."""
-    yield (
+    whole = (
         f"{replay.name}: {replay.length:,} iterations, {percent(replay.share_measured)} of map-iterations measured; "
         f"at the end {replay.state}"
     )
-    for change in replay.transitions:
-        yield f"iteration {change.iteration:,}: {change.state}, by {change.by}"
+    changes = [f"iteration {change.iteration:,}: {change.state}, by {change.by}" for change in replay.transitions]
+    return Table(heads, rows, notes=[whole, *changes])
 
 
 def replay_document(replay: Replay) -> dict[str, Any]:
-    """With every process."""
+    """Return the replay with every process, for JSON."""
     return {
         "schema_version": SCHEMA_VERSION,
         "name": replay.name,
@@ -68,26 +61,27 @@ def _map_document(held: MapReplay) -> dict[str, Any]:
 
 
 def overhead_table(found: TrainingOverhead, settings: MonitorSpec) -> Table:
-    """Measured overheads, and what they come to for trainings as long as those of table 6.6, beside the table."""
+    """Give measured overheads, and what they come to for trainings as long as those of table 6.6, beside the table.
+
+    Below: what was measured, and each layer's decisions.
+    """
     plan = found.plan
-    rows = [
-        ["without", f"{plan.iterations:,}", milliseconds(found.plain_s), "", ""],
-        ["exhaustive", f"{plan.exhaustive_iterations:,}", milliseconds(found.exhaustive_s), percent(1.0)],
-        ["monitored", f"{plan.iterations:,}", milliseconds(found.monitored_s), percent(found.share_measured)],
+    heads = [Column("training"), Column("iterations", "{:,}".format), Column("an iteration", milliseconds)]
+    heads += [Column("measured", percent), Column("overhead", percent)]
+    share, modelled = found.share_measured, "monitored, modelled"
+    rows: list[tuple[Any, ...]] = [
+        ("without", plan.iterations, found.plain_s, None, None),
+        ("exhaustive", plan.exhaustive_iterations, found.exhaustive_s, 1.0, found.exhaustive),
+        ("monitored", plan.iterations, found.monitored_s, share, found.monitored),
+        (modelled, plan.iterations, None, share, found.modelled),
     ]
-    rows[1].append(percent(found.exhaustive))
-    rows[2].append(percent(found.monitored))
-    rows.append(["monitored, modelled", f"{plan.iterations:,}", "", percent(found.share_measured)])
-    rows[-1].append(percent(found.modelled))
     for iterations in sorted({held.iterations for held in TABLE_6_6.values()}):
         share = found.modelled_for(iterations, settings)
-        measured = share / found.exhaustive if found.exhaustive else 0.0
-        rows.append(["monitored, modelled", f"{iterations:,}", "", percent(measured), percent(share)])
-    return ["training", "iterations", "an iteration", "measured", "overhead"], rows
+        rows.append((modelled, iterations, None, share / found.exhaustive if found.exhaustive else 0.0, share))
+    return Table(heads, rows, notes=list(_decisions(found)))
 
 
-def overhead_lines(found: TrainingOverhead) -> Iterator[str]:
-    """What was measured, and each layer's decisions."""
+def _decisions(found: TrainingOverhead) -> Iterator[str]:
     plan = found.plan
     yield f"{plan.model}, batch {plan.batch}, on {found.device}; zeros are counted on the {plan.place}"
     for name, log in found.layers.items():
@@ -96,7 +90,7 @@ def overhead_lines(found: TrainingOverhead) -> Iterator[str]:
 
 
 def overhead_document(found: TrainingOverhead, settings: MonitorSpec) -> dict[str, Any]:
-    """Times, overheads, decisions."""
+    """Return times, overheads and decisions, for JSON."""
     return {
         "schema_version": SCHEMA_VERSION,
         **asdict(found),
@@ -112,14 +106,12 @@ def overhead_document(found: TrainingOverhead, settings: MonitorSpec) -> dict[st
     }
 
 
-def percent(share: float | None) -> str:
-    """'12.3 %', '0.0123 %', '–' for nothing."""
-    if share is None:
-        return "–"
+def percent(share: float) -> str:
+    """Write '12.3 %', '0.0123 %'."""
     value = 100.0 * share
     return f"{value:.1f} %" if abs(value) >= 1.0 or value == 0.0 else f"{value:.2g} %"
 
 
 def milliseconds(seconds: float) -> str:
-    """'1.234 ms'."""
+    """Return a time as text, such as '1.234 ms'."""
     return f"{1e3 * seconds:.3f} ms"

@@ -10,7 +10,7 @@ from workloads.monitor.settings import MonitorSpec
 
 
 class MonitorError(UserError):
-    """A monitor that was set up or fed wrongly; the message says with what."""
+    """A monitor was set up or used wrongly; the message says how."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,9 @@ class MonitoredMap:
     """A row of the sparsity list.
 
     period: iterations from the start of a process to that of the next; due: iteration of its next measurement; history:
-    of its processes' sparsities; under_way: measurements of the process that has not ended; start: of that process;
-    believed: what the latest process found, None before there was one; processes: those that have ended.
+    sparsities that its latest processes found; under_way: measurements of the process that has not ended; start: first
+    iteration of that process; believed: sparsity that the latest process found, None before there was one; processes:
+    those that have ended.
     """
 
     name: str
@@ -58,10 +59,10 @@ class MonitoredMap:
 
 
 class Scheduler:
-    """Manages the monitored maps: `due` says which to measure in an iteration, `record` takes what was found.
+    """Manages the monitored maps: `due` says which to measure in an iteration, `record` takes the measurements.
 
-    state: of the monitor; sparsity_list: the maps by name; transitions: every change of the state.
-    Raises MonitorError for no map at all, and for names that are not unique.
+    state: of the monitor; sparsity_list: the maps by name; transitions: every change of the state. Raises MonitorError
+    if there is no map at all, and for names that are not unique.
     """
 
     def __init__(self, maps: Iterable[str], settings: MonitorSpec | None = None) -> None:
@@ -84,16 +85,18 @@ class Scheduler:
         return min(row.due for row in self.sparsity_list.values())
 
     def due(self, iteration: int) -> tuple[str, ...]:
-        """The maps to measure in an iteration; those of iterations that were left out are still due."""
+        """Return the maps to measure in an iteration; those that an iteration left out are still due."""
         return tuple(name for name, row in self.sparsity_list.items() if row.due <= iteration)
 
     def sparse(self, name: str) -> bool:
-        """Whether the map's layer takes the sparse kernel; not before its first process has ended."""
+        """Tell whether the map's layer takes the sparse kernel; it does not before the map's first process
+        has ended.
+        """
         believed = self._row(name).believed
         return believed is not None and believed >= self.settings.sparse_threshold
 
     def record(self, iteration: int, name: str, sparsity: float) -> None:
-        """The map's sparsity was measured in an iteration, in which it was due. Raises MonitorError."""
+        """Record the sparsity that was measured in an iteration in which the map was due. Raise MonitorError."""
         row = self._row(name)
         if not (math.isfinite(sparsity) and 0.0 <= sparsity <= 1.0):
             raise MonitorError(f"map '{name}', iteration {iteration}: sparsity {sparsity}; must be from 0 to 1")

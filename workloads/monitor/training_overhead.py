@@ -27,10 +27,11 @@ LEARNING_RATE = 0.01
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured.
+    """The trainings to measure.
 
-    model: of `gpusim capture`; iterations: with the monitor, and without any; exhaustive_iterations: each of which
-    measures; parts: turns that the three take; place: where zeros are counted; device: as PyTorch names it, or 'auto'.
+    model: one of `gpusim capture`; iterations: of the training with the monitor, and of that without any;
+    exhaustive_iterations: of the training that measures in each; parts: turns that the three take; place: where zeros
+    are counted; device: as PyTorch names it, or 'auto'.
     """
 
     model: str
@@ -52,10 +53,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class TrainingOverhead:
-    """What was measured.
+    """The result of the measurement.
 
-    device: its name; plain_s, exhaustive_s, monitored_s: time of an iteration, in seconds; share_measured: of the
-    monitored training's iterations; layers: what happened to each there.
+    device: its name; plain_s, exhaustive_s, monitored_s: time of an iteration, in seconds; share_measured: share of
+    measurements in the monitored training; layers: the logs of that training's layers, by name.
     """
 
     plan: Plan
@@ -68,26 +69,26 @@ class TrainingOverhead:
 
     @property
     def exhaustive(self) -> float:
-        """Overhead of measuring in every iteration, as a share of the time without."""
+        """Overhead of measuring in every iteration, as a share of the time without the monitor."""
         return self.exhaustive_s / self.plain_s - 1.0
 
     @property
     def monitored(self) -> float:
-        """Overhead of this training's monitor, its decisions included."""
+        """Overhead of this training's monitor, its decisions included, as a share of the time without it."""
         return self.monitored_s / self.plain_s - 1.0
 
     @property
     def modelled(self) -> float:
-        """What the cost of a measurement and the share measured give for it."""
+        """Overhead that the cost of a measurement and the share measured give for this training."""
         return monitored_overhead(self.exhaustive, self.share_measured)
 
     def modelled_for(self, iterations: int, settings: MonitorSpec | None = None) -> float:
-        """The same for a longer training of stable sparsity."""
+        """Return the overhead that the cost of a measurement gives for a longer training of stable sparsity."""
         return monitored_overhead(self.exhaustive, expected_share(iterations, settings))
 
 
 class _Training:
-    """One of the three: a network, its optimizer and its monitor, and the time of its iterations."""
+    """One of the three trainings: a network, its optimizer and its monitor, and the time of its iterations."""
 
     def __init__(self, torch: Any, plan: Plan, device: Any, monitor: Callable[[Any], AttachedMonitor] | None) -> None:
         torch.manual_seed(plan.seed)
@@ -130,8 +131,10 @@ class _Training:
 def measure_overhead(
     plan: Plan, settings: MonitorSpec | None = None, report: Callable[[str], None] = lambda line: None
 ) -> TrainingOverhead:
-    """Train the three and time them. report: takes a line after each part. Raises UserError: a missing extra, a device
-    that cannot be used."""
+    """Run the three trainings and time them. report: called with a line after each part.
+
+    Raise UserError for a missing extra, and for a device that cannot be used.
+    """
     torch = require_torch("monitor --train")
     device = training_device(torch, plan.device)
 

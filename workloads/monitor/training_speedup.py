@@ -27,7 +27,7 @@ class Published:
 
     @property
     def from_mean(self) -> float:
-        """The training's speed-up if the layers' average were that mean."""
+        """The training's speed-up if the layers' harmonic mean were `mean_speedup`."""
         return speedup_from_mean(self.conv_share, self.mean_speedup)
 
 
@@ -44,11 +44,12 @@ def training_speedup(
     level_shares: Sequence[Sequence[float]],
     speedups: Sequence[Sequence[float]],
 ) -> float:
-    """Equation 6.1: 1 / (O + sum over layers i and levels j of P C_i R_ij / S_ij), with O = 1 - P.
+    """Compute equation 6.1: 1 / (O + sum over layers i and levels j of P C_i R_ij / S_ij), with O = 1 - P.
 
-    conv_share: P, of the training's time, in convolutional layers; layer_shares: C_i, of that time, adding up to 1;
-    level_shares: R_ij, of layer i's iterations at sparsity level j, adding up to 1 for each layer; speedups: S_ij.
-    Raises ValueError for shares that do not, for lists of different lengths and for speed-ups that are not above 0.
+    conv_share: P, share of the training's time in convolutional layers; layer_shares: C_i, shares of that time, adding
+    up to 1; level_shares: R_ij, shares of layer i's iterations at sparsity level j, adding up to 1 for each layer;
+    speedups: S_ij. Raise ValueError for shares that do not add up, for lists of different lengths and for speed-ups
+    that are not above 0.
     """
     _check_share("conv_share", conv_share)
     _check_shares("layer_shares", layer_shares)
@@ -68,14 +69,15 @@ def training_speedup(
 
 
 def speedup_from_mean(conv_share: float, mean_speedup: float) -> float:
-    """The training's speed-up where the layers' time shrinks by `mean_speedup` as a whole."""
+    """Return the training's speed-up where the layers' time as a whole shrinks by the factor `mean_speedup`."""
     return training_speedup(conv_share, [1.0], [[1.0]], [[mean_speedup]])
 
 
 def implied_mean_speedup(conv_share: float, speedup: float) -> float:
-    """The layers' harmonic mean, weighted by time, that gives a training's speed-up: `speedup_from_mean` backwards.
+    """Return the layers' harmonic mean, weighted by time, that gives a training's speed-up: `speedup_from_mean`
+    inverted.
 
-    Raises ValueError where no speed-up of the layers gives it.
+    Raise ValueError where no speed-up of the layers gives it.
     """
     _check_share("conv_share", conv_share)
     layers_time = 1.0 / speedup - (1.0 - conv_share) if speedup > 0.0 else 0.0

@@ -30,11 +30,13 @@ class Convolution(LayerKind):
 
     @property
     def propagates(self) -> bool:
-        """As the network's file says."""
+        """Whether layers before this one get a gradient, as the network's file says."""
         return self.propagation
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
-        """Filters × rows × columns."""
+        """Return the output's shape: filters × rows × columns; raise ShapeError where groups do not divide the
+        channels.
+        """
         (shape,) = inputs
         rows, columns = positions(shape, self.kernel, self.stride, self.padding, self.dilation)
         for what, count in (("input channels", shape[0]), ("filters", self.filters)):
@@ -43,26 +45,30 @@ class Convolution(LayerKind):
         return self.filters, rows, columns
 
     def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
-        """Filters, and a bias for each."""
+        """Return the shapes of the filters and, where the layer has one, of the bias."""
         bias = {"bias": (self.filters,)} if self.bias else {}
         return Anatomy({"weight": (self.filters, inputs[0][0] // self.groups, *self.kernel), **bias})
 
     def gemm(self, inputs: Sequence[Shape]) -> Gemm:
-        """The filters of a group times im2col of its channels, an image and a group at a time."""
+        """Return the product of a group's filters and im2col of its channels; there is one product for each image and
+        group.
+        """
         _, rows, columns = self.output(inputs)
         reduced = inputs[0][0] // self.groups * self.kernel[0] * self.kernel[1]
         return Gemm(self.filters // self.groups, reduced, rows * columns, self.groups)
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """A multiplication and an addition each."""
+        """Count a multiplication and an addition for each multiply-accumulate."""
         return 2 * self.gemm(inputs).macs
 
     def forward(self, training: bool) -> PassSpec:
-        """Filters and bias."""
+        """Return the forward pass, which reads input, filters and bias."""
         return PassSpec(Pass.FORWARD, ("x", "weight", *self._bias), ("y",))
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """Data, weights and bias by kernels of their own (DNNMark, section 3)."""
+        """Return a pass each for the gradients of weights, bias and data: they have kernels of their own (DNNMark,
+        section 3).
+        """
         return (
             PassSpec(Pass.BACKWARD_WEIGHTS, ("x", "dy"), ("dweight",)),
             *(PassSpec(Pass.BACKWARD_BIAS, ("dy",), ("dbias",)) for _ in self._bias),
@@ -70,7 +76,9 @@ class Convolution(LayerKind):
         )
 
     def workspace(self, what: Pass, inputs: Sequence[Shape]) -> Shape:
-        """im2col of one image, as Caffe has it; none where that is the image itself."""
+        """Return the shape of im2col of one image, as Caffe has it; (0,) where that is the image itself, and for other
+        passes.
+        """
         if what not in (Pass.FORWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS) or self.is_matrix:
             return (0,)
         _, rows, columns = self.output(inputs)
@@ -78,7 +86,7 @@ class Convolution(LayerKind):
 
     @property
     def is_matrix(self) -> bool:
-        """Whether im2col changes nothing: filters of one value at every position."""
+        """Whether im2col changes nothing: filters are 1 × 1, the stride is 1, and there is no padding."""
         return self.kernel == (1, 1) == self.stride and not any(self.padding)
 
     @property

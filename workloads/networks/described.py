@@ -33,9 +33,10 @@ class DescribedLayer:
 class Described:
     """A network before it is checked.
 
-    source: its file, for errors; inputs: shapes of an image; batch: what the file says, None: nothing;
-    input_gradients: whether training goes on to the gradients of the inputs, as where one layer is looked at alone;
-    values: of a parameter, by layer and role; None: the file has none; remarks: what of the file has no effect.
+    source: its file, for errors; inputs: shapes of one image, by name; batch: the batch that the file gives, None if it
+    gives none; input_gradients: whether training computes the gradients of the inputs too, as it does where each layer
+    is looked at alone; values: returns a parameter's values for a layer and a role, None if the file has no values;
+    remarks: what in the file has no effect.
     """
 
     name: str

@@ -38,28 +38,28 @@ class Section:
 
 
 class Words:
-    """A section's values, read by keyword; an error names the layer and the keyword."""
+    """Reads the values of a section by keyword; an error names the layer and the keyword."""
 
     def __init__(self, where: str, words: Mapping[str, str]) -> None:
         self.where, self.words = where, words
 
     def whole(self, word: str, default: int | None = None) -> int:
-        """A whole number."""
+        """Return the value of keyword `word` as a whole number."""
         return int(self._number(word, default, int, "a whole number"))
 
     def number(self, word: str, default: float) -> float:
-        """Any number."""
+        """Return the value of keyword `word` as a number."""
         return float(self._number(word, default, float, "a number"))
 
     def one_of(self, word: str, meanings: Mapping[str, Any], default: str) -> Any:
-        """What the value, one of the names, means."""
+        """Return the meaning of the value of keyword `word`, which has to be a key of `meanings`."""
         value = self.words.get(word, default)
         if value not in meanings:
             raise UserError(f"{self.where}: {word}: {unknown_name('value', value, meanings)}")
         return meanings[value]
 
     def pair(self, word: str, default: int) -> list[int]:
-        """Rows and columns: `word` gives both, `word_h` and `word_w` one each."""
+        """Return a value for rows and one for columns: `word` gives both, `word_h` and `word_w` one each."""
         both = self.whole(word, default)
         return [self.whole(f"{word}_{side}", both) for side in "hw"]
 
@@ -158,7 +158,7 @@ SECTIONS: Mapping[str, tuple[tuple[str, ...], Reader | None]] = {
 
 
 def described_by_dnnmark(text: str, source: str) -> Described:
-    """The network of a configuration file; raises UserError with the line, or the layer and the keyword."""
+    """Read the network of a configuration file; raise UserError with the line, or the layer and the keyword."""
     sections = _sections(text, source)
     general = [section for section in sections if section.name == GENERAL]
     drawn = [section for section in sections if section.name != GENERAL]
@@ -194,7 +194,7 @@ def described_by_dnnmark(text: str, source: str) -> Described:
 
 
 def _data(words: Words) -> tuple[int, Shape]:
-    """Batch and an image's shape of a layer that no other comes before."""
+    """Return the batch and an image's shape, as a layer without a previous layer gives them."""
     for word, most in (("n", MAX_BATCH), ("c", MAX_INPUT), ("h", MAX_INPUT), ("w", MAX_INPUT)):
         if not 1 <= words.whole(word) <= most:
             raise UserError(f"{words.where}: {word}: {words.whole(word)} is not allowed: must be from 1 to {most}")

@@ -32,7 +32,7 @@ MEANINGS = {
 
 @dataclass(frozen=True)
 class PassFigures:
-    """One step of a layer; parameter: the one that an update treats; launches: None where none are known."""
+    """Figures of one step of a layer; parameter: the one that an update changes; launches: None where unknown."""
 
     what: Pass
     parameter: str
@@ -44,13 +44,13 @@ class PassFigures:
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates."""
+        """Multiply-accumulates of this step."""
         return self.gemm.macs if self.gemm else 0
 
 
 @dataclass(frozen=True)
 class LayerFigures:
-    """A layer of an iteration; bytes and work are the batch's."""
+    """Figures of a layer in an iteration; bytes and work are those of the whole batch."""
 
     name: str
     kind: str
@@ -68,17 +68,17 @@ class LayerFigures:
 
     @property
     def macs(self) -> int:
-        """Of the forward pass."""
+        """Multiply-accumulates of the forward pass."""
         return self.gemm.macs if self.gemm else 0
 
     @property
     def all_macs(self) -> int:
-        """Of all passes."""
+        """Multiply-accumulates of all passes."""
         return sum(one.macs for one in self.passes)
 
 
 def layer_figures(plan: MemoryPlan, launches: Launches | None = None) -> tuple[LayerFigures, ...]:
-    """The figures of every layer, in order. launches: asks the operators, where there are any."""
+    """Return the figures of every layer, in order. launches: returns the kernel launches of a step, where known."""
     steps: dict[str, list[int]] = {layer.name: [] for layer in plan.schedule.network.layers}
     for number, step in enumerate(plan.schedule.steps):
         steps[step.layer].append(number)
@@ -86,7 +86,7 @@ def layer_figures(plan: MemoryPlan, launches: Launches | None = None) -> tuple[L
 
 
 def product_of(layer: Layer, what: Pass, batch: int) -> Gemm | None:
-    """The matrix products of a pass; None for a pass that has none."""
+    """Return the matrix products of a pass; None for a pass that has none."""
     if layer.gemm is None:
         return None
     forward = layer.gemm.over(batch)
@@ -138,7 +138,7 @@ def _of_layer(plan: MemoryPlan, layer: Layer, steps: list[int], launches: Launch
 
 
 def document(plan: MemoryPlan, layers: tuple[LayerFigures, ...], per_image: bool) -> dict[str, Any]:
-    """The JSON object of `gpusim layers`."""
+    """Build the JSON object of `gpusim layers`."""
     schedule = plan.schedule
     network = schedule.network
     summed = ("macs", "operations", "parameters", "biases")
@@ -163,7 +163,7 @@ def document(plan: MemoryPlan, layers: tuple[LayerFigures, ...], per_image: bool
 
 
 def _launches(layers: tuple[LayerFigures, ...]) -> int | None:
-    """Of all steps; None unless all are known."""
+    """Count the launches of all steps; None unless all are known."""
     counts = [one.launches for layer in layers for one in layer.passes]
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None

@@ -16,28 +16,30 @@ class FullyConnected(LayerKind):
     bias: bool = param(True, "a value for each output is added", "the usual one")
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
-        """The outputs."""
+        """Return the output's shape: one axis with all outputs."""
         return (self.outputs,)
 
     def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
-        """The matrix, and a bias for each output."""
+        """Return the shapes of the matrix and, where the layer has one, of the bias."""
         bias = {"bias": (self.outputs,)} if self.bias else {}
         return Anatomy({"weight": (self.outputs, elements(inputs[0])), **bias})
 
     def gemm(self, inputs: Sequence[Shape]) -> Gemm:
-        """A column for an image: a batch is one product."""
+        """Return the product for one image, whose B has one column; a batch widens it, so that it stays one product."""
         return Gemm(self.outputs, elements(inputs[0]), 1, wider=True)
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """A multiplication and an addition each."""
+        """Count a multiplication and an addition for each multiply-accumulate."""
         return 2 * self.gemm(inputs).macs
 
     def forward(self, training: bool) -> PassSpec:
-        """Matrix and bias."""
+        """Return the forward pass, which reads input, matrix and bias."""
         return PassSpec(Pass.FORWARD, ("x", "weight", *self._bias), ("y",))
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """dW = dY·Xᵀ, db = the sum of dY over the batch, dX = Wᵀ·dY (DNNMark, equations 9 and 10)."""
+        """Return the passes of dW = dY·Xᵀ, db = the sum of dY over the batch, and dX = Wᵀ·dY (DNNMark, (9)
+        and (10)).
+        """
         return (
             PassSpec(Pass.BACKWARD_WEIGHTS, ("x", "dy"), ("dweight",)),
             *(PassSpec(Pass.BACKWARD_BIAS, ("dy",), ("dbias",)) for _ in self._bias),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer in its network; shapes are an image's."""
+    """A layer in its network; shapes are those of one image."""
 
     name: str
     kind: LayerKind
@@ -30,12 +30,12 @@ class Layer:
 
     @property
     def kind_name(self) -> str:
-        """As network files have it."""
+        """The name that network files have for this kind."""
         return NAMES[type(self.kind)]
 
     @property
     def anatomy(self) -> Anatomy:
-        """Parameters, state and saved tensors."""
+        """The layer's parameters, state and saved tensors."""
         return self.kind.anatomy(self.input_shapes)
 
     @property
@@ -45,13 +45,15 @@ class Layer:
 
     @property
     def operations(self) -> int:
-        """Of the forward pass for one image."""
+        """Operations of the forward pass for one image."""
         return self.kind.operations(self.input_shapes)
 
 
 @dataclass(frozen=True)
 class Network:
-    """A checked network. layers: in topological order, among those that could come next the file's first one."""
+    """A checked network. layers: in topological order; where several could come next, the first of them in the file
+    does.
+    """
 
     name: str
     source: str
@@ -65,32 +67,32 @@ class Network:
 
     @cached_property
     def named(self) -> Mapping[str, Layer]:
-        """The layers by their names."""
+        """The layers by name."""
         return {layer.name: layer for layer in self.layers}
 
     @cached_property
     def readers(self) -> Mapping[str, int]:
-        """How often the layers read each input and each other's outputs."""
+        """The number of times that layers read each input and each layer's output, by name."""
         return Counter(name for layer in self.layers for name in layer.inputs)
 
     def __getitem__(self, name: str) -> Layer:
-        """The layer of that name; raises UserError."""
+        """Return the layer called `name`; raise UserError if there is none."""
         if name not in self.named:
             raise UserError(f"{self.source}: {unknown_name('layer', name, self.named)}")
         return self.named[name]
 
     def shape_of(self, name: str) -> Shape:
-        """An image's shape of an input or of a layer's output."""
+        """Return the shape that one image has as the input, or as the output of the layer, called `name`."""
         return self.inputs[name] if name in self.inputs else self[name].shape
 
     @property
     def outputs(self) -> tuple[Layer, ...]:
-        """The layers whose output no other reads."""
+        """The layers whose output no other layer reads."""
         return tuple(layer for layer in self.layers if not self.graph.out_degree(layer.name))
 
 
 def build(described: Described, kinds: Sequence[LayerKind]) -> Network:
-    """The network of a description whose layers are of these kinds; raises UserError that names the layer."""
+    """Build the network of a description whose layers are of these kinds; raise UserError that names the layer."""
     where = described.source
     if not described.layers:
         raise UserError(f"{where}: layers: a network has at least one")
@@ -113,7 +115,7 @@ def build(described: Described, kinds: Sequence[LayerKind]) -> Network:
 
 
 def _connected(described: Described) -> nx.DiGraph:
-    """Inputs and layers, an arrow from each to those that read it."""
+    """Build the graph of inputs and layers, with an edge from each to those that read it (no loops)."""
     where, graph = described.source, nx.DiGraph()
     graph.add_nodes_from(described.inputs)
     for layer in described.layers:
@@ -139,7 +141,7 @@ def _connected(described: Described) -> nx.DiGraph:
 
 
 def _shaped(where: str, drawn: DescribedLayer, kind: LayerKind, inputs: Sequence[Shape]) -> Layer:
-    """The layer with its shapes."""
+    """Build the layer with its shapes; raise UserError where its kind cannot take inputs of these shapes."""
     least, most = kind.ARITY
     if len(inputs) < least or (most is not None and len(inputs) > most):
         allowed = f"{least}" if least == most else f"at least {least}"

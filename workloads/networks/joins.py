@@ -9,73 +9,75 @@ from workloads.networks.tensor import Shape, elements, shown
 
 
 class Add(LayerKind):
-    """The sum of its inputs, as at the end of a residual block; the gradient of each is that of the sum."""
+    """The sum of its inputs, as at the end of a residual block; each input's gradient is that of the sum."""
 
     ARITY: ClassVar = (2, None)
     SHARES_GRADIENT: ClassVar = True
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
-        """That of each input."""
+        """Return the output's shape, which all inputs must have."""
         self.one_shape(inputs)
         return inputs[0]
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """An addition a value, for each input after the first."""
+        """Count an addition for each value of each input after the first."""
         return (len(inputs) - 1) * elements(inputs[0])
 
     def forward(self, training: bool) -> PassSpec:
-        """All inputs."""
+        """Return the forward pass, which reads all inputs."""
         return PassSpec(Pass.FORWARD, ("x*",), ("y",))
 
 
 class Concat(LayerKind):
-    """The channels of its inputs, one input's after the other's."""
+    """The channels of its inputs, those of one input after those of another."""
 
     ARITY: ClassVar = (1, None)
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
-        """Channels add up, rows and columns are the same."""
+        """Return the output's shape: the inputs' channels added up, with the rows and columns that all inputs must
+        share.
+        """
         if len({shape[1:] for shape in inputs}) > 1 or len({len(shape) for shape in inputs}) > 1:
             raise ShapeError(f"inputs of shapes {', '.join(map(shown, inputs))}: only their channels may differ")
         return sum(shape[0] for shape in inputs), *inputs[0][1:]
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """Nothing is computed."""
+        """Return 0: values are copied, nothing is computed."""
         return 0
 
     def forward(self, training: bool) -> PassSpec:
-        """All inputs."""
+        """Return the forward pass, which reads all inputs."""
         return PassSpec(Pass.FORWARD, ("x*",), ("y",))
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """Each input's part."""
+        """Return the pass that copies to each input's gradient its part of the output's."""
         return (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx*",)),)
 
 
 class Flatten(LayerKind):
-    """Maps as a vector: the same memory."""
+    """Maps as a vector, in the same memory."""
 
     SHARES_GRADIENT: ClassVar = True
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
-        """All values in a row."""
+        """Return the output's shape: one axis with all values of the input."""
         return (math.prod(inputs[0]),)
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """Nothing is computed."""
+        """Return 0, since nothing is computed."""
         return 0
 
     def forward(self, training: bool) -> None:
-        """Nothing is done."""
+        """Return None: the output is the input."""
 
 
 class Bypass(LayerKind):
     """A copy of its input, as DNNMark's layer of this name is."""
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """Nothing is computed."""
+        """Return 0: values are copied, nothing is computed."""
         return 0
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """A copy, too."""
+        """Return the pass that copies the output's gradient to the input's."""
         return (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",)),)

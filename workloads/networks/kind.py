@@ -18,7 +18,7 @@ class ShapeError(ValueError):
 
 
 class Pass(StrEnum):
-    """What a step does for its layer."""
+    """The purpose of a step in its layer."""
 
     FORWARD = "forward"
     LOSS = "loss"
@@ -33,7 +33,7 @@ class Pass(StrEnum):
 
 @dataclass(frozen=True)
 class Gemm:
-    """C (M × N) = A (M × K) · B (K × N), `count` of them; over a batch there are either more, or more columns."""
+    """Products C (M × N) = A (M × K) · B (K × N), `count` of them; a batch makes either more of them, or wider ones."""
 
     m: int
     k: int
@@ -43,17 +43,17 @@ class Gemm:
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates of all of them."""
+        """Multiply-accumulates of all products."""
         return self.m * self.k * self.n * self.count
 
     def over(self, batch: int) -> "Gemm":
-        """The products for a batch."""
+        """Return the products for a batch, given those for one image."""
         return replace(self, n=self.n * batch) if self.wider else replace(self, count=self.count * batch)
 
 
 @dataclass(frozen=True)
 class Saved:
-    """A tensor that the forward pass in training keeps for the backward pass; per_image: a batch has one an image."""
+    """A tensor that the forward pass in training keeps for the backward pass; per_image: each image has one."""
 
     shape: Shape
     dtype: str = "float32"
@@ -64,9 +64,9 @@ class Saved:
 class PassSpec:
     """A pass by the roles of what it reads and writes.
 
-    Roles: `x` (`x0`, `x1`, ... where a layer has several inputs) and `y`; `dx` and `dy` their gradients; parameters,
-    state and saved tensors by their names; `d` before a parameter's name its gradient.
-    in_place: (read, written) that may be one memory.
+    Roles: `x` (`x0`, `x1`, ... where a layer has several inputs) and `y`; `dx` and `dy`, their gradients; parameters,
+    state and saved tensors by name, with `d` before a parameter's name for its gradient. in_place: (read, written), two
+    roles whose tensors may share memory.
     """
 
     what: Pass
@@ -77,7 +77,7 @@ class PassSpec:
 
 @dataclass(frozen=True)
 class Anatomy:
-    """What a layer holds beside its inputs and its output, by role."""
+    """The tensors that a layer holds besides its inputs and its output, by role."""
 
     parameters: Mapping[str, Shape] = field(default_factory=dict)
     state: Mapping[str, Shape] = field(default_factory=dict)
@@ -98,38 +98,40 @@ class LayerKind(Spec):
 
     @property
     def propagates(self) -> bool:
-        """Whether the layers before get a gradient."""
+        """Whether layers before this one get a gradient."""
         return True
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
-        """The output's shape; raises ShapeError."""
+        """Return the output's shape; raise ShapeError for inputs that the kind cannot take."""
         return inputs[0]
 
     def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
-        """Parameters, state and saved tensors."""
+        """Return the layer's parameters, state and saved tensors."""
         return Anatomy()
 
     def gemm(self, inputs: Sequence[Shape]) -> Gemm | None:
-        """The forward pass as matrix products for one image, for kinds that are."""
+        """Return the forward pass as matrix products for one image; None for kinds that compute no products."""
         return None
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """Arithmetic and logical operations of the forward pass for one image, as ICPE 2018's table 1 counts them."""
+        """Count arithmetic and logical operations of one image's forward pass, as ICPE 2018's table 1 counts them."""
         return elements(self.output(inputs))
 
     def forward(self, training: bool) -> PassSpec | None:
-        """The forward pass; None: the output is the input, and nothing is computed."""
+        """Return the forward pass; None if the output is the input, so that nothing is computed."""
         return PassSpec(Pass.FORWARD, ("x",), ("y",))
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """The passes that make gradients; a gradient that nothing needs is left out of a pass, or the pass with it."""
+        """Return the passes that compute gradients; gradients that are not needed, and passes without any other, get
+        left out.
+        """
         return ()
 
     def workspace(self, what: Pass, inputs: Sequence[Shape]) -> Shape:
-        """Numbers that a pass needs beside its tensors when it works image by image; (0,): none."""
+        """Return the shape of the workspace that a pass needs when it works image by image; (0,) if it needs none."""
         return (0,)
 
     def one_shape(self, inputs: Sequence[Shape]) -> None:
-        """ShapeError unless all inputs have the same shape."""
+        """Raise ShapeError unless all inputs have the same shape."""
         if len(set(inputs)) > 1:
             raise ShapeError(f"inputs of shapes {', '.join(map(shown, inputs))}: all must have the same shape")

@@ -24,9 +24,10 @@ Workspace = Callable[[Schedule, Step], int]  # bytes that a step needs beside it
 
 @dataclass(frozen=True)
 class Buffer:
-    """Memory that one tensor after another has. first, last: the steps from which to which it is in use.
+    """Memory that several tensors have one after another. first, last: the steps from which to which it is in use.
 
-    layer: to whom it is counted, the earliest of its tensors' layers; offset: within the whole.
+    layer: the one to which it is counted, that of the earliest of its tensors; offset: bytes from the start of the
+    plan.
     """
 
     tensors: tuple[str, ...]
@@ -40,7 +41,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """Where everything lies. bytes: from the first to the last byte in use."""
+    """The place of every buffer in memory. bytes: from the first to the last byte in use."""
 
     schedule: Schedule
     buffers: tuple[Buffer, ...]
@@ -54,7 +55,7 @@ class MemoryPlan:
 
     @cached_property
     def live_bytes(self) -> tuple[int, ...]:
-        """What is in use in each step."""
+        """The bytes in use in each step."""
         changes = [0] * (len(self.schedule.steps) + 1)
         for buffer in self.buffers:
             changes[buffer.first] += buffer.bytes
@@ -67,25 +68,25 @@ class MemoryPlan:
 
     @property
     def peak(self) -> int:
-        """The step in which most is in use: no placement can do with less than its bytes."""
+        """The step in which most bytes are in use: no placement can do with fewer than these."""
         return max(range(len(self.live_bytes)), key=self.live_bytes.__getitem__)
 
 
 def im2col_per_image(schedule: Schedule, step: Step) -> int:
-    """The workspace of layers that work image by image, as Caffe does with a GEMM library."""
+    """Return the workspace in bytes of layers that work image by image, as Caffe does with a GEMM library."""
     layer = schedule.network[step.layer]
     return 4 * elements(layer.kind.workspace(step.what, layer.input_shapes))
 
 
 def no_workspace(schedule: Schedule, step: Step) -> int:
-    """Of algorithms that need none, such as implicit GEMM."""
+    """Return 0, for algorithms that need no workspace, such as implicit GEMM."""
     return 0
 
 
 def plan(schedule: Schedule, workspace: Workspace = im2col_per_image) -> MemoryPlan:
-    """The buffers of an iteration and their places: the largest first, each into the smallest gap that holds it.
+    """Place the buffers of an iteration: the largest first, each into the smallest gap that holds it.
 
-    Raises UserError for a tensor that no memory holds.
+    Raise UserError for a tensor larger than the limit `MOST_BYTES`.
     """
     buffers = [*_of_tensors(schedule), *_of_workspace(schedule, workspace)]
     for buffer in buffers:
@@ -118,7 +119,10 @@ def _of_tensors(schedule: Schedule) -> list[Buffer]:
 
 
 def _uses(schedule: Schedule) -> tuple[dict[str, int], dict[str, int]]:
-    """The first and the last step of each tensor's use, views counted as what they show; unused ones are left out."""
+    """Return the first and the last step that uses each tensor; use of a view counts for the tensor that it shows.
+
+    Tensors that no step uses are left out, except inputs.
+    """
     end = len(schedule.steps) - 1
     first: dict[str, int] = {}
     last: dict[str, int] = {}
@@ -142,7 +146,7 @@ def _uses(schedule: Schedule) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def _in_place(schedule: Schedule, first: Mapping[str, int], last: Mapping[str, int]) -> dict[str, str]:
-    """A tensor that takes the memory of another one: the latter, for each."""
+    """Return, for each tensor that takes over the memory of another one, that other one."""
     shared: dict[str, str] = {}
     for number, step in enumerate(schedule.steps):
         if step.in_place is None or step.in_place[1] not in step.writes:
@@ -172,7 +176,7 @@ def _of_workspace(schedule: Schedule, workspace: Workspace) -> list[Buffer]:
 
 
 def _placed(buffers: Sequence[Buffer]) -> list[Buffer]:
-    """The buffers with their offsets; two that are in use at the same time do not overlap."""
+    """Return the buffers with their offsets; two that are in use at the same time do not overlap."""
     ordered = sorted(buffers, key=lambda b: (-b.bytes, b.first, b.tensors))
     first, last, size = (np.array([getattr(b, name) for b in ordered], np.int64) for name in ("first", "last", "bytes"))
     offset = np.zeros_like(size)

@@ -17,11 +17,11 @@ class Lrn(LayerKind):
     k: float = param(1.0, "k", "DNNMark, config_example/alexnet.dnnmark", gt=0)
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """n squares and n additions, α, the division by n, the power, the last division."""
+        """Count n squares and n additions, then α, the division by n, the power and the last division, a value."""
         return (2 * self.size + 4) * elements(inputs[0])
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """One kernel, which counts the sums of the forward pass anew."""
+        """Return a single pass, which computes the sums of the forward pass again."""
         return (PassSpec(Pass.BACKWARD_DATA, ("x", "dy"), ("dx",)),)
 
 
@@ -35,7 +35,9 @@ class BatchNorm(LayerKind):
     momentum: float = param(0.1, "share of the batch's statistics in those that are kept", "PyTorch", ge=0, le=1)
 
     def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
-        """Scale and shift; running statistics; the batch's."""
+        """Return the shapes of scale and shift, of the running statistics, and of the batch's statistics, which are
+        saved.
+        """
         one = (inputs[0][0],) if self.mode == "spatial" else inputs[0]
         saved = Saved(one, per_image=False)
         return Anatomy(
@@ -45,17 +47,17 @@ class BatchNorm(LayerKind):
         )
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """In the inference form: mean, deviation, scale and shift, one operation each."""
+        """Count mean, deviation, scale and shift, one operation each, for each value, as in the inference form."""
         return 4 * elements(inputs[0])
 
     def forward(self, training: bool) -> PassSpec:
-        """The batch's statistics are kept for the backward pass, and mixed into the running ones."""
+        """Return the forward pass; in training it saves the batch's statistics and mixes them into the running ones."""
         if not training:
             return PassSpec(Pass.FORWARD, ("x", "scale", "bias", "running_mean", "running_variance"), ("y",))
         running = ("running_mean", "running_variance")
         return PassSpec(Pass.FORWARD, ("x", "scale", "bias", *running), ("y", "mean", "inverse_deviation", *running))
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """The gradient of the input needs those of scale and shift: one pass makes all."""
+        """Return a single pass for all gradients, since that of the input needs those of scale and shift."""
         reads = ("x", "scale", "mean", "inverse_deviation", "dy")
         return (PassSpec(Pass.BACKWARD, reads, ("dscale", "dbias", "dx")),)

@@ -19,7 +19,7 @@ from workloads.networks.tensor import Shape
 
 
 def require_onnx() -> Any:
-    """The package; raises MissingExtraError."""
+    """Import the package `onnx`; raise MissingExtraError if it is not installed."""
     try:
         return importlib.import_module("onnx")
     except ImportError as error:
@@ -27,7 +27,7 @@ def require_onnx() -> Any:
 
 
 def described_by_onnx(contents: bytes, source: str) -> Described:
-    """The network of a file; raises UserError that names the node and its operator, or MissingExtraError."""
+    """Read the network of a file; raise UserError that names the node and its operator, or MissingExtraError."""
     onnx = require_onnx()
     try:
         model = onnx.load_model_from_string(contents)
@@ -42,7 +42,9 @@ def described_by_onnx(contents: bytes, source: str) -> Described:
 
 
 def _no_text(message: Any) -> bytes | None:
-    """A string of the message, or of one in it, that is no UTF-8: protobuf gives it as bytes."""
+    """Return a string of the message, or of one within it, that is not UTF-8 (protobuf gives it as bytes); None if all
+    are.
+    """
     for field, value in message.ListFields():
         if field.type == field.TYPE_STRING:
             strings = [value] if isinstance(value, str | bytes) else value
@@ -58,7 +60,7 @@ def _no_text(message: Any) -> bytes | None:
 
 
 class _Reading:
-    """A graph on its way to layers. `at` says which layer or input a tensor is the output of."""
+    """Reads the layers of a graph. `at` gives, for each tensor, the layer or the input that it is the output of."""
 
     def __init__(self, model: Any, source: str, onnx: Any) -> None:
         self.source, self.onnx, self.graph = source, onnx, model.graph
@@ -76,7 +78,7 @@ class _Reading:
         self.stored: dict[tuple[str, str], tuple[str, bool]] = {}  # initializer, whether it is transposed
 
     def described(self) -> Described:
-        """The network."""
+        """Read all nodes and return the network."""
         inputs = self._inputs()
         for node in self.graph.node:
             self._read(node)
@@ -123,7 +125,7 @@ class _Reading:
         return str(known.get(number, number))
 
     def _read(self, proto: Any) -> None:
-        """Make a layer of a node, or note what it says of other tensors; raises UserError."""
+        """Make a layer of a node, or note what the node says of other tensors; raise UserError."""
         operator = proto.op_type if proto.domain in ("", "ai.onnx") else f"{proto.domain}.{proto.op_type}"
         name = self._free(proto.name or (proto.output[0] if proto.output else operator))
         try:
@@ -157,7 +159,7 @@ class _Reading:
             self._enter(name, node, READERS[operator](node))
 
     def _enter(self, name: str, node: Node, made: Made) -> None:
-        """Add a layer."""
+        """Add the layer of a node; raise Unsupported where its inputs or outputs allow none."""
         unknown = [one for one in made.inputs if one not in self.at]
         if unknown:
             raise Unsupported(f"input '{unknown[0]}' is neither an input of the network nor another node's output")
@@ -179,7 +181,7 @@ class _Reading:
             )
 
     def _adds_bias(self, operator: str, node: Node) -> bool:
-        """Whether a node only adds a bias to the product before it: then that has it."""
+        """Add a node's bias to the product before it, where the node does only that; tell whether it was so."""
         if operator != "Add" or len(node.inputs) != 2:
             return False
         constant = [one for one in node.inputs if self._shape(one) is not None]
@@ -199,7 +201,7 @@ class _Reading:
         return True
 
     def _constant(self, attributes: Mapping[str, Any]) -> Any:
-        """The tensor that a node of numbers gives."""
+        """Return the tensor of a Constant node."""
         if "value" in attributes:
             return attributes["value"]
         plain = [
@@ -210,14 +212,16 @@ class _Reading:
         return self.onnx.numpy_helper.from_array(np.array(plain[0]))
 
     def _free(self, name: str) -> str:
-        """A name that no other layer has: nodes need none, and may share one."""
+        """Return `name`, with a number after it if a layer has that name already: nodes need no name, and may share
+        one.
+        """
         free, number = name, 2
         while free in self.names:
             free, number = f"{name}.{number}", number + 1
         return free
 
     def _shape(self, name: str) -> Shape | None:
-        """The shape of a stored tensor; None for what is no such tensor."""
+        """Return the shape of a stored tensor; None for a name that no stored tensor has."""
         stored, transposed = self.same.get(name, (name, False))
         tensor = self.initializers.get(stored)
         if tensor is None:
@@ -225,13 +229,13 @@ class _Reading:
         return tuple(tensor.dims)[::-1] if transposed else tuple(tensor.dims)
 
     def _array(self, name: str) -> np.ndarray:
-        """The values of a stored tensor."""
+        """Return the values of a stored tensor."""
         stored, transposed = self.same.get(name, (name, False))
         array: np.ndarray = self.onnx.numpy_helper.to_array(self.initializers[stored])
         return array.T if transposed else array
 
     def _value(self, layer: str, role: str) -> np.ndarray:
-        """A layer's parameter."""
+        """Return the values of a layer's parameter."""
         initializer, transposed = self.stored[layer, role]
         array = self._array(initializer)
         return array.T if transposed else array

@@ -21,10 +21,10 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True)
 class Node:
-    """A node: names of tensors, attributes, and what is known of them.
+    """A node: names of its tensors, its attributes, and what is known of its inputs.
 
-    stored, array: shape and values of a stored tensor by name, the shape None for any other; ranks: axes of each input,
-    None where it is stored; shape: an image's of the first input, None where it does not follow.
+    stored, array: return the shape (None if it is not stored) and the values of a tensor, by name; ranks: axes of each
+    input, None where it is stored; shape: that of an image of the first input, None where it is unknown.
     """
 
     inputs: tuple[str, ...]
@@ -37,32 +37,34 @@ class Node:
     shape: Shape | None = None
 
     def text(self, name: str, default: str) -> str:
-        """An attribute that is text."""
+        """Return an attribute that is text."""
         value = self.attributes.get(name, default)
         return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
     def ints(self, name: str, default: list[int]) -> list[int]:
-        """An attribute that is a list of whole numbers."""
+        """Return an attribute that is a list of whole numbers."""
         return [int(value) for value in self.attributes.get(name, default)]
 
     def require(self, name: str, default: Any, allowed: Any) -> None:
-        """Unsupported unless the attribute has the only value that is allowed."""
+        """Raise Unsupported unless the attribute has the only value that is allowed."""
         value = self.attributes.get(name, default)
         if value != allowed:
             raise Unsupported(f"{name} = {value}: must be {allowed}")
 
     def axis(self, default: int) -> int:
-        """The attribute `axis`, counted from the front."""
+        """Return the attribute `axis`, counted from the front."""
         axis = int(self.attributes.get("axis", default))
         return axis + self.rank if axis < 0 else axis
 
     @property
     def rank(self) -> int:
-        """Axes of the first input."""
+        """The number of axes of the first input."""
         return (self.ranks[0] if self.ranks else None) or MAPS
 
     def parameter(self, number: int, what: str, axes: int) -> tuple[str, Shape]:
-        """A stored input and its shape."""
+        """Return the name and the shape of a stored input; raise Unsupported unless it is stored and has
+        `axes` axes.
+        """
         name = self.inputs[number] if number < len(self.inputs) else ""
         shape = self.stored(name)
         if shape is None:
@@ -74,7 +76,9 @@ class Node:
 
 @dataclass(frozen=True)
 class Made:
-    """The layer of a node. parameters: by role, the stored tensor and whether it is transposed; rank: its output's."""
+    """The layer of a node. parameters: by role, the stored tensor and whether it is transposed; rank: that of the
+    output.
+    """
 
     kind: str
     values: Mapping[str, Any]
@@ -104,7 +108,7 @@ def _conv(node: Node) -> Made:
 
 
 def _padding(node: Node, kernel: list[int]) -> list[int]:
-    """Top, left, bottom, right."""
+    """Return zeros added at the top, left, bottom and right, in this order."""
     how = node.text("auto_pad", "NOTSET")
     if how == "NOTSET":
         return node.ints("pads", [0, 0, 0, 0])
@@ -212,7 +216,7 @@ def _flatten(node: Node) -> Made:
 
 
 def _reshape(node: Node) -> Made:
-    """Only to batch × features, as flattening is exported sometimes."""
+    """Make a flattening, the only reshaping that is allowed, since flattening is sometimes exported as one."""
     name, shape = node.parameter(1, "shape", 1)
     wanted = node.array(name).tolist()
     if shape != (2,) or wanted[1] == 0:

@@ -13,7 +13,7 @@ BYTE_WINDOW = 256  # values of the largest window whose places a byte holds
 
 
 class Pooling(LayerKind):
-    """A window over each channel by itself, or over all of it."""
+    """A window that moves over each channel, or covers all of it."""
 
     kernel: Pair | None = param(None, "rows and columns of the window; one number for both", "the network")
     stride: Pair | None = param(None, "distance between windows; none: the kernel's size", "PyTorch's rule")
@@ -37,7 +37,7 @@ class Pooling(LayerKind):
         return self
 
     def window(self, inputs: Sequence[Shape]) -> tuple[int, int]:
-        """Rows and columns of the window."""
+        """Return the rows and columns of the window."""
         if self.kernel is not None:
             return self.kernel
         if len(inputs[0]) != 3:
@@ -45,13 +45,13 @@ class Pooling(LayerKind):
         return inputs[0][1], inputs[0][2]
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
-        """Channels × rows × columns."""
+        """Return the output's shape: channels × rows × columns."""
         window = self.window(inputs)
         rows, columns = positions(inputs[0], window, self.stride or window, self.padding, ceil=self.ceil)
         return inputs[0][0], rows, columns
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """One for each value under each window."""
+        """Count an operation for each value under each window."""
         rows, columns = self.window(inputs)
         return elements(self.output(inputs)) * rows * columns
 
@@ -60,27 +60,27 @@ class MaxPool(Pooling):
     """The largest value; in training its place in the window is kept, and the gradient goes there."""
 
     def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
-        """The places, in a byte each where the window allows."""
+        """Return the saved tensor: the places of the largest values, a byte each where the window is small enough."""
         rows, columns = self.window(inputs)
         dtype = "uint8" if rows * columns <= BYTE_WINDOW else "uint32"
         return Anatomy(saved={"places": Saved(self.output(inputs), dtype)})
 
     def forward(self, training: bool) -> PassSpec:
-        """The places are for the backward pass alone."""
+        """Return the forward pass; only in training does it write the places, which the backward pass alone reads."""
         return PassSpec(Pass.FORWARD, ("x",), ("y", "places") if training else ("y",))
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """One kernel."""
+        """Return a single pass, which reads the places."""
         return (PassSpec(Pass.BACKWARD_DATA, ("places", "dy"), ("dx",)),)
 
 
 class AveragePool(Pooling):
-    """The mean."""
+    """The mean value under each window."""
 
     counts_padding: bool = param(
         False, "padding counts as values of the window", "cuDNN has both; PyTorch and Caffe count it"
     )
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """One kernel."""
+        """Return a single pass, which needs the output's gradient alone."""
         return (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",)),)

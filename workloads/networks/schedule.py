@@ -16,14 +16,14 @@ from workloads.networks.tensor import Role, Shape, Tensor, elements, shown
 
 
 class Loss(StrEnum):
-    """Where the gradient of the network's output comes from."""
+    """The source of the gradient of the network's output."""
 
     CROSS_ENTROPY = "cross_entropy"  # of labels; a softmax that ends the network is part of it
     GIVEN = "given"  # from outside, as DNNMark has it
 
 
 class Update(StrEnum):
-    """What becomes of the parameters' gradients."""
+    """The use of the parameters' gradients."""
 
     SGD = "sgd"  # with momentum
     ADAM = "adam"
@@ -36,7 +36,7 @@ MOMENTS: Mapping[Update, tuple[str, ...]] = {Update.SGD: ("velocity",), Update.A
 
 @dataclass(frozen=True)
 class Step:
-    """One operator's work. reads, writes: tensors by role; in_place: roles read and written that may be one memory."""
+    """One operator's work. reads, writes: tensors by role; in_place: (read, written), roles that may share memory."""
 
     layer: str
     what: Pass
@@ -47,15 +47,15 @@ class Step:
 
     @property
     def name(self) -> str:
-        """'conv2.backward_data', 'conv2.update.weight'."""
+        """The step's name, such as 'conv2.backward_data' or 'conv2.update.weight'."""
         return ".".join(filter(None, (self.layer, self.what, self.parameter)))
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Steps in order. tensors: by name; outputs: the tensor that an input or a layer's output is, by their names.
+    """Steps in order. tensors: by name; outputs: the tensor of each input and of each layer's output, by its name.
 
-    views: a tensor that is another one's memory, under another shape: that one.
+    views: for each tensor that is another one's memory under another shape, that other one.
     """
 
     network: Network
@@ -67,23 +67,23 @@ class Schedule:
     views: Mapping[str, str] = field(default_factory=dict)
 
     def memory_of(self, name: str) -> str:
-        """The tensor whose memory a tensor is."""
+        """Return the tensor whose memory the tensor `name` uses: itself, unless it is a view."""
         while name in self.views:
             name = self.views[name]
         return name
 
 
 def inference(network: Network, batch: int) -> Schedule:
-    """One forward pass over a batch; raises UserError for a batch that cannot be."""
+    """List the steps of one forward pass over a batch; raise UserError for a batch that is not allowed."""
     drawn = _Drawing(network, batch, training=False)
     drawn.forward()
     return drawn.schedule()
 
 
 def training(network: Network, batch: int, loss: Loss | None = None, update: Update = Update.SGD) -> Schedule:
-    """One iteration of training; raises UserError for a batch or a network that cannot be trained.
+    """List the steps of one training iteration; raise UserError for a batch or a network that cannot be trained.
 
-    loss: none means cross-entropy, and a given gradient where layers are looked at alone.
+    loss: None stands for cross-entropy, or for a given gradient where layers are looked at alone.
     """
     drawn = _Drawing(network, batch, training=True)
     drawn.forward()
@@ -94,7 +94,7 @@ def training(network: Network, batch: int, loss: Loss | None = None, update: Upd
 
 
 class _Drawing:
-    """A schedule in the making."""
+    """Builds a schedule step by step."""
 
     def __init__(self, network: Network, batch: int, training: bool) -> None:
         if not 1 <= batch <= MAX_BATCH:
@@ -112,12 +112,12 @@ class _Drawing:
             self.outputs[name] = self._new(name, (batch, *shape), Role.INPUT, name)
 
     def schedule(self) -> Schedule:
-        """What has been drawn."""
+        """Return the schedule of the steps so far."""
         steps = tuple(self.steps)
         return Schedule(self.network, self.batch, self.training, self.tensors, self.outputs, steps, self.views)
 
     def forward(self) -> None:
-        """Every layer's forward pass."""
+        """Add the forward pass of every layer."""
         for layer in self.network.layers:
             anatomy = layer.anatomy
             own = self.own[layer.name] = {}
@@ -138,7 +138,7 @@ class _Drawing:
             self._step(layer, spec, own)
 
     def loss(self, loss: Loss) -> None:
-        """The gradient of each output of the network."""
+        """Add the step that makes the gradients of the network's outputs, or their tensors where they are given."""
         outputs = self.network.outputs
         if loss is Loss.GIVEN:
             for layer in outputs:
@@ -173,7 +173,7 @@ class _Drawing:
         self._contribute(target, dx)
 
     def backward(self) -> None:
-        """Every layer's backward passes, from the last to the first."""
+        """Add the backward passes of every layer, from the last layer to the first."""
         wanted = self._wanted()
         for layer in reversed(self.network.layers):
             parts = self.parts[layer.name]
@@ -203,7 +203,7 @@ class _Drawing:
                     self._contribute(name, gradient)
 
     def update(self, update: Update) -> None:
-        """A step for every parameter, in the layers' order."""
+        """Add an update for every parameter that has a gradient, in the order of the layers."""
         if update is Update.NONE:
             return
         for layer in self.network.layers:
@@ -217,7 +217,7 @@ class _Drawing:
                 self._add(layer, Pass.UPDATE, {**kept, "dw": own[f"d{role}"]}, kept, parameter=role)
 
     def _wanted(self) -> dict[str, bool]:
-        """Whether the gradient of an input or of a layer's output is needed: something before it is trained."""
+        """Tell for each input and each layer's output whether its gradient is needed."""
         wanted = dict.fromkeys(self.network.inputs, self.network.input_gradients)
         for layer in self.network.layers:
             passes = layer.kind.propagates and any(wanted[name] for name in layer.inputs)
@@ -225,9 +225,10 @@ class _Drawing:
         return wanted
 
     def _seen_output(self, layer: Layer) -> str:
-        """What a layer's backward pass reads as its output.
+        """Return the tensor that a layer's backward pass reads as its output.
 
-        After a ReLU, dropout's output says as well where the gradient goes on, so that it may take the ReLU's place.
+        After a ReLU, a dropout's output tells as well where the gradient passes, so that it may take the place of the
+        ReLU's.
         """
         readers = list(self.network.graph.successors(layer.name))
         if layer.kind.NEEDS_SIGN_ALONE and len(readers) == 1 and self.network[readers[0]].kind.KEEPS_SIGN:
@@ -235,7 +236,7 @@ class _Drawing:
         return self.outputs[layer.name]
 
     def _share(self, layer: Layer, dy: str, through: list[bool]) -> None:
-        """The gradient of each input is that of the output, under the input's shape."""
+        """Pass the output's gradient on as that of each input, as a view where the shapes differ."""
         for name, needed in zip(layer.inputs, through, strict=True):
             if not needed:
                 continue
@@ -252,19 +253,21 @@ class _Drawing:
             self.parts[name].append(gradient)
 
     def _gradient(self, layer: Layer, number: int) -> str:
-        """A tensor for the gradient of a layer's input."""
+        """Make a tensor for the gradient of a layer's input."""
         name = layer.inputs[number]
         reader = layer.name if layer.inputs.count(name) == 1 else f"{layer.name}.{number}"
         shape = (self.batch, *self.network.shape_of(name))
         return self._new(self._gradient_name(name, reader), shape, Role.GRADIENT, name)
 
     def _gradient_name(self, name: str, reader: str) -> str:
-        """The gradient of an output is called after it; where several layers read it, theirs are parts of it."""
+        """Return the name of an output's gradient, or of the part of it that comes from `reader` where several layers
+        read it.
+        """
         whole = f"{self.outputs[name]}.gradient"
         return whole if self.network.readers[name] <= 1 else f"{whole}.{reader}"
 
     def _step(self, layer: Layer, spec: PassSpec, own: Mapping[str, str]) -> None:
-        """A step of the layer's kind; what it would write and nothing needs is left out."""
+        """Add a step of the layer's kind; tensors that it would write and nothing needs are left out."""
         count = len(layer.inputs)
         reads = {role: own[role] for role in _spread(spec.reads, count)}
         writes = {role: own[role] for role in _spread(spec.writes, count) if role in own}
@@ -277,7 +280,7 @@ class _Drawing:
         self.steps.append(Step(layer.name, what, reads, writes, in_place, parameter))
 
     def _new(self, name: str, shape: Shape, role: Role, layer: str, dtype: str = "float32") -> str:
-        """A tensor; a name that another one has gets a number, as where a layer is called 'labels'."""
+        """Add a tensor and return its name, with a number after it where another tensor has that name already."""
         free, number = name, 2
         while free in self.tensors:
             free, number = f"{name}.{number}", number + 1
@@ -286,12 +289,12 @@ class _Drawing:
 
 
 def _numbered(role: str, names: list[str]) -> dict[str, str]:
-    """{'x': name}, or {'x0': ..., 'x1': ...} of several."""
+    """Return {'x': name} for one name, {'x0': ..., 'x1': ...} for several."""
     return {role: names[0]} if len(names) == 1 else {f"{role}{i}": name for i, name in enumerate(names)}
 
 
 def _spread(roles: tuple[str, ...], count: int) -> list[str]:
-    """The roles of a pass of a layer with `count` inputs: 'x*' stands for one of each."""
+    """Return the roles of a pass of a layer with `count` inputs, with 'x*' replaced by a role for each input."""
     out: list[str] = []
     for role in roles:
         out += _numbered(role[:-1], [role] * count) if role.endswith("*") else [role]

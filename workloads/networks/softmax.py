@@ -10,10 +10,10 @@ class Softmax(LayerKind):
     """e^x over the sum of e^x of all channels (DNNMark, equation 11)."""
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """ICPE 2018, table 1: the sum is counted anew for each output."""
+        """Count as ICPE 2018, table 1, does: the sum is computed anew for each output."""
         channels, rows, columns = maps(inputs[0])
         return channels * channels * rows * columns
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """From the output; where the loss follows, its gradient is made with this one in one step (`schedule`)."""
+        """Return the backward pass, which reads the output; before a loss the two are one step (`schedule`)."""
         return (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)

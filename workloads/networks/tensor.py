@@ -10,7 +10,7 @@ BYTES = {"float32": 4, "uint32": 4, "uint8": 1}
 
 
 class Role(StrEnum):
-    """What a tensor is for."""
+    """The purpose of a tensor."""
 
     INPUT = "input"  # comes from outside before the iteration: images, labels, gradients that are given
     PARAMETER = "parameter"  # trained: weights, biases, scales, shifts
@@ -25,7 +25,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor of an iteration. shape: the whole batch's; layer: whose it is, the input's name for an input."""
+    """A tensor of an iteration. shape: that of the whole batch; layer: its layer, or the input's name for an input."""
 
     name: str
     shape: Shape
@@ -35,27 +35,27 @@ class Tensor:
 
     @property
     def elements(self) -> int:
-        """How many numbers it has."""
+        """The number of elements in the tensor."""
         return math.prod(self.shape)
 
     @property
     def bytes(self) -> int:
-        """What it takes in device memory."""
+        """The size in device memory."""
         return self.elements * BYTES[self.dtype]
 
 
 def elements(shape: Shape) -> int:
-    """Numbers of an image's tensor."""
+    """Return the number of elements of a tensor of this shape."""
     return math.prod(shape)
 
 
 def shown(shape: Shape) -> str:
-    """'96×55×55'."""
+    """Return the shape as text, such as '96×55×55'."""
     return "×".join(map(str, shape))
 
 
 def maps(shape: Shape) -> tuple[int, int, int]:
-    """Channels, rows and columns; features alone are channels of one value each."""
+    """Return channels, rows and columns; features alone are channels of one value each."""
     if len(shape) == 3:
         return shape[0], shape[1], shape[2]
     return elements(shape), 1, 1

@@ -20,9 +20,9 @@ OPSET = 17  # LRN, Dropout, BatchNormalization and Softmax as `onnx_nodes` reads
 
 
 def described_by_torch(text: str, shape: Shape | None) -> Described:
-    """The network that `module:function` returns: an `nn.Module`, or one and an example input; raises UserError.
+    """Read the network that `module:function` returns: an `nn.Module`, or one and an example input; raise UserError.
 
-    shape: of an image, where the function returns the module alone. The working folder is searched first.
+    shape: of an image, needed where the function returns the module alone. The working folder is searched first.
     """
     where = f"--torch {text}"
     torch = _require_torch()
@@ -46,7 +46,7 @@ def _require_torch() -> Any:
 
 
 def _called(text: str, where: str) -> Any:
-    """What the user's function returns."""
+    """Call the user's function and return its result; raise UserError where that fails."""
     name, colon, function = text.partition(":")
     if not (colon and name and function.isidentifier()):
         raise UserError(f"{where}: expected module:function, for example models:resnet")
@@ -69,7 +69,9 @@ def _called(text: str, where: str) -> Any:
 
 
 def _exported(torch: Any, module: Any, example: Any, where: str) -> bytes:
-    """The module as an ONNX file. Its batch is fixed, since sizes that are computed would be nodes of the graph."""
+    """Export the module as an ONNX file, with a fixed batch, since sizes that are computed would be nodes of
+    the graph.
+    """
     file = io.BytesIO()
     try:
         with warnings.catch_warnings():

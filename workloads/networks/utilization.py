@@ -14,32 +14,33 @@ CORES = 2560
 
 
 def compute_efficiency(operations: int, seconds: float, clock_hz: float = CLOCK_HZ, cores: int = CORES) -> float:
-    """Equation 8: what part of the peak of two operations a core and cycle is reached."""
+    """Return the share that is reached of the peak of two operations a core and cycle (equation 8)."""
     return operations / seconds / (2 * clock_hz * cores)
 
 
 def grid_size(m: int, n: int, tile: tuple[int, int]) -> int:
-    """Equation 9: blocks for a result of M × N, of which each makes a tile."""
+    """Return the number of blocks for a result of M × N, of which each makes a tile (equation 9)."""
     return -(-m // tile[0]) * -(-n // tile[1])
 
 
 def most_blocks(
     block_size: int, registers_a_thread: int, multiprocessors: int = MULTIPROCESSORS, registers: int = REGISTERS
 ) -> int:
-    """Equation 10: blocks that the GPU's registers hold at a time."""
+    """Return the number of blocks that the GPU's registers hold at a time (equation 10)."""
     return multiprocessors * (registers // (block_size * registers_a_thread))
 
 
 def resource_utilization(grid: int, most: int) -> float:
-    """Equation 11: the mean share of the places for blocks that are taken, over the waves that the grid needs."""
+    """Return the mean share of the places for blocks that are taken, over the waves the grid needs (equation 11)."""
     return grid / (-(-grid // most) * most)
 
 
 @dataclass(frozen=True)
 class PublishedKernel:
-    """A row of table 4: a layer of the grouped AlexNet at batch 256, one library's kernel.
+    """A row of table 4: a layer of the grouped AlexNet at batch 256, with one library's kernel.
 
-    result: M × N as printed, of a group; tile: of a block; grid: as printed, which equation 9 gives for few rows only.
+    result: M × N as printed, of one group; tile: of a block; grid: as printed, which equation 9 gives for few rows
+    only.
     """
 
     layer: str
@@ -52,12 +53,12 @@ class PublishedKernel:
 
     @property
     def most_blocks(self) -> int:
-        """Equation 10."""
+        """Blocks that the GPU holds at a time (equation 10)."""
         return most_blocks(self.block_size, self.registers)
 
     @property
     def utilization(self) -> float:
-        """Equation 11."""
+        """Mean share of the places that are taken (equation 11)."""
         return resource_utilization(self.grid, self.most_blocks)
 
     @property

@@ -11,7 +11,11 @@ MAX_WINDOW = 4096  # rows of a map in `workload.layer`, too
 
 
 def _numbers(value: Any, least: int, counts: dict[int, str]) -> tuple[int, ...]:
-    """The value's whole numbers, as many as a key of `counts` says; one number stands for all of the fewest."""
+    """Check a configuration's value and return its whole numbers; a single number stands for all.
+
+    counts: describes the allowed numbers of numbers, for the error message; a single number is repeated as often as the
+    smallest of its keys says.
+    """
     given = [value] * min(counts) if isinstance(value, int) else value
     fits = isinstance(given, list | tuple) and len(given) in counts
     if not fits or any(isinstance(n, bool) or not isinstance(n, int) or not least <= n <= MAX_WINDOW for n in given):
@@ -39,7 +43,7 @@ def positions(
     shape: Shape, kernel: tuple[int, int], stride: tuple[int, int], padding: tuple[int, int, int, int],
     dilation: tuple[int, int] = (1, 1), ceil: bool = False,
 ) -> tuple[int, int]:  # fmt: skip
-    """Rows and columns of windows on maps of `shape`; raises ShapeError where none fits.
+    """Return how many windows fit in rows and in columns of maps of `shape`; raise ShapeError where none fits.
 
     ceil: a last window may hang over the end, if it begins within the maps or the padding before them (Caffe's rule).
     """
@@ -65,7 +69,7 @@ def positions(
 
 
 def shown_padding(padding: tuple[int, int, int, int]) -> str:
-    """'2', '2×1' or '0×0×1×1' (top, left, bottom, right)."""
+    """Return the padding as text: '2', '2×1' or '0×0×1×1' (top, left, bottom, right)."""
     top, left, bottom, right = padding
     if len({*padding}) == 1:
         return str(top)

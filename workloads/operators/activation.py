@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Function:
-    """An activation: f(x), and its derivative by way of y = f(x); operations: of each for an element.
+    """An activation: f(x), and its derivative as a function of y = f(x); operations: of each, for one element.
 
-    error: of the kernel's f(x) at x, y; the derivative's is a few roundings of it.
+    error: bound on that of the kernel's f(x) at x, y; the derivative's is a few roundings of the result.
     """
 
     forward: Callable[[np.ndarray], np.ndarray]
@@ -54,7 +54,7 @@ FUNCTIONS: Mapping[str, Function] = {
 
 @dataclass(frozen=True)
 class _Activation(Primitive):
-    """Of a function of FUNCTIONS over arrays of any shape."""
+    """An activation of FUNCTIONS over arrays of any shape."""
 
     function: str
     shape: Shape
@@ -65,7 +65,7 @@ class _Activation(Primitive):
 
     @property
     def size(self) -> int:
-        """Elements."""
+        """The number of elements."""
         return Operand(self.shape).size
 
 
@@ -82,29 +82,29 @@ class ActivationForward(_Activation):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x."""
+        """The operand x."""
         return {"x": Operand(self.shape)}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """y."""
+        """The result y."""
         return {"y": Operand(self.shape)}
 
     @property
     def operations(self) -> int:
-        """The function's, for each element."""
+        """Operations of the function, for all elements."""
         return FUNCTIONS[self.function].operations * self.size
 
     def backward(self) -> "ActivationBackward":
-        """The derivative's."""
+        """Return the pass that multiplies by the derivative."""
         return ActivationBackward(self.function, self.shape)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """One."""
+        """Return the only launch."""
         return (elementwise("activation", f"{self.function}_forward", {**tensors, "n": self.size}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """f(x)."""
+        """Compute f(x) in FP64."""
         function, x = FUNCTIONS[self.function], inputs["x"].astype(np.float64)
         y = function.forward(x)
         return {"y": Value(y, UNIT_ROUNDOFF * function.error(x, y) + SMALLEST_NORMAL)}
@@ -123,25 +123,25 @@ class ActivationBackward(_Activation):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """y and dy."""
+        """The operands y and dy."""
         return {"y": Operand(self.shape), "dy": Operand(self.shape)}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """dx."""
+        """The result dx."""
         return {"dx": Operand(self.shape)}
 
     @property
     def operations(self) -> int:
-        """The derivative's, and the product."""
+        """Operations of the derivative and of the product with dy, for all elements."""
         return (FUNCTIONS[self.function].slope_operations + 1) * self.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """One."""
+        """Return the only launch."""
         return (elementwise("activation", f"{self.function}_backward", {**tensors, "n": self.size}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """dy f'(x)."""
+        """Compute dy f'(x) in FP64."""
         y, dy = (inputs[name].astype(np.float64) for name in ("y", "dy"))
         dx = dy * FUNCTIONS[self.function].slope(y)
         return {"dx": Value(dx, 4 * UNIT_ROUNDOFF * np.abs(dy) * (1.0 + y * y) + SMALLEST_NORMAL)}

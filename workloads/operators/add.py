@@ -20,7 +20,9 @@ MOST_AT_ONCE = 4  # arrays that a kernel adds: workloads/kernels/add.cl
 
 @dataclass(frozen=True)
 class Add(Primitive):
-    """y = x0 + x1 + ..., from the left; y may take x0's place. So gradients of a tensor with several users add up."""
+    """y = x0 + x1 + ..., from the left; y may take x0's place. Gradients of a tensor with several users are
+    added so.
+    """
 
     shape: Shape
     count: int = 2
@@ -33,17 +35,17 @@ class Add(Primitive):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x0, x1, ..."""
+        """The operands x0, x1, ..."""
         return {f"x{k}": Operand(self.shape) for k in range(self.count)}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """y."""
+        """The result y."""
         return {"y": Operand(self.shape)}
 
     @property
     def same_gradient(self) -> tuple[str, ...]:
-        """All of them."""
+        """All operands, since each has the gradient dy."""
         return tuple(self.takes)
 
     @property
@@ -53,7 +55,7 @@ class Add(Primitive):
 
     @property
     def passed_on_bytes(self) -> int:
-        """y is stored by every launch, and is what the next one begins with."""
+        """Bytes of y that each launch but the last stores, and from which the next one goes on."""
         return (self._steps - 1) * Operand(self.shape).size_bytes
 
     @property
@@ -61,7 +63,7 @@ class Add(Primitive):
         return -(-(self.count - 1) // (MOST_AT_ONCE - 1))
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """As many as it takes, up to four arrays each."""
+        """Return as many launches as it takes, each of up to four arrays."""
         y, rest = tensors["y"], [tensors[f"x{k}"] for k in range(1, self.count)]
         launches, so_far = [], tensors["x0"]
         while rest:
@@ -72,7 +74,7 @@ class Add(Primitive):
         return tuple(launches)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """The sum."""
+        """Compute the sum in FP64."""
         arrays = [inputs[name].astype(np.float64) for name in self.takes]
         magnitude = np.sum([np.abs(array) for array in arrays], axis=0)
         return {"y": Value(np.sum(arrays, axis=0), self.count * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL)}

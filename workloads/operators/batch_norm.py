@@ -26,7 +26,7 @@ MODES = ("spatial", "per_activation")
 
 @dataclass(frozen=True)
 class _BatchNorm(Primitive):
-    """Of x [N, C, ...]; mode: what has statistics and parameters of its own, a channel or each of [C, ...]."""
+    """Batch normalisation of x [N, C, ...]; mode: whether a channel or each of [C, ...] has its own statistics."""
 
     shape: Shape
     mode: str = "spatial"
@@ -42,14 +42,14 @@ class _BatchNorm(Primitive):
 
     @property
     def channels(self) -> Channels:
-        """As planes, of one element where each activation is by itself."""
+        """The array as planes, of one element each where each activation is by itself."""
         if self.mode == "spatial":
             return Channels.of(self.shape)
         return Channels(self.shape[0], Operand(self.shape[1:]).size, 1)
 
     @property
     def x(self) -> Operand:
-        """What is normalised; so are y and the gradients of both."""
+        """The operand that is normalised; y and both gradients are like it."""
         return Operand(self.shape)
 
     @property
@@ -63,17 +63,17 @@ class _BatchNorm(Primitive):
         return Operand(self.of_channel.shape, data=positive, by_image=False)
 
     def over_channels(self, values: np.ndarray) -> np.ndarray:
-        """A channel's value in FP64, of a shape that spreads over x."""
+        """Return the channels' values in FP64, in a shape that broadcasts over x."""
         found = values.astype(np.float64)
         return found.reshape(-1, *(1,) * (len(self.shape) - 2)) if self.mode == "spatial" else found
 
     @property
     def axes(self) -> tuple[int, ...]:
-        """Of x, that statistics go over."""
+        """The axes of x over which statistics are taken."""
         return (0, *range(2, len(self.shape))) if self.mode == "spatial" else (0,)
 
     def kernel(self, name: str) -> str:
-        """The element-wise kernel: where four elements are always of one channel, another one."""
+        """Return the element-wise kernel's name; there is one more for channels whose sizes are multiples of four."""
         return f"{name}4" if self.channels.size % 4 == 0 else name
 
 
@@ -98,37 +98,37 @@ class BatchNormTraining(_BatchNorm):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x, the parameters, the running statistics."""
+        """The operands x, scale, bias and the running statistics."""
         running = {"running_mean": self.of_channel, "running_variance": self.of_channel_positive}
         return {"x": self.x, "scale": self.of_channel, "bias": self.of_channel, **running}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """y, the batch's statistics, the running ones updated."""
+        """The results y, the batch's statistics, and the running ones updated."""
         batch = {"mean": self.of_channel, "inverse_deviation": self.of_channel}
         return {"y": self.x, **batch, "running_mean": self.of_channel, "running_variance": self.of_channel}
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """Statistics of the slices."""
+        """The statistics of the slices."""
         return {"means": self.channels.per_part, "squares": self.channels.per_part}
 
     @property
     def macs(self) -> int:
-        """The squared deviations' sum, and scale and bias."""
+        """Multiply-accumulates of the squared deviations' sum, and of scale and bias."""
         return 2 * self.x.size
 
     @property
     def operations(self) -> int:
-        """The mean's sum, the deviation, its product with the inverse of the standard deviation."""
+        """Operations of the mean's sum, the deviation, and its product with the inverse of the standard deviation."""
         return 3 * self.x.size
 
     def backward(self) -> "BatchNormBackward":
-        """With the statistics of the batch."""
+        """Return the backward pass, which takes the statistics of the batch."""
         return BatchNormBackward(self.shape, self.mode, self.epsilon)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """The slices' statistics, what merges them, the normalisation."""
+        """Return the slices' statistics, the launch that merges them, and the normalisation."""
         channels, memory = self.channels, tensors["x"].memory
         of_slices = {name: tensors[name] for name in self.workspace}
         names = ("mean", "inverse_deviation", "running_mean", "running_variance")
@@ -147,7 +147,9 @@ class BatchNormTraining(_BatchNorm):
         )
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """By the definition; the bounds follow the errors of mean and variance through the formula."""
+        """Compute the results by the definition; the bounds follow the errors of mean and variance through
+        the formula.
+        """
         x, count = inputs["x"].astype(np.float64), self.channels.count
         mean, magnitude = x.mean(axis=self.axes), np.abs(x).mean(axis=self.axes)
         away = x - self.over_channels(mean)
@@ -175,7 +177,7 @@ class BatchNormTraining(_BatchNorm):
         }
 
     def _moved(self, running: np.ndarray, batch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A running statistic after the batch's, and what the step's own roundings are off by."""
+        """Return a running statistic after the batch's, and the error of this step's own roundings."""
         held = running.astype(np.float64)
         return held + self.factor * (batch - held), 6 * UNIT_ROUNDOFF * (np.abs(held) + np.abs(batch)) + SMALLEST_NORMAL
 
@@ -189,32 +191,32 @@ class BatchNormInference(_BatchNorm):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x, the parameters, the running statistics."""
+        """The operands x, scale, bias and the running statistics."""
         running = {"running_mean": self.of_channel, "running_variance": self.of_channel_positive}
         return {"x": self.x, "scale": self.of_channel, "bias": self.of_channel, **running}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """y."""
+        """The result y."""
         return {"y": self.x}
 
     @property
     def macs(self) -> int:
-        """Scale and bias."""
+        """Multiply-accumulates of scale and bias."""
         return self.x.size
 
     @property
     def operations(self) -> int:
-        """The deviation."""
+        """Operations of the deviation."""
         return self.x.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """One."""
+        """Return the only launch."""
         values = {**tensors, **self.channels.elementwise_arguments, "epsilon": self.epsilon}
         return (elementwise("batch_norm", self.kernel("inference"), values),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """By the definition."""
+        """Compute the result by the definition."""
         scale, bias, mean, variance = (
             self.over_channels(inputs[name]) for name in ("scale", "bias", "running_mean", "running_variance")
         )
@@ -233,33 +235,35 @@ class BatchNormBackward(_BatchNorm):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x, dy, the scale, the batch's statistics."""
+        """The operands x, dy, the scale and the batch's statistics."""
         statistics = {"mean": self.of_channel, "inverse_deviation": self.of_channel_positive}
         return {"x": self.x, "dy": self.x, "scale": self.of_channel, **statistics}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """dx, dscale, dbias."""
+        """The results dx, dscale and dbias."""
         return {"dx": self.x, "dscale": self.of_channel, "dbias": self.of_channel}
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """Sums of the slices where there is more than one."""
+        """The sums of the slices, where there is more than one."""
         parts = self.channels.per_part
         return {"bias_sums": parts, "scale_sums": parts} if self.channels.parts > 1 else {}
 
     @property
     def macs(self) -> int:
-        """The sum of dy times the normalised x, and what of it goes back."""
+        """Multiply-accumulates of the sum of dy times the normalised x, and of the gradient's part that this
+        sum makes.
+        """
         return 2 * self.x.size
 
     @property
     def operations(self) -> int:
-        """The normalised x, the sum of dy, and twice a product with what follows from the channel alone."""
+        """Operations of the normalised x, the sum of dy, and two products with values of the channel alone."""
         return 5 * self.x.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """The slices' sums, what merges them, the gradient of x."""
+        """Return the slices' sums, the launch that merges them, and the gradient of x."""
         channels, memory = self.channels, tensors["x"].memory
         merged = {"dbias": tensors["dbias"], "dscale": tensors["dscale"]}
         sums = {
@@ -277,7 +281,7 @@ class BatchNormBackward(_BatchNorm):
         return (*launches, elementwise("batch_norm", kernel, {**values, "share": 1.0 / channels.count}))
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """By the chain rule through mean and variance."""
+        """Compute the gradients by the chain rule through mean and variance."""
         dy, count = inputs["dy"].astype(np.float64), self.channels.count
         scale, mean, inverse = (self.over_channels(inputs[name]) for name in ("scale", "mean", "inverse_deviation"))
         normal = (inputs["x"] - mean) * inverse

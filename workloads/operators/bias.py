@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Bias(Primitive):
-    """Of arrays [N, C, ...]."""
+    """A bias over arrays [N, C, ...]."""
 
     shape: Shape
 
@@ -29,12 +29,12 @@ class _Bias(Primitive):
 
     @property
     def channels(self) -> Channels:
-        """As planes."""
+        """The array as planes of channels."""
         return Channels.of(self.shape)
 
     @property
     def bias(self) -> Operand:
-        """Of the channels, or its gradient."""
+        """The bias of the channels, or its gradient."""
         return Operand((self.shape[1],), by_image=False)
 
 
@@ -48,12 +48,12 @@ class BiasForward(_Bias):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x, bias."""
+        """The operands x and bias."""
         return {"x": Operand(self.shape), "bias": self.bias}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """y."""
+        """The result y."""
         return {"y": Operand(self.shape)}
 
     @property
@@ -62,15 +62,15 @@ class BiasForward(_Bias):
         return Operand(self.shape).size
 
     def backward(self) -> "BiasBackward":
-        """The bias's; x has dy for its gradient."""
+        """Return the pass of the bias's gradient; the gradient of x is dy."""
         return BiasBackward(self.shape)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """One."""
+        """Return the only launch."""
         return (elementwise("bias", "bias_forward", {**tensors, **self.channels.elementwise_arguments}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """x + bias."""
+        """Compute x + bias in FP64."""
         bias = inputs["bias"].astype(np.float64).reshape(-1, *(1,) * (len(self.shape) - 2))
         y = inputs["x"] + bias
         return {"y": Value(y, UNIT_ROUNDOFF * np.abs(y) + SMALLEST_NORMAL)}
@@ -85,17 +85,17 @@ class BiasBackward(_Bias):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """dy."""
+        """The operand dy."""
         return {"dy": Operand(self.shape)}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """dbias."""
+        """The result dbias."""
         return {"dbias": self.bias}
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """Sums of the slices where there is more than one."""
+        """The sums of the slices, where there is more than one."""
         return {"sums": self.channels.per_part} if self.channels.parts > 1 else {}
 
     @property
@@ -104,7 +104,7 @@ class BiasBackward(_Bias):
         return Operand(self.shape).size - self.shape[1]
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """The slices, and what merges them."""
+        """Return the slices' sums, and the launch that merges them where there are several."""
         channels, memory = self.channels, tensors["dy"].memory
         dy, total = tensors["dy"], tensors["dbias"]
         sums = tensors.get("sums", total)
@@ -116,7 +116,7 @@ class BiasBackward(_Bias):
         return slices, launch("bias", "merge_sums", memory, channels.merging_groups, values)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """The sum over images and pixels."""
+        """Compute the sum over images and pixels."""
         dy = inputs["dy"].reshape(*inputs["dy"].shape[:2], -1)
         magnitude = np.abs(dy).sum(axis=(0, 2), dtype=np.float64)
         bound = self.channels.longest * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL

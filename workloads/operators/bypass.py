@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bypass(Primitive):
-    """y = x."""
+    """A copy, y = x."""
 
     shape: Shape
     same_gradient = ("x",)
@@ -25,24 +25,24 @@ class Bypass(Primitive):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x."""
+        """The operand x."""
         return {"x": Operand(self.shape)}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """y."""
+        """The result y."""
         return {"y": Operand(self.shape)}
 
     @property
     def operations(self) -> int:
-        """Nothing is computed."""
+        """Zero, since nothing is computed."""
         return 0
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """One."""
+        """Return the only launch."""
         x, y = tensors["x"], tensors["y"]
         return (copy_launch(x.memory, x.address, y.address, x.size_bytes),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """The same."""
+        """Return x, which y must equal."""
         return {"y": Value(inputs["x"])}

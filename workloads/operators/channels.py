@@ -29,7 +29,7 @@ class Channels:
 
     @classmethod
     def of(cls, shape: Shape) -> "Channels":
-        """Of [N, C, ...]."""
+        """Return the channels of an array [N, C, ...]."""
         return cls(shape[0], shape[1], prod(shape[2:]))
 
     @property
@@ -39,27 +39,27 @@ class Channels:
 
     @property
     def columns(self) -> int:
-        """Of one element each, that a channel is taken as; 1: by planes, or planes of one element."""
+        """Columns of one element each into which a channel is divided; 1 where it is taken by planes."""
         return self.size if self.size < LEAST_PLANE else 1
 
     @property
     def form(self) -> str:
-        """Which form of a reducing kernel."""
+        """The form of a reducing kernel, as its name ends."""
         return "columns" if self.size < LEAST_PLANE else "planes" if self.size % 4 else "planes4"
 
     @property
     def slice_elements(self) -> int:
-        """Of a channel, or of a column, in a slice."""
+        """Elements of a channel, or of a column, in a slice."""
         return PER_ITEM if self.form == "columns" else WAVEFRONT * PER_ITEM
 
     @property
     def slices(self) -> int:
-        """The last one may be shorter."""
+        """Slices of a channel or a column; the last one may be shorter."""
         return -(-(self.count // self.columns) // self.slice_elements)
 
     @property
     def parts(self) -> int:
-        """Results of slices, that are merged for each channel."""
+        """Results of slices that are merged for each channel."""
         return self.slices * self.columns
 
     @property
@@ -71,7 +71,7 @@ class Channels:
 
     @property
     def groups(self) -> tuple[int, int]:
-        """Workgroups of the first step, neighbouring channels or columns side by side."""
+        """Workgroups of the first step, with neighbouring channels or columns next to each other."""
         across = GROUP if self.form == "columns" else GROUP // WAVEFRONT
         return -(-self.channels * self.columns // across), self.slices
 
@@ -87,19 +87,19 @@ class Channels:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Of the first step."""
+        """Arguments of the first step's kernels."""
         size = self.size // self.columns
         planes = np.array([self.images, self.channels * self.columns, size], np.uint32)
         return {"shape": planes, "by_size": divisor(size)}
 
     @property
     def merging(self) -> np.ndarray:
-        """The second step's argument."""
+        """The argument of the second step's kernel."""
         return np.array([self.channels, self.slices, *divisor(self.columns)], np.uint32)
 
     @property
     def elementwise_arguments(self) -> dict[str, Any]:
-        """Of kernels with four elements a work-item."""
+        """Arguments of element-wise kernels, with four elements a work-item."""
         planes = np.array([self.images, self.channels, self.size], np.uint32)
         divisors = {"by_size": divisor(self.size), "by_channels": divisor(self.channels)}
         return {"shape": planes, **divisors, "n": self.count * self.channels}

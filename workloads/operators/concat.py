@@ -20,7 +20,7 @@ WIDE = 4  # elements of a copy where everything is a multiple of it
 
 @dataclass(frozen=True)
 class _Concat(Primitive):
-    """shape: of the whole, [N, C, ...]; channels: of the parts, in order."""
+    """Base of both passes. shape: of the whole, [N, C, ...]; channels: of the parts, in order."""
 
     shape: Shape
     channels: tuple[int, ...]
@@ -32,17 +32,17 @@ class _Concat(Primitive):
 
     @property
     def whole(self) -> Operand:
-        """All channels."""
+        """The array with all channels."""
         return Operand(self.shape)
 
     @property
     def parts(self) -> list[Operand]:
-        """Of each array its channels."""
+        """The arrays of the parts."""
         return [Operand((self.shape[0], channels, *self.shape[2:])) for channels in self.channels]
 
     @property
     def operations(self) -> int:
-        """Nothing is computed."""
+        """Zero, since nothing is computed."""
         return 0
 
     @property
@@ -51,7 +51,7 @@ class _Concat(Primitive):
         return [sum(self.channels[:k]) for k in range(len(self.channels))]
 
     def copies(self, whole: Tensor, parts: list[Tensor], split: bool) -> "tuple[Launch, ...]":
-        """One for each part, into the whole or out of it."""
+        """Return a copy for each part, into the whole or out of it."""
         size = prod(self.shape[2:])
         found = []
         for part, channels, start in zip(parts, self.channels, self.starts, strict=True):
@@ -81,24 +81,24 @@ class Concat(_Concat):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x0, x1, ..."""
+        """The operands x0, x1, ..."""
         return {f"x{k}": part for k, part in enumerate(self.parts)}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """y."""
+        """The result y."""
         return {"y": self.whole}
 
     def backward(self) -> "Split":
-        """The split."""
+        """Return the pass that splits dy."""
         return Split(self.shape, self.channels)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """One for each array."""
+        """Return a copy for each array."""
         return self.copies(tensors["y"], [tensors[name] for name in self.takes], split=False)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """NumPy's concatenation."""
+        """Concatenate by NumPy."""
         return {"y": Value(np.concatenate([inputs[name] for name in self.takes], axis=1))}
 
 
@@ -110,19 +110,19 @@ class Split(_Concat):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """dy."""
+        """The operand dy."""
         return {"dy": self.whole}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """dx0, dx1, ..."""
+        """The results dx0, dx1, ..."""
         return {f"dx{k}": part for k, part in enumerate(self.parts)}
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """One for each array."""
+        """Return a copy for each array."""
         return self.copies(tensors["dy"], [tensors[name] for name in self.gives], split=True)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Slices."""
+        """Split dy by NumPy."""
         pieces = np.split(inputs["dy"], self.starts[1:], axis=1)
         return {name: Value(piece) for name, piece in zip(self.gives, pieces, strict=True)}

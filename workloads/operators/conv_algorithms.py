@@ -42,19 +42,19 @@ from workloads.operators.winograd import SIZES
 
 
 class MakesForward(Protocol):
-    """How a forward pass is made."""
+    """Makes the operator of a forward pass."""
 
     def __call__(self, convolution: Convolution, bias: bool = False) -> ConvolutionForward:
-        """With a bias or without."""
+        """Return the forward pass, with a bias or without."""
 
 
 @dataclass(frozen=True)
 class ConvolutionAlgorithm:
-    """How a convolution's passes are computed.
+    """The classes that compute a convolution's passes by one algorithm.
 
-    A pass that an algorithm does not have is another one's, which its name says. refuses: why not one of these windows;
-    '': it can be. activations: how the forward pass takes x; resized: makes the row for a buffer of that many bytes,
-    where images are taken by chunks.
+    A pass that an algorithm does not have is computed by another one, which its name tells. refuses: returns why the
+    algorithm cannot compute a convolution, '' where it can; activations: how the forward pass takes x; resized: returns
+    the row for a buffer of that many bytes, where images are taken by chunks.
     """
 
     name: str
@@ -67,7 +67,7 @@ class ConvolutionAlgorithm:
 
     @property
     def sparse(self) -> bool:
-        """Whether zeros of x are skipped; x goes through FP16 then."""
+        """Whether zeros of x are skipped; x is rounded to FP16 then."""
         return self.activations is not Activations.DENSE
 
     @property
@@ -76,7 +76,7 @@ class ConvolutionAlgorithm:
         return self.activations is Activations.COMPACTED
 
     def within(self, buffer_bytes: int) -> "ConvolutionAlgorithm":
-        """With a buffer of that size, where it needs one."""
+        """Return the algorithm with a buffer of that size, or itself where it needs none."""
         return self.resized(buffer_bytes) if self.resized else self
 
 
@@ -128,7 +128,7 @@ SPARSE_ALGORITHMS = tuple(row.name for row in _TABLE if row.sparse)
 
 
 def algorithm(name: str, convolution: Convolution) -> ConvolutionAlgorithm:
-    """The row of that name; raises OperatorError where there is none, or it cannot compute this convolution."""
+    """Return the row of that name; raise OperatorError where there is none, or it cannot compute this convolution."""
     if name not in ALGORITHMS:
         raise convolution.refuse(unknown_name("algorithm", name, ALGORITHMS))
     row = ALGORITHMS[name]

@@ -13,7 +13,8 @@ MAX_BYTES = (1 << 32) - (1 << 24)  # of an array of a chunk, and what rounds it 
 
 
 def chunk_images(images: int, image_bytes: int, buffer_bytes: int, largest_bytes: int) -> int:
-    """Of a chunk: as many as the buffer holds, at least one, and fewer where that takes no more chunks.
+    """Return the images of a chunk: as many as the buffer holds, at least one, and fewer where that takes no more
+    chunks.
 
     image_bytes: of the buffer for an image; largest_bytes: of an image's part of the largest array.
     """
@@ -22,19 +23,21 @@ def chunk_images(images: int, image_bytes: int, buffer_bytes: int, largest_bytes
 
 
 def chunks(images: int, chunk: int) -> list[tuple[int, int]]:
-    """The first image and how many, of each."""
+    """Return the first image and the number of images of each chunk."""
     return [(first, min(chunk, images - first)) for first in range(0, images, chunk)]
 
 
 def at(tensor: Tensor, *index: int) -> Pointer:
-    """Where the part of a tensor begins that the first axes' places say."""
+    """Return a pointer to the part of a tensor whose places along the first axes are `index`."""
     before = sum(place * prod(tensor.shape[axis + 1 :]) for axis, place in enumerate(index))
     return Pointer(tensor.address + 4 * before, FLOAT)
 
 
 def apart(columns: int) -> int:
-    """The pitch of rows of so many elements with which columns do not meet in few channels and sets: an odd number of
-    cache lines, or, where that is little more, of the 256 bytes that a channel has at a time."""
+    """Return a pitch of at least `columns` elements with which columns of rows do not meet in few channels and sets.
+
+    It is an odd number of cache lines or, where that adds little, of the 256 bytes that a channel has at a time.
+    """
     unit = CHANNEL if columns >= 8 * CHANNEL else LINE
     units = -(-columns // unit)
     return unit * (units + 1 - units % 2)

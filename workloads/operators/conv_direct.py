@@ -33,7 +33,7 @@ FILTERS = (1, 4, 8, 16, 32)  # of a work-item: workloads/kernels/conv_direct.cl
 
 
 def refuses(c: Convolution) -> str:
-    """Why it is not meant for these windows, on which the implicit product is faster; '': it is."""
+    """Return why the implicit product is faster for this convolution, so that it is refused; '' where it is not."""
     if c.group_channels > MAX_CHANNELS:
         return f"{c.group_channels} channels a group; allowed are at most {MAX_CHANNELS}"
     if c.group_filters % SWATH == 0 and c.depth > FEW_STEPS:
@@ -44,19 +44,23 @@ def refuses(c: Convolution) -> str:
 
 
 def backward_data(c: Convolution) -> "DirectBackwardData | ImplicitBackwardData":
-    """Direct where few filters are summed over, as depth-wise; the implicit product, under its name, elsewhere."""
+    """Return the direct pass where few filters are summed over, as for depth-wise filters, else the implicit
+    product.
+    """
     return DirectBackwardData(c) if c.group_filters <= MAX_CHANNELS else ImplicitBackwardData(c)
 
 
 def direct_kernel(part: Part, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
-    """With the fewest filters that nothing has; of these the kernel that has most at a time."""
+    """Return the kernel with the fewest unused filters; of several such kernels, the one with most filters at
+    a time.
+    """
     filters = min(reversed(FILTERS), key=lambda held: -(-part.filters // held) * held)
     grid = (-(-pixels // GROUP), -(-part.filters // filters), groups)
     return ProductKernel("conv_direct", f"conv_direct_{filters}", grid)
 
 
 def _with_rest(workspace: Mapping[str, Operand]) -> Mapping[str, Operand]:
-    """The last work-items read the weights of as many filters as the others, past the end."""
+    """Enlarge the workspace by filters past the end, whose weights the last work-items read like any others."""
     if "filters" not in workspace:
         return workspace
     return {**workspace, "filters": Operand((workspace["filters"].size + FILTERS[-1],), by_image=False)}
@@ -75,20 +79,20 @@ class DirectForward(ImplicitForward):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The filters by steps of the sum, and where the taps lie."""
+        """The filters in the order of the sum's steps, and where the taps lie."""
         return _with_rest(super().workspace)
 
     @property
     def passed_on_bytes(self) -> int:
-        """All of it but what is past the end."""
+        """Bytes of the workspace, without what is past the end."""
         return sum(operand.size_bytes for operand in super().workspace.values())
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Two."""
+        """Return the launch that prepares the filters, and the product."""
         return part_launches(self.convolution, self.parts, tensors["x"], tensors["y"], tensors, gpu, direct_kernel)
 
     def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        """The data's by `backward_data`; the weights' by an implicit product."""
+        """Return the backward passes: data by `backward_data`, weights by an implicit product."""
         bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
         return ImplicitBackwardWeights(self.convolution), *bias, backward_data(self.convolution)
 
@@ -101,14 +105,14 @@ class DirectBackwardData(ImplicitBackwardData):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The filters by steps of the sums, those that meet something, and where the taps lie."""
+        """The filters that meet something, in the order of the sums' steps, and where the taps lie."""
         return _with_rest(super().workspace)
 
     @property
     def passed_on_bytes(self) -> int:
-        """All of it but what is past the end."""
+        """Bytes of the workspace, without what is past the end."""
         return sum(operand.size_bytes for operand in super().workspace.values())
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Two for each place between windows."""
+        """Return, for each place between windows, the launch that prepares the filters, and the product."""
         return part_launches(self.convolution, self.parts, tensors["dy"], tensors["dx"], tensors, gpu, direct_kernel)

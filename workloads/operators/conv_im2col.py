@@ -33,30 +33,32 @@ MAX_BYTES = (1 << 32) - (1 << 20)  # of im2col of an image: 32-bit offsets
 
 
 def refuses(c: Convolution) -> str:
-    """Why im2col of an image cannot be; '': it can."""
+    """Return why im2col of an image is not possible, '' where it is."""
     size = 4 * c.groups * c.depth * c.positions
     return f"im2col of an image has {size} bytes; allowed are at most {MAX_BYTES}" if size > MAX_BYTES else ""
 
 
 def is_matrix(c: Convolution) -> bool:
-    """Whether im2col changes nothing."""
+    """Tell whether im2col changes nothing."""
     return c.kernel == (1, 1) == c.stride and not any(c.padding)
 
 
 def _columns(c: Convolution) -> Mapping[str, Operand]:
-    """The workspace: im2col of an image, [groups, weights of a filter, positions]."""
+    """Return the workspace: im2col of an image, [groups, weights of a filter, positions]."""
     if is_matrix(c):
         return {}
     return {"columns": Operand((c.groups, c.depth, c.positions), by_image=False)}
 
 
 def _written_columns(c: Convolution) -> int:
-    """Bytes of im2col of all images."""
+    """Count the bytes of im2col of all images."""
     return c.shape[0] * sum(operand.size_bytes for operand in _columns(c).values())
 
 
 def image_words(c: Convolution, plane: int, width: int) -> np.ndarray:
-    """workloads/kernels/conv_im2col.cl, Image; plane, width: of what the work-items are."""
+    """Return the words of Image (workloads/kernels/conv_im2col.cl); plane, width: sizes by which work-items are
+    counted.
+    """
     sizes = [c.shape[1], *c.shape[2:], *c.kernel, c.positions, *c.dilation, *c.padding[:2]]
     divisors = [divisor(number) for number in (plane, width, *c.stride)]
     return np.concatenate([np.array(sizes, np.uint32), *divisors])
@@ -76,14 +78,14 @@ def _col2im(c: Convolution, columns: Tensor, dx: Tensor, image: int) -> "Launch"
 
 
 def _place(c: Convolution, tensors: Mapping[str, Tensor], image_of: Tensor, image: int, group: int) -> Pointer:
-    """Of a group's columns: in the workspace, or in the image itself."""
+    """Return a pointer to a group's columns, in the workspace or, where im2col changes nothing, in the image."""
     columns = tensors.get("columns")
     return at(columns, group) if columns else at(image_of, image, group * c.group_channels)
 
 
 @dataclass(frozen=True)
 class _ByImage(ConvolutionPass):
-    """What the passes have in common."""
+    """Base of the three passes."""
 
     def __post_init__(self) -> None:
         if problem := refuses(self.convolution):
@@ -91,7 +93,7 @@ class _ByImage(ConvolutionPass):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """im2col of an image."""
+        """The columns of one image by im2col."""
         return _columns(self.convolution)
 
 
@@ -103,11 +105,11 @@ class Im2colForward(_ByImage, ConvolutionForward):
 
     @property
     def passed_on_bytes(self) -> int:
-        """im2col of every image, and the results before the bias."""
+        """Bytes of im2col of every image, and of the results before the bias."""
         return _written_columns(self.convolution) + (self.convolution.y.size_bytes if self.bias else 0)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """im2col and a product for each group of each image, then the bias."""
+        """Return im2col and a product for each group of each image, then the bias."""
         c, x, y, weight = self.convolution, tensors["x"], tensors["y"], tensors["weight"]
         sizes, leading = (c.positions, c.group_filters, c.depth), (c.positions, c.depth)
         made = []
@@ -123,7 +125,7 @@ class Im2colForward(_ByImage, ConvolutionForward):
         return tuple(made)
 
     def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        """By the same algorithm."""
+        """Return the backward passes by the same algorithm."""
         bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
         return Im2colBackwardWeights(self.convolution), *bias, Im2colBackwardData(self.convolution)
 
@@ -136,11 +138,11 @@ class Im2colBackwardData(_ByImage, ConvolutionBackwardData):
 
     @property
     def passed_on_bytes(self) -> int:
-        """Every image's columns."""
+        """Bytes of every image's columns."""
         return _written_columns(self.convolution)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """A product for each group of each image, and col2im."""
+        """Return a product for each group of each image, and col2im."""
         c, dx, dy, weight = self.convolution, tensors["dx"], tensors["dy"], tensors["weight"]
         sizes, leading = (c.positions, c.depth, c.group_filters), (c.positions, c.depth)
         made = []
@@ -162,12 +164,12 @@ class Im2colBackwardWeights(_ByImage, ConvolutionBackwardWeights):
 
     @property
     def passed_on_bytes(self) -> int:
-        """im2col of every image, and the sums before the last one."""
+        """Bytes of im2col of every image, and of the sums before the last one."""
         c = self.convolution
         return _written_columns(c) + (c.shape[0] - 1) * c.weight.size_bytes
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """im2col and a product for each group of each image."""
+        """Return im2col and a product for each group of each image."""
         c, x, dy, total = self.convolution, tensors["x"], tensors["dy"], tensors["dweight"]
         sizes, leading = (c.depth, c.group_filters, c.positions), (c.positions, c.positions)
         made = []

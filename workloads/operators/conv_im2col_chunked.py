@@ -29,20 +29,22 @@ if TYPE_CHECKING:
 
 
 def _largest_bytes(c: Convolution) -> int:
-    """An image's part of the largest array."""
+    """Return the bytes of one image's part of the largest array."""
     return 4 * max(c.groups * c.depth * c.positions, prod(c.shape[1:]), c.filters * c.positions)
 
 
 def refuses(c: Convolution) -> str:
-    """Why im2col of an image cannot be; '': it can."""
+    """Return why im2col of an image is not possible, '' where it is."""
     size = _largest_bytes(c)
     return f"im2col of an image has {size} bytes; allowed are at most {MAX_BYTES}" if size > MAX_BYTES else ""
 
 
 @dataclass(frozen=True)
 class _Chunked(ConvolutionPass):
-    """What the passes have in common. buffer_bytes: of im2col and of the product's side in y's order; as many images as
-    it holds make a chunk."""
+    """Base of the three passes. buffer_bytes: of im2col and of the product's side that is put into y's order.
+
+    As many images as the buffer holds make a chunk.
+    """
 
     buffer_bytes: int = BUFFER_BYTES
     algorithm = "im2col_chunked"
@@ -63,20 +65,20 @@ class _Chunked(ConvolutionPass):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """im2col of a chunk, and y or dy of a chunk by filters."""
+        """The columns of a chunk by im2col, and y or dy of a chunk by filters."""
         c, pitch = self.convolution, self._pitch(self._chunk)
         columns = Operand((c.groups * c.depth, pitch), by_image=False)
         return {"columns": columns, "wide": Operand((c.filters, pitch), by_image=False)}
 
     @property
     def _moved_bytes(self) -> int:
-        """im2col of all images, and y or dy by filters."""
+        """Bytes of im2col of all images, and of y or dy by filters."""
         c = self.convolution
         return 4 * c.shape[0] * c.positions * (c.groups * c.depth + c.filters)
 
     @property
     def passed_on_bytes(self) -> int:
-        """All of it."""
+        """Bytes of the whole workspace, over all chunks."""
         return self._moved_bytes
 
     def _positions(self, images: int) -> int:
@@ -99,7 +101,7 @@ class _Chunked(ConvolutionPass):
         return launch("conv_im2col_chunked", "col2im_images", dx.memory, groups, {**values, **windows})
 
     def _wide(self, kernel: str, chunk: tuple[int, int], of: Tensor, values: Mapping[str, object]) -> "Launch":
-        """y of a chunk from the product (from_wide), or dy for it (to_wide)."""
+        """Make the launch that puts the product into y (from_wide), or dy into its order (to_wide), for a chunk."""
         c = self.convolution
         shape = {"planes": c.filters, "pitch": self._pitch(chunk[1]), "by_plane": divisor(c.positions)}
         groups = (-(-c.filters * c.positions // GROUP), chunk[1])
@@ -111,7 +113,7 @@ class Im2colChunkedForward(_Chunked, ConvolutionForward):
     """y = the filters times im2col; the bias is added as y is put into its order."""
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """im2col, the groups' products and y of each chunk."""
+        """Return, for each chunk, im2col, the groups' products and the launch that makes y."""
         c, columns, wide = self.convolution, tensors["columns"], tensors["wide"]
         bias, y = tensors.get("bias"), tensors["y"]
         made = []
@@ -129,7 +131,7 @@ class Im2colChunkedForward(_Chunked, ConvolutionForward):
         return tuple(made)
 
     def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        """By the same algorithm."""
+        """Return the backward passes by the same algorithm."""
         bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
         how = (self.convolution, self.buffer_bytes)
         return Im2colChunkedBackwardWeights(*how), *bias, Im2colChunkedBackwardData(*how)
@@ -140,7 +142,7 @@ class Im2colChunkedBackwardData(_Chunked, ConvolutionBackwardData):
     """dx = col2im of the filters transposed times dy."""
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """dy by filters, the groups' products and col2im of each chunk."""
+        """Return, for each chunk, dy by filters, the groups' products and col2im."""
         c, columns, wide, dy = self.convolution, tensors["columns"], tensors["wide"], tensors["dy"]
         made = []
         for chunk in self._chunks:
@@ -161,33 +163,35 @@ class Im2colChunkedBackwardWeights(_Chunked, ConvolutionBackwardWeights):
     """dweight = dy times im2col transposed: a chunk's sums over positions, in parts, are added to those before."""
 
     def _split(self, images: int) -> Split:
-        """Of a chunk of so many images: the parts of all chunks are as long."""
+        """Return the split of a sum over a chunk of so many images; the parts of all chunks have the same length."""
         c = self.convolution
         whole = split_sum(c.depth, c.group_filters, c.groups, self._positions(self._chunk))
         return Split(self._positions(images), whole.part_depth)
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """And the parts' sums if there are several."""
+        """The base's workspace, and the parts' sums if there are several."""
         parts, weights = self._split(self._chunk).parts, self.convolution.weight.size
         sums = {"sums": Operand((parts, weights), by_image=False)} if parts > 1 else {}
         return {**super().workspace, **sums}
 
     @property
     def passed_on_bytes(self) -> int:
-        """And the parts' sums of every chunk, but for what is the result already."""
+        """Bytes that launches store for later ones: also the parts' sums of every chunk, except for those that are the
+        result.
+        """
         stored = sum(self._split(count).parts for _, count in self._chunks)
         result = int(self._split(self._chunk).parts == 1)
         return self._moved_bytes + (stored - result) * self.convolution.weight.size_bytes
 
     @property
     def longest(self) -> int:
-        """Of a part through all chunks, and of the parts."""
+        """Additions at most: those of a part through all chunks, and those of the parts."""
         split = self._split(self._chunk)
         return len(self._chunks) * min(split.part_depth, split.depth) + split.parts
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """im2col, dy by filters and the groups' products of each chunk; then the sum of the parts."""
+        """Return, for each chunk, im2col, dy by filters and the groups' products; then the sum of the parts."""
         c, columns, wide, dy = self.convolution, tensors["columns"], tensors["wide"], tensors["dy"]
         total = tensors["dweight"]
         sums = tensors.get("sums", total)

@@ -35,10 +35,10 @@ STEP_BYTES = 4 * STEP_WORDS
 
 @dataclass(frozen=True)
 class Axis:
-    """Of rows or columns, the outputs of a pass that have the same taps.
+    """The outputs of a pass that have the same taps, along rows or columns.
 
-    Output p of `count` lies at first_output + p * output_step. Its tap t of `taps` meets the input's
-    p * step + first + t * tap_step, and is the weights' first_weight + t * weight_step.
+    Output p of `count` lies at first_output + p * output_step. Its tap t of `taps` meets the input's p * step + first +
+    t * tap_step, and is the weights' first_weight + t * weight_step.
     """
 
     count: int
@@ -53,12 +53,12 @@ class Axis:
 
 
 def forward_axis(c: Convolution, axis: int) -> Axis:
-    """All outputs."""
+    """Return all outputs of the forward pass along an axis."""
     return Axis(c.outputs[axis], 0, 1, c.kernel[axis], c.stride[axis], -c.padding[axis], c.dilation[axis], 0, 1)
 
 
 def backward_axes(c: Convolution, axis: int) -> list[Axis]:
-    """The plane's rows or columns by their distance to a window's begin, modulo the stride.
+    """Group the plane's rows or columns by their distance to a window's begin, modulo the stride.
 
     Tap r of window o meets o * stride + r * dilation - padding. Of a plane's h = f + p * stride, those taps count whose
     r * dilation is f + padding modulo the stride: every q-th, q = stride / gcd(stride, dilation), and o falls by
@@ -79,7 +79,7 @@ def backward_axes(c: Convolution, axis: int) -> list[Axis]:
 
 
 def check_bytes(primitive: ConvolutionPass) -> None:
-    """Raises OperatorError for arrays that a 32-bit offset does not reach."""
+    """Raise OperatorError for arrays that a 32-bit offset does not reach."""
     c = primitive.convolution
     for name, operand in {**primitive.takes, **primitive.gives}.items():
         slack = 4 * (c.padding[0] + c.kernel[0] * c.dilation[0] + 1) * (c.shape[3] + c.padding[1] + 1)
@@ -93,8 +93,8 @@ def check_bytes(primitive: ConvolutionPass) -> None:
 class Part:
     """A launch of conv.cl or conv_direct.cl and what it needs: windows over one array, results in another.
 
-    channels: that are summed; filters: results, both of a group; source: weight elements from one group, filter and
-    channel to the next.
+    channels: of a group, which are summed; filters: of a group, which are the results; source: weight elements from one
+    group, filter and channel to the next.
     """
 
     rows: Axis
@@ -115,7 +115,7 @@ def _steps(parts: list[Part]) -> Operand:
 
 @dataclass(frozen=True)
 class ProductKernel:
-    """A kernel over a part's windows: its code object and name, workgroups, work-items of one."""
+    """A kernel over a part's windows: its code object and name, its workgroups, and the work-items of one."""
 
     source: str
     name: str
@@ -127,7 +127,7 @@ ChooseKernel = Callable[[Part, int, int, GpuFacts], ProductKernel]  # for so man
 
 
 def tile_kernel(part: Part, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
-    """The kernel of conv.cl with the best tile."""
+    """Return the kernel of conv.cl with the best tile."""
     tile = choose_tile(pixels, part.filters, groups, gpu)
     name = f"conv_{'s1' if part.channels % DEPTH else 's8'}_{tile.text}"
     return ProductKernel("conv", name, tile.groups(pixels, part.filters, groups), tile.work_items)
@@ -137,7 +137,7 @@ def part_launches(
     c: Convolution, parts: list[Part], read: Tensor, written: Tensor, tensors: Mapping[str, Tensor], gpu: GpuFacts,
     choose: ChooseKernel = tile_kernel,
 ) -> "tuple[Launch, ...]":  # fmt: skip
-    """The preparation of each part's filters and its product."""
+    """Return, for each part, the launch that prepares its filters and its product, all preparations first."""
     memory, weight, bias = read.memory, tensors["weight"], tensors.get("bias")
     taps_at = tensors["taps"].address
     filters_at = tensors["filters"].address if "filters" in tensors else taps_at  # none meets anything
@@ -161,7 +161,7 @@ def part_launches(
 
 
 def _filters(c: Convolution, part: Part, read: Tensor, pairs: int) -> np.ndarray:
-    """workloads/kernels/conv.cl, Filters."""
+    """Return the words of Filters (workloads/kernels/conv.cl)."""
     rows, columns, width = part.rows, part.columns, c.kernel[1]
     group, filter_, channel = part.source
     return words(
@@ -174,7 +174,7 @@ def _filters(c: Convolution, part: Part, read: Tensor, pairs: int) -> np.ndarray
 
 
 def _windows(part: Part, read: Tensor, written: Tensor, bias: Tensor | None) -> np.ndarray:
-    """workloads/kernels/conv.h, Windows."""
+    """Return the words of Windows (workloads/kernels/conv.h)."""
     rows, columns = part.rows, part.columns
     images, _, height, width = read.shape
     image_bytes = read.size_bytes // images
@@ -195,7 +195,7 @@ def _windows(part: Part, read: Tensor, written: Tensor, bias: Tensor | None) -> 
 
 @dataclass(frozen=True)
 class ImplicitForward(ConvolutionForward):
-    """One product of all images; the filters are put into its order before."""
+    """A product over all images; the filters are first put into the order that it takes."""
 
     algorithm = "implicit"
 
@@ -204,29 +204,29 @@ class ImplicitForward(ConvolutionForward):
 
     @property
     def parts(self) -> list[Part]:
-        """One launch each."""
+        """The parts, of one launch each."""
         c = self.convolution
         source = (c.group_filters * c.depth, c.depth, c.taps)
         return [Part(forward_axis(c, 0), forward_axis(c, 1), c.group_channels, c.group_filters, source)]
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The filters by steps of the sum, and where the taps lie."""
+        """The filters in the order of the sum's steps, and where the taps lie."""
         return {"filters": Operand((self.convolution.weight.size,), by_image=False), "taps": _steps(self.parts)}
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Two."""
+        """Return the launch that prepares the filters, and the product."""
         return part_launches(self.convolution, self.parts, tensors["x"], tensors["y"], tensors, gpu)
 
     def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        """By the same algorithm."""
+        """Return the backward passes by the same algorithm."""
         bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
         return ImplicitBackwardWeights(self.convolution), *bias, ImplicitBackwardData(self.convolution)
 
 
 @dataclass(frozen=True)
 class ImplicitBackwardData(ConvolutionBackwardData):
-    """A product for all elements of dx that lie alike between the windows: one with stride 1."""
+    """A product for all elements of dx with the same place between the windows: one product with stride 1."""
 
     algorithm = "implicit"
 
@@ -235,7 +235,7 @@ class ImplicitBackwardData(ConvolutionBackwardData):
 
     @property
     def parts(self) -> list[Part]:
-        """One launch each."""
+        """The parts, of one launch each."""
         c = self.convolution
         source = (c.group_filters * c.depth, c.taps, c.depth)
         return [
@@ -246,14 +246,14 @@ class ImplicitBackwardData(ConvolutionBackwardData):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The filters by steps of the sums, those that meet something, and where the taps lie."""
+        """The filters that meet something, in the order of the sums' steps, and where the taps lie."""
         parts = self.parts
         count = sum(self.convolution.groups * part.depth * part.filters for part in parts)
         filters = {"filters": Operand((count,), by_image=False)} if count else {}
         return {**filters, "taps": _steps(parts)}
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Two for each place between windows."""
+        """Return, for each place between windows, the launch that prepares the filters, and the product."""
         return part_launches(self.convolution, self.parts, tensors["dy"], tensors["dx"], tensors, gpu)
 
 
@@ -273,7 +273,7 @@ class ImplicitBackwardWeights(ConvolutionBackwardWeights):
 
     @property
     def longest(self) -> int:
-        """Of a part, and of the parts."""
+        """Additions at most: those within a part, and those of the parts."""
         return self._split.longest
 
     @property
@@ -282,14 +282,14 @@ class ImplicitBackwardWeights(ConvolutionBackwardWeights):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """Where a cycle's windows lie, and the parts' sums if there are several."""
+        """The table of where a cycle's windows lie, and the parts' sums if there are several."""
         c, parts = self.convolution, self._split.parts
         steps = Operand((self._cycle_images * c.positions + 1, STEP_WORDS), INDEX, by_image=False)
         sums = {"sums": Operand((parts, c.weight.size), by_image=False)} if parts > 1 else {}
         return {"positions": steps, **sums}
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Windows, product, and the sum of the parts."""
+        """Return the launch of the windows' table, the product, and the sum of the parts."""
         c, split, memory = self.convolution, self._split, tensors["x"].memory
         total, positions = tensors["dweight"], tensors["positions"]
         sums = tensors.get("sums", total)
@@ -310,7 +310,7 @@ class ImplicitBackwardWeights(ConvolutionBackwardWeights):
         return (first, product, *sum_parts(sums, total, split))
 
     def _reduction(self, split: Split, cycle: int, image_bytes: int) -> np.ndarray:
-        """workloads/kernels/conv_weights.cl, Reduction."""
+        """Return the words of Reduction (workloads/kernels/conv_weights.cl)."""
         c = self.convolution
         height, width = c.shape[2:]
         shift = -c.padding[0] * width - c.padding[1]

@@ -24,49 +24,51 @@ class ConvolutionPass(Primitive):
     @property
     @abstractmethod
     def algorithm(self) -> str:
-        """How it is computed, a name in workloads/operators/conv_algorithms.py."""
+        """The name of the algorithm in workloads/operators/conv_algorithms.py."""
 
     @property
     def macs(self) -> int:
-        """As many in each pass."""
+        """Multiply-accumulates, as many in each pass."""
         return self.convolution.macs
 
     @property
     def needed_macs(self) -> int:
-        """Without those of the padding."""
+        """Multiply-accumulates without those of the padding."""
         return self.convolution.needed_macs
 
     @property
     def operations(self) -> int:
-        """None beside the multiply-accumulates."""
+        """None besides the multiply-accumulates."""
         return 0
 
 
 @dataclass(frozen=True)
 class ConvolutionForward(ConvolutionPass):
-    """y[n, m] = sum over channels and taps of weight[m] times what they meet of x[n], and bias[m] if there is one."""
+    """y[n, m] = sum over channels and taps of weight[m] times the elements of x[n] that they meet, and
+    bias[m] if any.
+    """
 
     bias: bool = False
 
     @property
     def name(self) -> str:
-        """With the algorithm's."""
+        """The pass's name with that of the algorithm."""
         return f"convolution forward ({self.algorithm})"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x, weight, bias."""
+        """The operands x, weight and bias."""
         c = self.convolution
         return {"x": c.x, "weight": c.weight, **({"bias": c.bias} if self.bias else {})}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """y."""
+        """The result y."""
         return {"y": self.convolution.y}
 
     @property
     def read_bytes(self) -> int:
-        """What taps meet."""
+        """Bytes of the elements that taps meet."""
         c = self.convolution
         return 4 * (c.met_x + c.met_weights + (c.filters if self.bias else 0))
 
@@ -76,7 +78,7 @@ class ConvolutionForward(ConvolutionPass):
         return self.convolution.y.size if self.bias else 0
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """By taps."""
+        """Add up the products tap by tap."""
         c, x, weight = self.convolution, inputs["x"], inputs["weight"]
         y = c.forward(x.astype(np.float64), weight.astype(np.float64))
         magnitude = c.forward(np.abs(x), np.abs(weight))
@@ -92,27 +94,27 @@ class ConvolutionBackwardData(ConvolutionPass):
 
     @property
     def name(self) -> str:
-        """With the algorithm's."""
+        """The pass's name with that of the algorithm."""
         return f"convolution backward data ({self.algorithm})"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """weight, dy."""
+        """The operands weight and dy."""
         return {"weight": self.convolution.weight, "dy": self.convolution.y}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """dx."""
+        """The result dx."""
         return {"dx": self.convolution.x}
 
     @property
     def read_bytes(self) -> int:
-        """What taps meet."""
+        """Bytes of the elements that taps meet."""
         c = self.convolution
         return 4 * (c.met_weights + c.met_y)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """By taps."""
+        """Add up the products tap by tap."""
         c, dy, weight = self.convolution, inputs["dy"], inputs["weight"]
         dx = c.backward_data(dy.astype(np.float64), weight.astype(np.float64))
         terms = c.group_filters * c.taps
@@ -127,22 +129,22 @@ class ConvolutionBackwardWeights(ConvolutionPass):
 
     @property
     def name(self) -> str:
-        """With the algorithm's."""
+        """The pass's name with that of the algorithm."""
         return f"convolution backward weights ({self.algorithm})"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x, dy."""
+        """The operands x and dy."""
         return {"x": self.convolution.x, "dy": self.convolution.y}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """dweight."""
+        """The result dweight."""
         return {"dweight": self.convolution.weight}
 
     @property
     def read_bytes(self) -> int:
-        """What taps meet."""
+        """Bytes of the elements that taps meet."""
         c = self.convolution
         return 4 * (c.met_x + c.met_y)
 
@@ -152,7 +154,7 @@ class ConvolutionBackwardWeights(ConvolutionPass):
         return self.convolution.shape[0] * self.convolution.positions
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """By taps."""
+        """Add up the products tap by tap."""
         c, x, dy = self.convolution, inputs["x"], inputs["dy"]
         dweight = c.backward_weights(x.astype(np.float64), dy.astype(np.float64))
         magnitude = c.backward_weights(np.abs(x), np.abs(dy))

@@ -40,7 +40,7 @@ MAX_BYTES = (1 << 32) - (1 << 20)  # of an image's matrices: 32-bit offsets
 
 
 def refuses(c: Convolution) -> str:
-    """Why a product of bundles cannot compute it; '': it can."""
+    """Return why a product of bundles cannot compute the convolution, '' where it can."""
     if c.depth > MAX_TILED_ROWS:
         return (
             f"{c.depth} weights of a filter; allowed are at most {MAX_TILED_ROWS} (a bundle holds a 16-bit row index)"
@@ -49,7 +49,7 @@ def refuses(c: Convolution) -> str:
 
 
 def refuses_in_registers(c: Convolution) -> str:
-    """The same of the product with A in registers."""
+    """Return why the product with A in registers cannot compute the convolution, '' where it can."""
     if c.depth % BLOCK_ROWS:
         return f"{c.depth} weights of a filter; allowed are multiples of {BLOCK_ROWS}, which are compacted at a time"
     return _too_large(c)
@@ -69,12 +69,14 @@ def _too_large(c: Convolution) -> str:
 
 
 def _shape(c: Convolution, images: int) -> GemmShape:
-    """Of the product of a group over some images."""
+    """Return the shape of the product of a group over some images."""
     return GemmShape(c.group_filters, images * c.positions, c.depth)
 
 
 def _chunk_images(c: Convolution) -> int:
-    """Images whose columns lie in memory together: as many, or one fewer in the last chunk, as CHUNK_BYTES allow."""
+    """Return how many images have their columns in memory together: as many as CHUNK_BYTES allow, about equally many
+    each.
+    """
     of_image = 4 * _shape(c, 1).ldb * c.positions
     most = max(1, CHUNK_BYTES // of_image)
     return -(-c.shape[0] // -(-c.shape[0] // most))
@@ -82,7 +84,7 @@ def _chunk_images(c: Convolution) -> int:
 
 @dataclass(frozen=True)
 class _SparseForward(ConvolutionForward):
-    """y = the filters times im2col of x in ELLPACK-DIB. kernel: of the product, a name of GEMM_KERNELS."""
+    """y = the filters times im2col of x in ELLPACK-DIB. kernel: that of the product, a name of GEMM_KERNELS."""
 
     kernel: ClassVar[str]
     skips_zeros_of = ("x",)
@@ -97,7 +99,7 @@ class _SparseForward(ConvolutionForward):
 
     @cached_property
     def _chunk(self) -> GemmShape:
-        """The product over a chunk of images."""
+        """The shape of the product over a chunk of images."""
         return _shape(self.convolution, _chunk_images(self.convolution))
 
     @property
@@ -120,18 +122,22 @@ class _SparseForward(ConvolutionForward):
 
     @property
     def needed_macs(self) -> int:
-        """None is known to be needed before there are values: see `work_on`."""
+        """Zero: before there are values, none is known to be needed (see `work_on`)."""
         return 0
 
     @property
     def passed_on_bytes(self) -> int:
-        """The filters, all images' columns and products; not the bundles, which follow from values."""
+        """Bytes of the filters, and of all images' columns and products; not of the bundles, whose number follows from
+        values.
+        """
         c = self.convolution
         rows = round_up(c.group_filters, GEMM_KERNELS[self.kernel].stored_rows)
         return c.weight.size_bytes + 4 * c.shape[0] * c.positions * c.groups * (c.depth + rows)
 
     def work_on(self, inputs: Mapping[str, np.ndarray]) -> Work:
-        """A multiply-accumulate for each non-zero and filter; bundles in whole lines, and a count a column."""
+        """Count a multiply-accumulate for each non-zero and filter; store bundles in whole lines, and a count
+        a column.
+        """
         found = stored = 0
         for non_zeros in self._non_zeros(inputs["x"]):
             found += int(non_zeros.sum())
@@ -140,7 +146,7 @@ class _SparseForward(ConvolutionForward):
         return replace(work, needed_macs=needed, stored_bytes=work.stored_bytes + (stored if self._converts else 0))
 
     def _non_zeros(self, x: np.ndarray) -> Iterator[np.ndarray]:
-        """Of the columns of some images at a time: [images, groups, rows, columns of windows]."""
+        """Yield the non-zeros of each column of some images at a time: [images, groups, rows, columns of windows]."""
         c = self.convolution
         for part in c.chunks(len(x)):
             padded = c.pad(x[part] != 0)
@@ -150,13 +156,15 @@ class _SparseForward(ConvolutionForward):
             yield count
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """By taps, of x rounded to FP16 (nearest even), which is exactly what a bundle holds."""
+        """Add up the products tap by tap, of x rounded to FP16 (nearest even), which is exactly what a bundle holds."""
         with np.errstate(over="ignore"):  # what overflows becomes infinite, as in a bundle
             rounded = inputs["x"].astype(np.float16).astype(np.float32)
         return super().reference({**inputs, "x": rounded}, first)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """The filters' transposition; for each chunk and group im2col, the product, and its transposition."""
+        """Return the filters' transposition; then, for each chunk and group, im2col, the product, and its
+        transposition.
+        """
         c = self.convolution
         made = [self._transposed_filters(tensors)]
         step = _chunk_images(c)
@@ -211,14 +219,14 @@ class _SparseForward(ConvolutionForward):
         return _transpose(tensors, (tensors["products"].pointer, y), sizes, leading, steps, images, bias)
 
     def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        """By the default algorithm, dense."""
+        """Return the backward passes by the default algorithm, which is dense."""
         bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
         return ImplicitBackwardWeights(self.convolution), *bias, ImplicitBackwardData(self.convolution)
 
 
 @dataclass(frozen=True)
 class EllpackDibForward(_SparseForward):
-    """B is a sparse region of the product's launch: the engine compacts what its sparse loads ask for."""
+    """B is a sparse region of the product's launch: the engine compacts the lines that its sparse loads ask for."""
 
     algorithm = "ellpack_dib"
     kernel = "sgemm_dib_tiled"
@@ -226,7 +234,7 @@ class EllpackDibForward(_SparseForward):
 
 @dataclass(frozen=True)
 class EllpackDibRegistersForward(_SparseForward):
-    """The same with the filters in vector registers: the engine compacts 64 rows of B at a time."""
+    """As EllpackDibForward, with the filters in vector registers: the engine compacts 64 rows of B at a time."""
 
     algorithm = "ellpack_dib_registers"
     kernel = "sgemm_dib_registers"
@@ -249,7 +257,7 @@ def _after(tensor: Tensor, elements: int) -> Pointer:
 
 
 def _part(tensor: Tensor, number: int = 0, parts: int = 1) -> "Allocation":
-    """One of equal parts of a tensor."""
+    """Return one of equal parts of a tensor, as an allocation."""
     from isa.device_memory import Allocation
 
     size = tensor.size_bytes // parts
@@ -260,9 +268,10 @@ def _transpose(
     tensors: Mapping[str, Tensor], matrices: tuple[Pointer, Pointer], sizes: tuple[int, int],
     leading: tuple[int, int], steps: tuple[int, int], count: int, bias: Pointer | None = None,
 ) -> "Launch":  # fmt: skip
-    """Of `count` matrices from, to; sizes: rows and columns of from; leading, steps: elements between rows, matrices.
+    """Return the launch that transposes `count` matrices, the first of `matrices` into the second.
 
-    bias: of each row of to, added to it.
+    sizes: rows and columns of the source; leading, steps: elements between rows and between matrices of both; bias:
+    added to each row of the target.
     """
     names = {"from": matrices[0], "to": matrices[1], "bias": bias or Pointer(0, FLOAT)}
     values = {**names, "rows": sizes[0], "columns": sizes[1], "from_ld": leading[0], "to_ld": leading[1]}

@@ -37,7 +37,7 @@ Chunk = tuple[int, int]
 
 
 def refuses(c: Convolution, size: int) -> str:
-    """Why F(size x size, 3 x 3) does not compute it; '': it does."""
+    """Return why F(size x size, 3 x 3) cannot compute the convolution, '' where it can."""
     if c.kernel != (TAPS, TAPS) or c.stride != (1, 1) or c.dilation != (1, 1):
         kind = f"kernel {list(c.kernel)}, stride {list(c.stride)}, dilation {list(c.dilation)}"
         return f"{kind}; allowed is a kernel of [3, 3] with stride and dilation 1"
@@ -49,7 +49,7 @@ def refuses(c: Convolution, size: int) -> str:
 
 
 def _turned(c: Convolution) -> Convolution:
-    """The convolution over dy that gives dx."""
+    """Return the convolution over dy that gives dx."""
     top, left, bottom, right = (TAPS - 1 - side for side in c.padding)
     shape = (c.shape[0], c.filters, *c.outputs)
     return replace(c, shape=shape, filters=c.shape[1], padding=(top, left, bottom, right))
@@ -57,8 +57,10 @@ def _turned(c: Convolution) -> Convolution:
 
 @dataclass(frozen=True)
 class _Winograd(ConvolutionPass):
-    """What the passes have in common. size: of a tile; buffer_bytes: of transformed windows and products (or tiles of
-    dy); as many images as it holds make a chunk."""
+    """Base of the three passes. size: of a tile; buffer_bytes: of transformed windows and products (or tiles of dy).
+
+    As many images as the buffer holds make a chunk.
+    """
 
     size: int = SIZES[0]
     buffer_bytes: int = BUFFER_BYTES
@@ -71,7 +73,7 @@ class _Winograd(ConvolutionPass):
 
     @property
     def algorithm(self) -> str:
-        """By the tiles."""
+        """The algorithm's name, with the size of the tiles."""
         return f"winograd_{self.size}x{self.size}"
 
     @property
@@ -81,20 +83,20 @@ class _Winograd(ConvolutionPass):
 
     @property
     def filters(self) -> Places:
-        """The transformed filters, or the sums that become their gradient: as the weights lie."""
+        """The transformed filters, or the sums that become their gradient, in the order of the weights."""
         c = self.convolution
         return Places(self.tiled.filtering.places, c.filters, c.group_channels, apart=False)
 
     @property
     def needed_macs(self) -> int:
-        """Those of the products of all tiles; planes smaller than a tile may need fewer."""
+        """Multiply-accumulates of the products of all tiles; planes smaller than a tile may need fewer."""
         return min(self.convolution.needed_macs, self.tiled.macs)
 
     def _launch(self, kernel: str, of: Tensor, items: int, values: Mapping[str, object]) -> "Launch":
         return launch("winograd", f"winograd_{kernel}_{self.size}", of.memory, (-(-items // GROUP),), values)
 
     def _filters(self, kernel: str, weight: Tensor, values: Mapping[str, object]) -> "Launch":
-        """A launch over filters by channels."""
+        """Return a launch over filters by channels."""
         count = self.filters.rows * self.filters.columns
         return self._launch(kernel, weight, count, {**values, "count": count, "place_bytes": 4 * self.filters.step})
 
@@ -111,14 +113,14 @@ class _Convolved(_Winograd):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """Transformed filters; windows and products of a chunk."""
+        """The transformed filters; windows and products of a chunk."""
         tiled = self.tiled
         held = {"filters": self.filters, "windows": tiled.windows, "products": tiled.products}
         return {name: places.operand for name, places in held.items()}
 
     @property
     def passed_on_bytes(self) -> int:
-        """Transformed filters; every chunk's windows and products."""
+        """Bytes of transformed filters, and of every chunk's windows and products."""
         return self.filters.values_bytes + self.tiled.transformed_bytes
 
     def _convolve(
@@ -155,16 +157,16 @@ class WinogradForward(_Convolved, ConvolutionForward):
     """y by F(m x m, 3 x 3); the bias is added to the tiles."""
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Filters; windows, products and results of each chunk."""
+        """Return the filters' transform; then, for each chunk, windows, products and results."""
         return self._convolve(tensors["x"], tensors["y"], tensors, gpu, turned=False)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """By taps; the bound is that of the transforms."""
+        """Add up the products tap by tap; the bound is that of the transforms."""
         bound = self.tiled.error(inputs["x"], _by_group(self.convolution, inputs["weight"]), inputs.get("bias"))
         return {"y": Value(super().reference(inputs, first)["y"].value, bound)}
 
     def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        """By the same algorithm."""
+        """Return the backward passes by the same algorithm."""
         how = (self.size, self.buffer_bytes)
         bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
         data = WinogradBackwardData(self.convolution, *how)
@@ -177,15 +179,15 @@ class WinogradBackwardData(_Convolved, ConvolutionBackwardData):
 
     @property
     def tiled(self) -> Tiled:
-        """Of the convolution over dy."""
+        """The tiles of the convolution over dy."""
         return Tiled(_turned(self.convolution), self.size, self.buffer_bytes)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Filters; windows, products and results of each chunk."""
+        """Return the filters' transform; then, for each chunk, windows, products and results."""
         return self._convolve(tensors["dy"], tensors["dx"], tensors, gpu, turned=True)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """By taps; the bound is that of the transforms."""
+        """Add up the products tap by tap; the bound is that of the transforms."""
         turned = _by_group(self.convolution, inputs["weight"])[..., ::-1, ::-1].swapaxes(1, 2)
         bound = self.tiled.error(inputs["dy"], turned)
         return {"dx": Value(super().reference(inputs, first)["dx"].value, bound)}
@@ -196,7 +198,7 @@ class WinogradBackwardWeights(_Winograd, ConvolutionBackwardWeights):
     """dweight by F(3 x 3, m x m): the sums over tiles are split, and their parts added up before the last transform."""
 
     def _split(self, images: int) -> Split:
-        """Of a chunk of so many images: the parts of all chunks are as long."""
+        """Return the split of a sum over a chunk of so many images; the parts of all chunks have the same length."""
         c, tiled = self.convolution, self.tiled
         per_image, matrices = prod(tiled.tiles), tiled.filtering.places * c.groups
         whole = split_sum(c.group_channels, c.group_filters, matrices, tiled.chunk * per_image)
@@ -208,25 +210,27 @@ class WinogradBackwardWeights(_Winograd, ConvolutionBackwardWeights):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """Windows and tiles of dy of a chunk, and the parts' sums."""
+        """The windows and tiles of dy of a chunk, and the parts' sums."""
         tiled, sums = self.tiled, self.filters
         held = {"windows": tiled.windows.operand, "gradients": tiled.products.operand}
         return {**held, "sums": Operand((self._parts, *sums.operand.shape), by_image=False)}
 
     @property
     def passed_on_bytes(self) -> int:
-        """Every chunk's windows and tiles of dy, and its sums."""
+        """Bytes of every chunk's windows and tiles of dy, and of its sums."""
         parts = sum(self._split(count).parts for _, count in self.tiled.chunks)
         return self.tiled.transformed_bytes + parts * self.filters.values_bytes
 
     @property
     def longest(self) -> int:
-        """Of a part through all chunks, and of the parts."""
+        """Additions at most: those of a part through all chunks, and those of the parts."""
         split = self._split(self.tiled.chunk)
         return len(self.tiled.chunks) * min(split.part_depth, split.depth) + split.parts
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Windows, tiles of dy and products of each chunk, added to those before; then the weights."""
+        """Return, for each chunk, windows, tiles of dy and products, added to those before; then the launch of the
+        weights.
+        """
         c, tiled, memory = self.convolution, self.tiled, tensors["x"].memory
         windows, gradients, sums = tiled.windows, tiled.products, self.filters
         batch = Batch(
@@ -255,7 +259,7 @@ class WinogradBackwardWeights(_Winograd, ConvolutionBackwardWeights):
         return self._launch("gradients", dy, c.filters * tiled.products.pitch, values)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """By taps; the bound is that of the transforms."""
+        """Add up the products tap by tap; the bound is that of the transforms."""
         c, tiled, filtering = self.convolution, self.tiled, self.tiled.filtering
         shape = (c.groups, c.group_filters, c.group_channels, filtering.window, filtering.window)
         whole = ProductError(np.zeros(shape), np.zeros(shape))

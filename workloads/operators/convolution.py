@@ -19,7 +19,7 @@ REFERENCE_ELEMENTS = 1 << 22  # of what taps meet, at a time: bounds the FP64 co
 class Convolution:
     """Filters over images [N, C, H, W]. Sizes are (rows, columns); padding: zeros at the top, left, bottom, right.
 
-    groups: of channels that see nothing of one another, each with its share of the filters.
+    groups: of channels; each has its share of the filters, which read no other group.
     """
 
     shape: Shape
@@ -46,7 +46,7 @@ class Convolution:
             )
 
     def refuse(self, problem: str) -> OperatorError:
-        """The error that says what is not possible."""
+        """Return the error that says what is not possible."""
         return OperatorError(f"convolution: {problem}")
 
     def _pads(self, axis: int) -> int:
@@ -54,7 +54,7 @@ class Convolution:
 
     @property
     def outputs(self) -> Pair:
-        """Rows and columns of windows."""
+        """The rows and columns of windows."""
         rows, columns = (
             (self.shape[2 + axis] + self._pads(axis) - self.dilation[axis] * (self.kernel[axis] - 1) - 1)
             // self.stride[axis]
@@ -109,7 +109,7 @@ class Convolution:
 
     @property
     def needed_macs(self) -> int:
-        """Those of taps that meet the planes."""
+        """Multiply-accumulates of taps that meet the planes."""
         pairs = prod(int((met >= 0).sum()) for met in self._meeting)
         return self.shape[0] * self.filters * self.group_channels * pairs
 
@@ -130,27 +130,27 @@ class Convolution:
 
     @property
     def x(self) -> Operand:
-        """[N, C, H, W]."""
+        """The operand x [N, C, H, W]."""
         return Operand(self.shape)
 
     @property
     def weight(self) -> Operand:
-        """[filters, channels of a group, rows, columns]."""
+        """The operand weight [filters, channels of a group, rows, columns]."""
         return Operand((self.filters, self.group_channels, *self.kernel), by_image=False)
 
     @property
     def y(self) -> Operand:
-        """[N, filters, rows, columns]."""
+        """The operand y [N, filters, rows, columns]."""
         return Operand((self.shape[0], self.filters, *self.outputs))
 
     @property
     def bias(self) -> Operand:
-        """[filters]."""
+        """The operand bias [filters]."""
         return Operand((self.filters,), by_image=False)
 
     @cached_property
     def _padded(self) -> Pair:
-        """Rows and columns that hold every window, and what a stride leaves over."""
+        """Rows and columns that hold every window, and those that a stride leaves over."""
         rows, columns = (
             max(
                 self.shape[2 + axis] + self._pads(axis),
@@ -161,7 +161,9 @@ class Convolution:
         return rows, columns
 
     def met(self, padded: np.ndarray, tap: Pair) -> np.ndarray:
-        """What a tap of every window meets: a view [n, groups, channels of a group, rows, columns] of `padded`."""
+        """Return the elements that a tap of every window meets: a view [n, groups, channels of a group, rows,
+        columns].
+        """
         at = []
         for axis in (0, 1):
             begin, step = tap[axis] * self.dilation[axis], self.stride[axis]
@@ -170,31 +172,31 @@ class Convolution:
         return some.reshape(len(padded), self.groups, self.group_channels, *self.outputs)
 
     def pad(self, x: np.ndarray) -> np.ndarray:
-        """Images with the zeros around them."""
+        """Return images with the zeros around them."""
         out = np.zeros((*x.shape[:2], *self._padded), x.dtype)
         self.inside(out, x.shape)[...] = x
         return out
 
     def inside(self, padded: np.ndarray, shape: Shape) -> np.ndarray:
-        """The view of `padded` without its padding."""
+        """Return the view of `padded` without its padding."""
         top, left = self.padding[:2]
         return padded[:, :, top : top + shape[2], left : left + shape[3]]
 
     def chunks(self, images: int) -> Iterator[slice]:
-        """Images, few enough at a time for the reference."""
+        """Yield slices of the images, each with few enough of them for the reference's memory."""
         held = max(self.shape[1] * prod(self._padded), max(self.filters, self.shape[1]) * self.positions)
         step = max(1, REFERENCE_ELEMENTS // held)
         for start in range(0, images, step):
             yield slice(start, min(start + step, images))
 
     def all_taps(self) -> Iterator[Pair]:
-        """(row, column) of each."""
+        """Yield (row, column) of each tap."""
         return ((i, j) for i in range(self.kernel[0]) for j in range(self.kernel[1]))
 
     # the passes by NumPy in the type of their operands, for n images
 
     def forward(self, x: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """y [n, filters, rows, columns]."""
+        """Compute y [n, filters, rows, columns]."""
         y = np.zeros((len(x), self.groups, self.group_filters, self.positions), x.dtype)
         grouped = weight.reshape(self.groups, self.group_filters, self.group_channels, *self.kernel)
         for part in self.chunks(len(x)):
@@ -207,7 +209,7 @@ class Convolution:
         return y.reshape(len(x), self.filters, *self.outputs)
 
     def backward_data(self, dy: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """dx [n, channels, rows, columns]."""
+        """Compute dx [n, channels, rows, columns]."""
         dx = np.zeros((len(dy), *self.shape[1:]), dy.dtype)
         grouped = weight.reshape(self.groups, self.group_filters, self.group_channels, *self.kernel)
         flat = dy.reshape(len(dy), self.groups, self.group_filters, self.positions)
@@ -220,7 +222,7 @@ class Convolution:
         return dx
 
     def backward_weights(self, x: np.ndarray, dy: np.ndarray) -> np.ndarray:
-        """dweight, of all images; each image's products are added up in `dtype` of the operands."""
+        """Compute dweight of all images; each image's products are added up in `dtype` of the operands."""
         dweight = np.zeros((self.groups, self.group_filters, self.group_channels, *self.kernel), x.dtype)
         flat = dy.reshape(len(dy), self.groups, self.group_filters, self.positions)
         for part in self.chunks(len(x)):

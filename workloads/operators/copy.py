@@ -20,7 +20,7 @@ BYTES_PER_ITEM = 16
 
 @dataclass(frozen=True)
 class CopyOperator:
-    """The bytes of `source` into `target`, of the same size (workloads.operators.operator.Operator)."""
+    """A copy of the bytes of `source` into `target`, of the same size (workloads.operators.operator.Operator)."""
 
     memory: "DeviceMemory"
     source: "Allocation"
@@ -29,12 +29,12 @@ class CopyOperator:
 
     @property
     def launches(self) -> "tuple[Launch, ...]":
-        """One."""
+        """The only launch, which copies."""
         return (copy_launch(self.memory, self.source.address, self.target.address, self.source.size_bytes),)
 
     @property
     def decisive(self) -> Collection[int]:
-        """None: there is one."""
+        """The empty set, since there is a single launch."""
         return ()
 
     @property
@@ -49,16 +49,16 @@ class CopyOperator:
 
     @property
     def work(self) -> Work:
-        """Each byte is read and written."""
+        """Cost of reading and writing each byte."""
         size = self.source.size_bytes
         return Work(macs=0, needed_macs=0, read_bytes=size, written_bytes=size, stored_bytes=size)
 
     def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
-        """The source's bytes, exactly."""
+        """Yield the source's bytes, which the target's must equal."""
         yield Expected("target", (slice(None),), inputs["source"], 0.0)
 
 
 def copy_launch(memory: "DeviceMemory", source: int, target: int, size_bytes: int) -> "Launch":
-    """The launch that copies `size_bytes` from device address `source` to `target`, both multiples of 16."""
+    """Return the launch that copies `size_bytes` from device address `source` to `target`, both multiples of 16."""
     values = {"from": Pointer(source), "to": Pointer(target), "bytes": size_bytes}
     return launch("device_copy", "device_copy", memory, (-(-size_bytes // (BYTES_PER_ITEM * GROUP)),), values)

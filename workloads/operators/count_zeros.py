@@ -18,7 +18,7 @@ GROUP_ELEMENTS = GROUP * 8 * 4  # workloads/kernels/count_zeros.cl: LOADS
 
 
 def rectified(random: np.random.Generator, shape: Shape) -> np.ndarray:
-    """Normally distributed, what is negative replaced by zero: half of it."""
+    """Draw normal numbers with the negative half replaced by zero, as after a ReLU."""
     return np.maximum(random.standard_normal(shape, np.float32), np.float32(0.0))
 
 
@@ -38,12 +38,12 @@ class CountZeros(Primitive):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x."""
+        """The operand x."""
         return {"x": Operand(self.shape, data=self.data)}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """zeros."""
+        """The result zeros."""
         return {"zeros": Operand((1,), INDEX, by_image=False)}
 
     @property
@@ -57,7 +57,7 @@ class CountZeros(Primitive):
         return 2 * Operand(self.shape).size - 1
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """The workgroups' counts, and what adds them up."""
+        """Return the workgroups' counts and, where there are several, the launch that adds them up."""
         x, zeros = tensors["x"], tensors["zeros"]
         counts = tensors.get("counts", zeros)
         values = {"x": x, "counts": counts, "n": Operand(self.shape).size}
@@ -68,6 +68,6 @@ class CountZeros(Primitive):
         return count, launch("count_zeros", "add_counts", x.memory, (1,), values)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Counted by NumPy; exact."""
+        """Count zeros by NumPy; the result is exact."""
         x = inputs["x"]
         return {"zeros": Value(np.array([x.size - np.count_nonzero(x)], np.float64))}

@@ -22,7 +22,9 @@ WORD = 0xFFFF_FFFF
 
 
 def philox(counters: np.ndarray, key: tuple[int, int]) -> np.ndarray:
-    """Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011): uint64 [n, 4] of 32-bit words to the same."""
+    """Compute Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011) for counters uint64 [n, 4] of 32-bit words;
+    same shape.
+    """
     x, (key0, key1) = [counters[:, k].astype(np.uint64) for k in range(4)], key
     for _ in range(ROUNDS):
         first, second = (np.uint64(m) * word for m, word in zip(MULTIPLIERS, (x[0], x[2]), strict=True))
@@ -35,7 +37,7 @@ def philox(counters: np.ndarray, key: tuple[int, int]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Dropout(Primitive):
-    """Of arrays of any shape; an element is made zero with `probability`, the others grow by 1 / (1 - probability)."""
+    """Dropout on arrays of any shape: zero with `probability`, other elements grow by 1 / (1 - probability)."""
 
     shape: Shape
     probability: float = 0.5
@@ -46,17 +48,17 @@ class _Dropout(Primitive):
 
     @property
     def x(self) -> Operand:
-        """What elements are dropped of; so are y and the gradients of both."""
+        """The operand whose elements are dropped; y and both gradients are like it."""
         return Operand(self.shape)
 
     @property
     def mask(self) -> Operand:
-        """1 where an element is kept."""
+        """The mask, 1 where an element is kept."""
         return Operand(self.shape, BYTE, below(2))
 
     @property
     def scale(self) -> np.float32:
-        """Of what is kept, as the kernels have it."""
+        """The factor for elements that are kept, rounded as in the kernels."""
         return np.float32(1.0 / (1.0 - self.probability))
 
     @property
@@ -67,7 +69,9 @@ class _Dropout(Primitive):
 
 @dataclass(frozen=True)
 class DropoutForward(_Dropout):
-    """y and the mask; y may take x's place. seed: of the run, below 2^64; stream: of this layer and step, < 2^32."""
+    """The results y and the mask; y may take x's place. seed: of the run, below 2^64; stream: of layer and step, <
+    2^32.
+    """
 
     seed: int = 0
     stream: int = 0
@@ -87,26 +91,26 @@ class DropoutForward(_Dropout):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x."""
+        """The operand x."""
         return {"x": self.x}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """y, mask."""
+        """The results y and mask."""
         return {"y": self.x, "mask": self.mask}
 
     def backward(self) -> "DropoutBackward":
-        """With the same mask."""
+        """Return the backward pass, which takes the same mask."""
         return DropoutBackward(self.shape, self.probability)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """One."""
+        """Return the only launch."""
         seeds = {"seed_low": self.seed & WORD, "seed_high": self.seed >> 32, "stream": self.stream}
         values = {**tensors, **seeds, "threshold": self.threshold, "scale": self.scale, "n": self.x.size}
         return (elementwise("dropout", "dropout_forward", values),)
 
     def kept(self, start: int, size: int) -> np.ndarray:
-        """bool [size]: of the elements from `start` on, in memory's order."""
+        """Tell which of `size` elements from `start` on, in memory's order, are kept; bool [size]."""
         blocks = np.arange(start // 4, -(-(start + size) // 4), dtype=np.uint64)
         counters = np.zeros((len(blocks), 4), np.uint64)
         counters[:, 0], counters[:, 2] = blocks, self.stream
@@ -114,7 +118,7 @@ class DropoutForward(_Dropout):
         return numbers[start % 4 : start % 4 + size] >= self.threshold
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """The same random numbers, and products."""
+        """Compute the mask from the same random numbers, and the products."""
         x = inputs["x"]
         kept = self.kept(first * (x.size // len(x)), x.size).reshape(x.shape)
         y = np.where(kept, x * np.float64(self.scale), 0.0)
@@ -130,19 +134,19 @@ class DropoutBackward(_Dropout):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """dy, mask."""
+        """The operands dy and mask."""
         return {"dy": self.x, "mask": self.mask}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """dx."""
+        """The result dx."""
         return {"dx": self.x}
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """One."""
+        """Return the only launch."""
         return (elementwise("dropout", "dropout_backward", {**tensors, "scale": self.scale, "n": self.x.size}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """The products again."""
+        """Compute the products with the mask."""
         dx = np.where(inputs["mask"] != 0, inputs["dy"] * np.float64(self.scale), 0.0)
         return {"dx": Value(dx, UNIT_ROUNDOFF * np.abs(dx) + SMALLEST_NORMAL)}

@@ -23,7 +23,7 @@ MAX_BYTES = (1 << 32) - (1 << 20)  # of an array: 32-bit offsets
 
 @dataclass(frozen=True)
 class FullyConnected(Primitive):
-    """Of x [N, ...], whose elements of an image are taken as a vector, with `outputs` results an image."""
+    """A layer over x [N, ...], whose elements of an image are taken as a vector, with `outputs` results an image."""
 
     shape: Shape
     outputs: int
@@ -44,37 +44,37 @@ class FullyConnected(Primitive):
 
     @property
     def x(self) -> Operand:
-        """[N, ...]."""
+        """The operand x [N, ...]."""
         return Operand(self.shape)
 
     @property
     def weight(self) -> Operand:
-        """[outputs, values of an image]."""
+        """The operand weight [outputs, values of an image]."""
         return Operand((self.outputs, self.inputs), by_image=False)
 
     @property
     def y(self) -> Operand:
-        """[N, outputs]."""
+        """The operand y [N, outputs]."""
         return Operand((self.shape[0], self.outputs))
 
     @property
     def macs(self) -> int:
-        """As many in each pass."""
+        """Multiply-accumulates, as many in each pass."""
         return self.shape[0] * self.inputs * self.outputs
 
     @property
     def operations(self) -> int:
-        """None beside the multiply-accumulates."""
+        """None besides the multiply-accumulates."""
         return 0
 
     @property
     @abstractmethod
     def columns_rows_depth(self) -> tuple[int, int, int]:
-        """Of the product: the result is [rows, columns]."""
+        """Sizes of the product, whose result is [rows, columns]."""
 
     @property
     def split(self) -> Split:
-        """Of its sums."""
+        """The split of the product's sums."""
         return split_product(*self.columns_rows_depth)
 
     @property
@@ -87,13 +87,15 @@ class FullyConnected(Primitive):
     def product(
         self, a: Tensor, b: Tensor, c: Tensor, layout: str, leading: tuple[int, int], sums: Tensor, gpu: GpuFacts
     ) -> "tuple[Launch, ...]":
-        """c = a·b in the words of workloads/kernels/sgemm.cl. leading: elements between rows of a and of b as they lie;
-        sums: of the parts, or c."""
+        """Return the launches of c = a·b, in the terms of workloads/kernels/sgemm.cl.
+
+        leading: elements between stored rows of a and of b; sums: the tensor for the sums of the parts, or c.
+        """
         first = product(layout, (a, b, sums), a.memory, self.columns_rows_depth, leading, gpu, self.split)
         return (first, *sum_parts(sums, c, self.split))
 
     def bounded(self, value: np.ndarray, magnitude: np.ndarray, more: int = 0) -> Value:
-        """With the error of a product of `value`'s and of `more` further terms."""
+        """Return the value with the error bound of a product of its terms and `more` further ones."""
         depth = self.columns_rows_depth[2] + more
         return Value(value, inner_product_bound(float(self.split.longest + more), magnitude, depth))
 
@@ -107,23 +109,23 @@ class FullyConnectedForward(FullyConnected):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x, weight, bias."""
+        """The operands x, weight and bias."""
         bias = {"bias": Operand((self.outputs,), by_image=False)} if self.bias else {}
         return {"x": self.x, "weight": self.weight, **bias}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """y."""
+        """The result y."""
         return {"y": self.y}
 
     @property
     def columns_rows_depth(self) -> tuple[int, int, int]:
-        """[images, outputs], over an image's values."""
+        """Sizes of y [images, outputs], summed over an image's values."""
         return self.outputs, self.shape[0], self.inputs
 
     @property
     def split(self) -> Split:
-        """Both operands are contiguous along the sum."""
+        """The split by whole lines, as both operands are contiguous along the sum."""
         return super().split.by_lines
 
     @property
@@ -133,11 +135,11 @@ class FullyConnectedForward(FullyConnected):
 
     @property
     def passed_on_bytes(self) -> int:
-        """The parts' sums, and the result before the bias."""
+        """Bytes of the parts' sums, and of the result before the bias."""
         return super().passed_on_bytes + (self.y.size_bytes if self.bias else 0)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """The product, the sum of its parts, the bias."""
+        """Return the product, the sum of its parts, and the bias."""
         y, leading = tensors["y"], (self.inputs, self.inputs)
         product = self.product(tensors["weight"], tensors["x"], y, "tn", leading, tensors.get("sums", y), gpu)
         if not self.bias:
@@ -146,7 +148,7 @@ class FullyConnectedForward(FullyConnected):
         return (*product, *bias)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """A product."""
+        """Compute the product."""
         x, weight = inputs["x"].reshape(len(inputs["x"]), -1), inputs["weight"]
         y = x.astype(np.float64) @ weight.T.astype(np.float64)
         magnitude = np.abs(x) @ np.abs(weight).T
@@ -155,7 +157,7 @@ class FullyConnectedForward(FullyConnected):
         return {"y": self.bounded(y, magnitude, int(self.bias))}
 
     def backward_passes(self) -> tuple[Primitive, ...]:
-        """Data, weights and bias."""
+        """Return the passes of weights, bias and data."""
         return (
             FullyConnectedBackwardWeights(self.shape, self.outputs),
             *((BiasForward(self.y.shape).backward(),) if self.bias else ()),
@@ -171,26 +173,26 @@ class FullyConnectedBackwardData(FullyConnected):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """weight, dy."""
+        """The operands weight and dy."""
         return {"weight": self.weight, "dy": self.y}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """dx."""
+        """The result dx."""
         return {"dx": self.x}
 
     @property
     def columns_rows_depth(self) -> tuple[int, int, int]:
-        """[images, values], over the outputs."""
+        """Sizes of dx [images, values], summed over the outputs."""
         return self.inputs, self.shape[0], self.outputs
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """The product, and the sum of its parts."""
+        """Return the product, and the sum of its parts."""
         dx, leading = tensors["dx"], (self.inputs, self.outputs)
         return self.product(tensors["weight"], tensors["dy"], dx, "nn", leading, tensors.get("sums", dx), gpu)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """A product."""
+        """Compute the product."""
         dy, weight = inputs["dy"], inputs["weight"]
         shape = (len(dy), *self.shape[1:])
         dx = (dy.astype(np.float64) @ weight.astype(np.float64)).reshape(shape)
@@ -207,26 +209,26 @@ class FullyConnectedBackwardWeights(FullyConnected):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x, dy."""
+        """The operands x and dy."""
         return {"x": self.x, "dy": self.y}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """dweight."""
+        """The result dweight."""
         return {"dweight": self.weight}
 
     @property
     def columns_rows_depth(self) -> tuple[int, int, int]:
-        """[outputs, values], over images."""
+        """Sizes of dweight [outputs, values], summed over images."""
         return self.inputs, self.outputs, self.shape[0]
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """The product, and the sum of its parts."""
+        """Return the product, and the sum of its parts."""
         total, leading = tensors["dweight"], (self.inputs, self.outputs)
         return self.product(tensors["x"], tensors["dy"], total, "nt", leading, tensors.get("sums", total), gpu)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """A product."""
+        """Compute the product."""
         x, dy = inputs["x"].reshape(len(inputs["x"]), -1), inputs["dy"]
         dweight = dy.T.astype(np.float64) @ x.astype(np.float64)
         return {"dweight": self.bounded(dweight, np.abs(dy).T @ np.abs(x))}

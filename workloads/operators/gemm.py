@@ -36,23 +36,25 @@ CHUNK_COLUMNS = 512  # of the reference: bounds the memory of the FP64 copies
 
 
 class GemmError(UserError):
-    """A GEMM that a kernel cannot compute; the message says what is allowed."""
+    """A kernel cannot compute a GEMM; the message says what is allowed."""
 
 
 class GemmData(Protocol):
-    """Where a GEMM's operands come from."""
+    """The source of a GEMM's operands."""
 
     def fill(self, weights: np.ndarray, activations: np.ndarray, shape: GemmShape) -> None:
-        """Write A [padded K, lda] and B [N, ldb], both zeroed float32; raises a UserError for data that do not fit."""
+        """Write A [padded K, lda] and B [N, ldb], both zeroed float32; raise a UserError for data that do not fit."""
 
     def weights(self, storage: np.ndarray, shape: GemmShape) -> None:
-        """Write A alone."""
+        """Write A [padded K, lda] alone."""
 
     def columns(self, shape: GemmShape) -> Callable[[np.ndarray], None]:
-        """What writes the same B part by part: each call the next columns, into zeroed [columns, ldb] float32."""
+        """Return a function that writes B part by part: each call the next columns, into zeroed [columns,
+        ldb] float32.
+        """
 
     def zeros(self, shape: GemmShape) -> float:
-        """Share of zeros of B, or the expected one; raises a UserError for data that do not fit."""
+        """Return the share of zeros of B, or the expected one; raise a UserError for data that do not fit."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +69,14 @@ class GemmBuffers:
 
     @staticmethod
     def bytes_of(shape: GemmShape) -> int:
-        """Of A, B and C together."""
+        """Count the bytes of A, B and C together."""
         return 4 * (shape.lda * shape.padded_k + shape.ldb * shape.n + shape.ldc * shape.n)
 
     @classmethod
     def allocate(cls, shape: GemmShape, memory: "DeviceMemory", a: "Allocation | None" = None) -> "GemmBuffers":
-        """Zeroed A, B and C, or B and C beside an A that is there; raises DeviceMemoryError when the device is too
-        small."""
+        """Allocate zeroed A, B and C, or B and C for a given A; raise DeviceMemoryError when the device is
+        too small.
+        """
         a = a or memory.allocate(4 * shape.lda * shape.padded_k, "A (weights)")
         b = memory.allocate(4 * shape.ldb * shape.n, "B (activations)")
         c = memory.allocate(4 * shape.ldc * shape.n, "C (outputs)")
@@ -102,15 +105,19 @@ class GemmBuffers:
 
 @dataclass(frozen=True)
 class Converted:
-    """B in ELLPACK-DIB as a kernel makes it: uint32 bundles [N, ldb], and what it tells of the number of non-zeros: of
-    each column [N], or of blocks of its rows [blocks, N]."""
+    """B in ELLPACK-DIB as a kernel makes it: uint32 bundles [N, ldb], and counts.
+
+    counts: non-zeros of each column [N]; or of each block of its rows [blocks, N], as the kernel counts them.
+    """
 
     bundles: "Allocation"
     counts: "Allocation"
 
     @classmethod
     def allocate(cls, buffers: GemmBuffers, block_rows: int = 0) -> "Converted":
-        """Zeroed, for a kernel of so many block_rows; raises DeviceMemoryError when the device is too small."""
+        """Allocate zeroed arrays for a kernel of so many block_rows; raise DeviceMemoryError when the device is too
+        small.
+        """
         shape, memory = buffers.shape, buffers.memory
         bundles = memory.allocate(4 * shape.ldb * shape.n, "ELLPACK-DIB B")
         counts = (-(-shape.k // block_rows) + 1) * shape.n + ABSENT_AFTER if block_rows else shape.n
@@ -121,9 +128,9 @@ class Converted:
 class GemmOperator:
     """C = A·B by one kernel of the table (workloads.operators.operator.Operator).
 
-    parts: of the sum over k, in all; blocks: the rows of B that a launch of the product takes; decisive: numbers of the
-    launches that convert B: how long those after them take depends on the values that they compute; apart: the first
-    column of C that comes in parts.
+    parts: of the sum over k, in all; blocks: the rows of B that each launch of the product takes; decisive: numbers of
+    the launches that convert B, on whose values the time of later ones depends; apart: the first column of C that is
+    computed in parts.
     """
 
     kernel: GemmKernel
@@ -141,20 +148,23 @@ class GemmOperator:
 
     @property
     def inputs(self) -> Mapping[str, np.ndarray]:
-        """A [K, M] and B [N, K], without what pads them."""
+        """The operands A [K, M] and B [N, K], without padding."""
         shape = self.buffers.shape
         return {"A": self.buffers.a_stored[: shape.k, : shape.m], "B": self.buffers.b_stored[:, : shape.k]}
 
     @property
     def outputs(self) -> Mapping[str, np.ndarray]:
-        """C [N, M], without what pads it."""
+        """The result C [N, M], without padding."""
         return {"C": self.buffers.c_stored[:, : self.buffers.shape.m]}
 
     @property
     def work(self) -> Work:
-        """A kernel that skips zeros needs a multiply-accumulate a row of A for each non-zero of B, the columns of A
-        that one of them meets, and the non-zeros themselves; the conversion in software reads all of B, and stores
-        bundles in whole lines and a count a column. Parts of a sum are stored, and C with what pads it."""
+        """Cost of the product.
+
+        A kernel that skips zeros needs, for each non-zero of B, a multiply-accumulate for each row of A; it reads the
+        columns of A that some non-zero meets, and the non-zeros themselves. The conversion in software reads all of B,
+        and stores bundles in whole lines and a count a column. Parts of a sum are stored, and C with its padding.
+        """
         m, n, k = self.buffers.shape.m, self.buffers.shape.n, self.buffers.shape.k
         macs, written = m * n * k, 4 * m * n
         column, summed = 4 * round_up(m, self.kernel.stored_rows), n - self.apart
@@ -179,12 +189,15 @@ class GemmOperator:
         return Work(macs, m * total, 4 * (m * met + k * n), written, stored + 4 * bundles + 4 * counts)
 
     def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
-        """A·B in FP64. A kernel that takes B through ELLPACK-DIB is given each element rounded to FP16 (nearest even),
-        which is exactly what a bundle holds; against the unrounded B that is an error of 2^-11 an element more."""
+        """Yield A·B in FP64.
+
+        A kernel that takes B through ELLPACK-DIB is given each element rounded to FP16 (nearest even), which is exactly
+        what a bundle holds; against the unrounded B that is a further error of 2^-11 for each element.
+        """
         return gemm_reference(inputs["A"], inputs["B"], half_precision_b=self.kernel.rounds_to_half)
 
     def zero_fractions(self) -> tuple[float, float]:
-        """Of the elements of B, and of its lines of 16 elements of a column."""
+        """Return the shares of zeros among the elements of B, and among its lines of 16 elements of a column."""
         from workloads.data.patterns import sparsity_of, zero_lines_of
 
         held, k = self.buffers.b_stored, self.buffers.shape.k
@@ -192,9 +205,9 @@ class GemmOperator:
 
 
 def build_gemm(kernel: str, shape: GemmShape, data: GemmData, memory: "DeviceMemory", gpu: GpuFacts) -> GemmOperator:
-    """The operator with operands of its own in `memory`, filled with `data` and sealed.
+    """Build the operator with operands of its own in `memory`, filled with `data` and sealed.
 
-    Raises DeviceMemoryError, CodeObjectError, GemmError, and what `data` raises.
+    Raise DeviceMemoryError, CodeObjectError, GemmError, and the errors of `data`.
     """
     buffers = GemmBuffers.allocate(shape, memory)
     operator = gemm(kernel, buffers, gpu)  # before the data: its workspace may not fit
@@ -212,11 +225,11 @@ def gemm(
     partial: "Allocation | None" = None,
     most_rows: int | None = None,
 ) -> GemmOperator:
-    """The operator over operands that lie in device memory already.
+    """Build the operator over operands that lie in device memory already.
 
     kernel: a name of GEMM_KERNELS; gpu: decides the work split of kernels with a shared tile, unless `tiling` does;
-    converted: where a kernel that converts B first puts it; partial: where a split sum has its parts, [parts, columns
-    that come in parts, ldc]; None: in memory that is allocated for it; most_rows: of B that a launch takes, at most
+    converted: memory for B of a kernel that first converts it; partial: memory for the parts of a split sum, [parts,
+    columns that come in parts, ldc]; None: memory is allocated for it; most_rows: of B that a launch takes, at most
     what the kernel can: a longer sum is that of several launches, each over a block of rows.
     """
     if kernel not in GEMM_KERNELS:
@@ -271,10 +284,10 @@ def gemm(
 
 
 def row_blocks(k: int, most: int) -> tuple[range, ...]:
-    """The fewest blocks of at most `most` of k rows of B, about equally tall.
+    """Divide k rows of B into the fewest blocks of at most `most` rows, about equally tall.
 
     All but the last begin and end on BLOCK_ROWS, so that lines and sparse loads of a block hold no row of another.
-    GemmError: where `most` is less than that and than k.
+    Raise GemmError where `most` is less than that and than k.
     """
     if k <= most:
         return (range(k),)
@@ -286,7 +299,7 @@ def row_blocks(k: int, most: int) -> tuple[range, ...]:
 
 
 def gemm_reference(a: np.ndarray, b: np.ndarray, half_precision_b: bool) -> Iterator[Expected]:
-    """Parts of C = A·B in FP64 with their bounds. a [K, M], b [N, K], both float32."""
+    """Yield parts of C = A·B in FP64 with their bounds. a [K, M], b [N, K], both float32."""
     a64, a_magnitude = a.astype(np.float64), np.abs(a)
     for start in range(0, len(b), CHUNK_COLUMNS):
         operand = b[start : start + CHUNK_COLUMNS]
@@ -301,7 +314,9 @@ def gemm_reference(a: np.ndarray, b: np.ndarray, half_precision_b: bool) -> Iter
 
 
 def _product(operand: np.ndarray, a64: np.ndarray) -> np.ndarray:
-    """operand [n, k] times a64 [k, m] in FP64; zeros of the operand count for nothing, even against infinities."""
+    """Multiply operand [n, k] by a64 [k, m] in FP64; zeros of the operand count for nothing, even against
+    infinities.
+    """
     finite = np.isfinite(operand).all(axis=1)
     product = np.where(finite[:, None], operand, 0).astype(np.float64) @ a64
     with np.errstate(invalid="ignore"):
@@ -312,7 +327,9 @@ def _product(operand: np.ndarray, a64: np.ndarray) -> np.ndarray:
 
 
 def _conversion(row: GemmKernel, buffers: GemmBuffers, converted: Converted, operands: Mapping[str, Any]) -> "Launch":
-    """B into bundles and counts of non-zeros first, which the multiplication then takes instead of B."""
+    """Return the launch that converts B into bundles and counts of non-zeros, which the multiplication takes instead of
+    B.
+    """
     bundles, counts = Pointer(converted.bundles.address), Pointer(converted.counts.address)
     if row.block_rows:
         values = {"bundles": bundles, "absent": counts}
@@ -330,7 +347,9 @@ def _conversion(row: GemmKernel, buffers: GemmBuffers, converted: Converted, ope
 
 
 def _compressed(buffers: GemmBuffers, operands: Mapping[str, Any]) -> "tuple[tuple[Launch, ...], dict[str, Any]]":
-    """B into compressed sparse columns first, which the multiplication then takes instead of B."""
+    """Return the launches that compress B into sparse columns, and the multiplication's arguments with these instead of
+    B.
+    """
     csc = Csc.allocate(buffers.shape, buffers.memory)
     launches = (
         _launch(_function(CODE_OBJECT, one.function), buffers, one.arguments, (one.groups, 1, 1), (WORK_ITEMS, 1, 1))
@@ -350,7 +369,7 @@ def _multiplication(
 
 
 def _operands(buffers: GemmBuffers, block: range) -> dict[str, Any]:
-    """The arguments that every GEMM kernel takes, by name, for a block of the sum."""
+    """Return the arguments that every GEMM kernel takes, by name, for a block of the sum."""
     shape = buffers.shape
     addresses = {
         "a_matrix": Pointer(buffers.a.address + 4 * shape.lda * block.start),
@@ -362,7 +381,7 @@ def _operands(buffers: GemmBuffers, block: range) -> dict[str, Any]:
 
 
 def _region(buffers: GemmBuffers, block: range, block_rows: int) -> "SparseRegion":
-    """What the engine compacts for a launch over a block of the sum: columns of B, or of `block_rows` of its rows each.
+    """Return the sparse region of a launch over a block of the sum: columns of B, or of `block_rows` of its rows each.
 
     The rows that pad B's columns are zeros, and belong to a column's last such block.
     """

@@ -30,7 +30,9 @@ class CscLaunch:
 
 @dataclass(frozen=True)
 class Csc:
-    """Values float32 and row indices uint32 [non-zeros], counts uint32 [N], where each column begins uint32 [N + 1]."""
+    """Values float32 and row indices uint32 [non-zeros], counts uint32 [N], first element of each column uint32 [N +
+    1].
+    """
 
     shape: "GemmShape"
     values: "Allocation"
@@ -40,7 +42,9 @@ class Csc:
 
     @classmethod
     def allocate(cls, shape: "GemmShape", memory: "DeviceMemory") -> "Csc":
-        """Zeroed, with room for a matrix without zeros; raises DeviceMemoryError when the device is too small."""
+        """Allocate zeroed arrays with room for a matrix without zeros; raise DeviceMemoryError when the device is too
+        small.
+        """
         elements = 4 * shape.k * shape.n
         return cls(
             shape,
@@ -51,7 +55,7 @@ class Csc:
         )
 
     def conversion(self, b_matrix: Pointer) -> tuple[CscLaunch, CscLaunch, CscLaunch]:
-        """Counting, adding up, filling."""
+        """Return the launches that count, add up and fill."""
         shape, columns = self.shape, -(-self.shape.n // COLUMNS)
         size = {"n": shape.n, "k": shape.k, "ldb": shape.ldb}
         counts, first = Pointer(self.counts.address), Pointer(self.first.address)
@@ -63,6 +67,6 @@ class Csc:
         )
 
     def operands(self) -> dict[str, Any]:
-        """What the product takes in place of B."""
+        """Return the arguments that the product takes in place of B."""
         held = {"values": self.values, "rows": self.rows, "first": self.first}
         return {name: Pointer(allocation.address) for name, allocation in held.items()}

@@ -22,7 +22,7 @@ ESTIMATE_ERROR = 1.1  # simulated cycles / estimated ones of such products: at m
 
 @dataclass(frozen=True)
 class Estimate:
-    """Cycles that a kernel takes for a shape: at least, and at most, infinite where that is not known."""
+    """A range of cycles that a kernel takes for a shape; `most` is infinite where it is unknown."""
 
     kernel: str
     least: float
@@ -30,7 +30,7 @@ class Estimate:
 
 
 def estimates(shape: GemmShape, gpu: GpuFacts) -> list[Estimate]:
-    """Of each dense kernel that can compute the shape on the GPU, the one with the smallest lower end first."""
+    """Estimate every dense kernel that can compute the shape on the GPU, the one with the smallest lower end first."""
     found = []
     for row in (GEMM_KERNELS[name] for name in DENSE_KERNELS):
         try:
@@ -42,7 +42,7 @@ def estimates(shape: GemmShape, gpu: GpuFacts) -> list[Estimate]:
 
 
 def _multiplying(row: GemmKernel, shape: GemmShape, gpu: GpuFacts) -> float:
-    """Cycles for which the fullest SIMD multiplies."""
+    """Return the cycles for which the fullest SIMD multiplies."""
     split = row.splitting.split(shape, gpu, None)
     x, y, z = split.workgroups(shape)
     wavefronts = split.local_size[0] * split.local_size[1] // WAVEFRONT

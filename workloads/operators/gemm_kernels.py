@@ -25,7 +25,7 @@ MAX_TILED_ROWS = MAX_ROWS - 1  # the tiled kernels use key 0xffffffff for "no bu
 
 
 class Activations(Enum):
-    """How a kernel takes B, the activations."""
+    """The form in which a kernel takes B, the activations."""
 
     DENSE = auto()  # as they are
     COMPACTED = auto()  # by sparse loads, which the compaction engine answers with ELLPACK-DIB lines
@@ -38,12 +38,12 @@ class GemmKernel:
     """A way to compute C = A·B.
 
     name: in configurations; code_object: its file's name without suffix in workloads/kernels; function: the kernel in
-    it, '{variant}' stands for which of several (WorkSplit); activations: how it takes B; splitting: of C into
-    workgroups; max_k: largest K that it computes; stored_rows: of C that a lane stores at a time, those past M into
-    what pads a column; rate: share of the cycles for which the fullest SIMD multiplies, the best of many simulated
-    products of a tile or more; which kernels are measured before one is chosen depends on it, nothing else;
-    block_rows: of B that are compacted as a column; 0: all of a launch's; estimate: cycles of a shape with some
-    share of B zero on a GPU; None: there is no estimate, so that the kernel runs only where it is asked for by name.
+    it, '{variant}' stands for which of several (WorkSplit); activations: form of B; splitting: of C into workgroups;
+    max_k: largest K that it computes; stored_rows: of C that a lane stores at a time, those past M into the padding of
+    a column; rate: share of the cycles for which the fullest SIMD multiplies, the best of many simulated products of a
+    tile or more; which kernels are measured before one is chosen depends on it, nothing else; block_rows: of B that are
+    compacted as a column; 0: all of a launch's; estimate: returns the cycles of a shape with a given share of B zero on
+    a GPU; None: there is no estimate, so that the kernel runs only where it is named.
     """
 
     name: str
@@ -64,7 +64,7 @@ class GemmKernel:
 
     @property
     def rounds_to_half(self) -> bool:
-        """Whether B goes through ELLPACK-DIB, and so through FP16."""
+        """Whether B goes through ELLPACK-DIB, and so is rounded to FP16."""
         return self.activations in (Activations.COMPACTED, Activations.CONVERTED)
 
     @property
@@ -76,7 +76,7 @@ class GemmKernel:
 def _converted_first(
     product: Callable[[GemmShape, float, GpuFacts], float], shape: GemmShape, zeros: float, gpu: GpuFacts
 ) -> float:
-    """Cycles of a product by this estimate, and of the conversion, which reads B and stores its bundles."""
+    """Return the cycles of `product` and of the conversion, which reads B and stores its bundles."""
     return product(shape, zeros, gpu) + 4 * shape.n * shape.k * (2.0 - zeros) / LINE_BYTES_PER_CYCLE + SUM_CYCLES
 
 
@@ -157,6 +157,8 @@ SOFTWARE_CHOICES = tuple(kernel.name for kernel in _TABLE if kernel.estimate and
 def sparse_estimates(
     shape: GemmShape, zeros: float, gpu: GpuFacts, kernels: tuple[str, ...] = SPARSE_CHOICES
 ) -> dict[str, float]:
-    """Cycles of a product with `zeros` of B zero, by each of these kernels that there is an estimate for."""
+    """Return the cycles of a product with the share `zeros` of B zero, for each of these kernels that has an
+    estimate.
+    """
     rows = (GEMM_KERNELS[kernel] for kernel in kernels)
     return {row.name: row.estimate(shape, zeros, gpu) for row in rows if row.estimate}

@@ -27,8 +27,10 @@ def launch(
     values: Mapping[str, Any],
     work_items: int = GROUP,
 ) -> "Launch":
-    """`groups` workgroups (x, y, z as far as given) of kernel `kernel` of code object `source`; tensors as arguments
-    stand for their addresses. work_items: of a workgroup."""
+    """Return a launch of `groups` workgroups (x, and y, z where given) of kernel `kernel` of code object `source`.
+
+    values: arguments by name; tensors stand for their addresses. work_items: of a workgroup.
+    """
     from isa.launch import Launch
 
     function = kernel_of(source, kernel)
@@ -38,24 +40,26 @@ def launch(
 
 
 def elementwise(source: str, kernel: str, values: Mapping[str, Any]) -> "Launch":
-    """Work-items for all `n` elements, four each; `values` has n and at least one tensor."""
+    """Return a launch with work-items for all `n` elements, four each; `values` has n and at least one tensor."""
     memory = next(value.memory for value in values.values() if isinstance(value, Tensor))
     return launch(source, kernel, memory, (groups_for(values["n"]),), values)
 
 
 def groups_for(elements: int) -> int:
-    """Workgroups of an element-wise kernel."""
+    """Return the number of workgroups of an element-wise kernel."""
     return -(-elements // (GROUP * ITEM_ELEMENTS))
 
 
 def divisor(number: int) -> np.ndarray:
-    """For the kernels' division of what is below 2^31 by `number` (workloads/kernels/elements.h, Divisor)."""
+    """Return the words for the kernels' division by `number` of values below 2^31 (workloads/kernels/elements.h,
+    Divisor).
+    """
     shift = (number - 1).bit_length()
     return np.array([number, -(-(1 << 31 + shift) // number), shift], np.uint32)
 
 
 def words(*values: Any) -> np.ndarray:
-    """A structure of 32-bit words; negative numbers in two's complement."""
+    """Return a structure of 32-bit words; negative numbers in two's complement."""
     return np.concatenate([np.atleast_1d(np.asarray(value, np.int64)) for value in values]).astype(np.uint32)
 
 
@@ -67,5 +71,5 @@ def _kernels(source: str) -> "Mapping[str, Kernel]":
 
 
 def kernel_of(source: str, name: str) -> "Kernel":
-    """The kernel `name` of the shipped code object `source`."""
+    """Return the kernel `name` of the shipped code object `source`."""
     return _kernels(source)[name]

@@ -28,7 +28,7 @@ LEAST_CHANNELS = 16  # of a work-item: those around them are loaded twice
 
 @dataclass(frozen=True)
 class _Lrn(Primitive):
-    """Of x [N, C, ...]; the defaults are DNNMark's benchmark's."""
+    """LRN of x [N, C, ...]; the defaults are those of DNNMark's benchmark."""
 
     shape: Shape
     size: int = 5
@@ -48,12 +48,12 @@ class _Lrn(Primitive):
 
     @property
     def x(self) -> Operand:
-        """What is normalised; so are y and the gradients of both."""
+        """The operand that is normalised; y and both gradients are like it."""
         return Operand(self.shape)
 
     @property
     def a(self) -> float:
-        """Of a square in the sum."""
+        """The factor of a square in the sum."""
         return self.alpha / self.size if self.alpha_over_size else self.alpha
 
     @property
@@ -64,7 +64,7 @@ class _Lrn(Primitive):
         return self.x.size // channels * in_windows
 
     def launch_kernel(self, kernel: str, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "Launch":
-        """A work-item a pixel and run of channels: as many runs as it takes to fill the GPU."""
+        """Return a launch with a work-item for each pixel and run of channels, with enough runs to fill the GPU."""
         planes = Channels.of(self.shape)
         wanted = -(-gpu.compute_units * WAVEFRONTS_PER_UNIT * WAVEFRONT // planes.count)
         runs = max(1, min(wanted, planes.channels // LEAST_CHANNELS))
@@ -79,7 +79,7 @@ class _Lrn(Primitive):
         return launch("lrn", f"lrn_{kernel}_{self.size}", tensors["x"].memory, groups, values, GROUP)
 
     def over_window(self, values: np.ndarray) -> np.ndarray:
-        """Sums over the channels around each."""
+        """Add up, for each channel, the values of the channels around it."""
         half, channels = self.size // 2, values.shape[1]
         sums = np.zeros_like(values)
         for distance in range(-half, half + 1):
@@ -89,50 +89,50 @@ class _Lrn(Primitive):
         return sums
 
     def scale(self, x: np.ndarray) -> np.ndarray:
-        """s, in FP64."""
+        """Compute s in FP64."""
         return self.k + self.a * self.over_window(np.square(x.astype(np.float64)))
 
     def roundings(self, scale: np.ndarray) -> np.ndarray:
-        """Relative error of s^-beta, in units of a rounding: s has its own, v_log_f32 and v_exp_f32 theirs."""
+        """Return the relative error of s^-beta in units of roundoff; s, v_log_f32 and v_exp_f32 each have their own."""
         return 8 + abs(self.beta) * (self.size + 4 + 3 * np.abs(np.log(scale)))
 
 
 @dataclass(frozen=True)
 class LrnForward(_Lrn):
-    """y."""
+    """The forward pass: y from x."""
 
     name = "LRN forward"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x."""
+        """The operand x."""
         return {"x": self.x}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """y."""
+        """The result y."""
         return {"y": self.x}
 
     @property
     def macs(self) -> int:
-        """The squares' sums, and s."""
+        """Multiply-accumulates of the squares' sums, and of s."""
         return self.taps + self.x.size
 
     @property
     def operations(self) -> int:
-        """The power, taken as a logarithm, a product and an exponential, and the product with it."""
+        """Operations of the power (a logarithm, a product and an exponential), and of the product with it."""
         return 4 * self.x.size
 
     def backward(self) -> "LrnBackward":
-        """From x."""
+        """Return the backward pass, which takes x."""
         return LrnBackward(self.shape, self.size, self.alpha, self.beta, self.k, self.alpha_over_size)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """One."""
+        """Return the only launch."""
         return (self.launch_kernel("forward", tensors, gpu),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """By the definition."""
+        """Compute the results by the definition."""
         scale = self.scale(inputs["x"])
         y = inputs["x"] * scale**-self.beta
         return {"y": Value(y, UNIT_ROUNDOFF * self.roundings(scale) * np.abs(y) + SMALLEST_NORMAL)}
@@ -140,36 +140,38 @@ class LrnForward(_Lrn):
 
 @dataclass(frozen=True)
 class LrnBackward(_Lrn):
-    """dx from x and dy: s is computed anew, which is cheaper than to keep it."""
+    """dx from x and dy: s is computed again, which is cheaper than to keep it."""
 
     name = "LRN backward"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x, dy."""
+        """The operands x and dy."""
         return {"x": self.x, "dy": self.x}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """dx."""
+        """The result dx."""
         return {"dx": self.x}
 
     @property
     def macs(self) -> int:
-        """The squares' sums, s, and the gradient's second part."""
+        """Multiply-accumulates of the squares' sums, of s, and of the gradient's second part."""
         return self.taps + 2 * self.x.size
 
     @property
     def operations(self) -> int:
-        """The power, a term's three products and inverse, the sums of the terms, and the product with x."""
+        """Operations of the power, a term's three products and inverse, the sums of the terms, and the
+        product with x.
+        """
         return 8 * self.x.size + self.taps - self.x.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """One."""
+        """Return the only launch."""
         return (self.launch_kernel("backward", tensors, gpu),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """dy s^-beta - 2 a beta x (sum of dy x s^-beta / s)."""
+        """Compute dy s^-beta - 2 a beta x (sum of dy x s^-beta / s)."""
         x, dy = (inputs[name].astype(np.float64) for name in ("x", "dy"))
         scale = self.scale(x)
         scaled = dy * scale**-self.beta

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GpuFacts:
-    """What of a GPU decides how a kernel's work is split.
+    """The facts of a GPU that decide how a kernel's work is split.
 
     compute_units: of the whole GPU; lds_bytes: local data share of one compute unit.
     """
@@ -28,12 +28,12 @@ class GpuFacts:
 
 @dataclass(frozen=True)
 class Work:
-    """What an operator costs on any machine, in closed form.
+    """The cost of an operator on any machine, in closed form.
 
     macs: multiply-accumulates of the definition, zeros included; needed_macs: those that its kernels cannot leave out
     (fewer than macs where they skip zeros); read_bytes: operands that the result depends on, each element once;
     written_bytes: the result; stored_bytes: what the launches' stores write, results between launches included;
-    operations: arithmetic of the definition beside the multiply-accumulates, each addition, product, comparison,
+    operations: arithmetic of the definition besides the multiply-accumulates, each addition, product, comparison,
     exponential once.
     """
 
@@ -50,11 +50,11 @@ class Operator(Protocol):
 
     @property
     def name(self) -> str:
-        """For reports."""
+        """The name for reports."""
 
     @property
     def launches(self) -> "tuple[Launch, ...]":
-        """In order; each starts when the one before has ended."""
+        """The launches in order; each starts when the one before has ended."""
 
     @property
     def decisive(self) -> Collection[int]:
@@ -62,8 +62,10 @@ class Operator(Protocol):
 
     @property
     def inputs(self) -> Mapping[str, np.ndarray]:
-        """Views of the operands in device memory; the launches leave them as they are, but for those whose memory a
-        result takes: an update, or a result in place."""
+        """Views of the operands in device memory.
+
+        The launches leave them as they are, except those whose memory a result takes: an update, or a result in place.
+        """
 
     @property
     def outputs(self) -> Mapping[str, np.ndarray]:
@@ -71,20 +73,22 @@ class Operator(Protocol):
 
     @property
     def work(self) -> Work:
-        """What it costs."""
+        """The operator's cost."""
 
     def expected(self, inputs: Mapping[str, np.ndarray]) -> "Iterator[Expected]":
-        """What the outputs should hold, from the inputs as they were before the launches (`before`), by NumPy in FP64,
-        part by part, with the allowed error."""
+        """Yield what the outputs should hold, part by part, by NumPy in FP64, with the allowed error.
+
+        inputs: as they were before the launches (`before`).
+        """
 
 
 def before(operator: Operator) -> Mapping[str, np.ndarray]:
-    """The inputs before the launches: copies of those whose memory results take, views of the others."""
+    """Return the inputs before the launches: copies of those whose memory results take, views of the others."""
     lost = overwritten(operator)
     return {name: array.copy() if name in lost else array for name, array in operator.inputs.items()}
 
 
 def overwritten(operator: Operator) -> list[str]:
-    """The inputs whose memory a result takes."""
+    """List the inputs whose memory a result takes."""
     outputs = operator.outputs.values()
     return [n for n, array in operator.inputs.items() if any(np.may_share_memory(array, o) for o in outputs)]

@@ -25,11 +25,11 @@ BYTE_WINDOW = 256  # largest window whose places a byte holds
 
 @dataclass(frozen=True)
 class Pooling:
-    """Which windows, and what of each. Sizes are (rows, columns), padding so too or (top, left, bottom, right).
+    """Windows and their use. Sizes are (rows, columns); padding is so too, or (top, left, bottom, right).
 
     ceil_mode: sizes that do not divide get one more output, unless it would begin past the plane; count_padding: an
-    average counts the zeros of the padding, at the lower and right edge no further than it goes (as PyTorch does; cuDNN
-    and Caffe are the same where all windows end within the padding).
+    average counts the zeros of the padding, at the lower and right edge no further than the padding goes (as PyTorch
+    does; cuDNN and Caffe are the same where all windows end within the padding).
     """
 
     mode: str
@@ -53,7 +53,7 @@ class Pooling:
 
     @classmethod
     def over_plane(cls, mode: str, shape: Shape) -> "Pooling":
-        """Global pooling of [N, C, H, W]."""
+        """Return global pooling of [N, C, H, W]."""
         return cls(mode, (shape[2], shape[3]), (1, 1))
 
     @property
@@ -63,7 +63,9 @@ class Pooling:
         return top, left, bottom, right
 
     def outputs(self, size: int, axis: int) -> int:
-        """Outputs along axis 0 (rows) or 1 (columns) of a plane of `size`; 0: the window is larger than it."""
+        """Count outputs along axis 0 (rows) or 1 (columns) of a plane of `size`; 0: the window is larger than the
+        plane.
+        """
         kernel, stride, pad = self.kernel[axis], self.stride[axis], self.sides[axis]
         left = size + pad + self.sides[axis + 2] - kernel
         if left < 0:
@@ -72,13 +74,13 @@ class Pooling:
         return count - 1 if (count - 1) * stride >= size + pad else count
 
     def covered(self, size: int, axis: int) -> np.ndarray:
-        """bool [outputs, size]: which of the plane's rows or columns are in which window."""
+        """Tell which of the plane's rows or columns are in which window; bool [outputs, size]."""
         begin = np.arange(self.outputs(size, axis))[:, None] * self.stride[axis] - self.sides[axis]
         place = np.arange(size)[None, :]
         return (begin <= place) & (place < begin + self.kernel[axis])
 
     def averaged_over(self, size: int, axis: int) -> np.ndarray:
-        """int [outputs]: along one axis, what the average of each window is over."""
+        """Count the elements, along one axis, over which each window's average is taken; int [outputs]."""
         if not self.count_padding:
             return self.covered(size, axis).sum(axis=1)
         begin = np.arange(self.outputs(size, axis)) * self.stride[axis]
@@ -87,7 +89,7 @@ class Pooling:
 
 @dataclass(frozen=True)
 class _Pooling(Primitive):
-    """Of x [N, C, H, W]."""
+    """Pooling of x [N, C, H, W]."""
 
     pooling: Pooling
     shape: Shape
@@ -107,12 +109,12 @@ class _Pooling(Primitive):
 
     @property
     def over_plane(self) -> bool:
-        """Whether there is one window a plane, which is the plane."""
+        """Whether there is one window a plane, which covers the plane."""
         return self.pooling.kernel == self.shape[2:] and not any(self.pooling.sides)
 
     @property
     def x(self) -> Operand:
-        """What is pooled, or its gradient."""
+        """The operand x, or its gradient."""
         return Operand(self.shape)
 
     @property
@@ -122,35 +124,37 @@ class _Pooling(Primitive):
 
     @property
     def places(self) -> Operand:
-        """Of each maximum: where in its window it was, row by row."""
+        """The place of each maximum in its window, counted row by row."""
         window = self.pooling.kernel[0] * self.pooling.kernel[1]
         return Operand(self.out_shape, BYTE if window <= BYTE_WINDOW else INDEX, below(window))
 
     @property
     def places_bits(self) -> int:
-        """8 or 32: the kernels' variants."""
+        """Bits of a place, 8 or 32, as the kernels' variants are named."""
         return 8 * self.places.dtype.itemsize
 
     @property
     def square(self) -> str:
-        """How the kernels' names end that are for the window alone; nothing for other windows."""
+        """The end of the names of kernels for this window alone; '' for windows that have none."""
         return "_{}x{}".format(*self.pooling.kernel) if self.pooling.kernel in SQUARES else ""
 
     @property
     def taps(self) -> int:
-        """Elements of x in windows, each as often as it is in one."""
+        """Elements of x in windows, each counted once for every window it is in."""
         rows, columns = (int(self.pooling.covered(size, axis).sum()) for axis, size in enumerate(self.shape[2:]))
         return self.shape[0] * self.shape[1] * rows * columns
 
     @property
     def sizes(self) -> np.ndarray:
-        """The kernels' Pooling."""
+        """The words of Pooling (workloads/kernels/pooling.cl)."""
         p, (rows, columns), (top, left, bottom, right) = self.pooling, self.shape[2:], self.pooling.sides
         ends = (rows + bottom, columns + right)
         return np.array([rows, columns, *self.out_shape[2:], *p.kernel, *p.stride, top, left, *ends], np.uint32)
 
     def windows(self, padded: np.ndarray) -> Iterator[np.ndarray]:
-        """Place by place, that place's element of all windows: views [N, C, rows, columns] of a padded array."""
+        """Yield, for each place in a window, that element of all windows: views [N, C, rows, columns] of a padded
+        array.
+        """
         rows, columns = self.out_shape[2:]
         for r in range(self.pooling.kernel[0]):
             for c in range(self.pooling.kernel[1]):
@@ -159,7 +163,7 @@ class _Pooling(Primitive):
                 yield padded[:, :, down, along]
 
     def padded(self, images: int, fill: float) -> tuple[np.ndarray, np.ndarray]:
-        """An FP64 array that all windows lie in, full of `fill`, and the view of it that is the plane."""
+        """Return an FP64 array that holds all windows, full of `fill`, and the view of it that is the plane."""
         p = self.pooling
         ends = [
             max((out - 1) * stride + kernel, pad + size)
@@ -173,30 +177,30 @@ class _Pooling(Primitive):
 
     @property
     def weights(self) -> np.ndarray:
-        """[rows, columns]: 1 / what each window's average is over."""
+        """Weights [rows, columns]: 1 / the number of elements that each window's average is over."""
         rows, columns = (self.pooling.averaged_over(size, axis) for axis, size in enumerate(self.shape[2:]))
         return 1.0 / np.outer(rows, columns)
 
 
 @dataclass(frozen=True)
 class PoolingForward(_Pooling):
-    """y, and of a maximum its place in the window where a backward pass will follow."""
+    """The result y, and each maximum's place in the window where a backward pass will follow."""
 
     keep_places: bool = True
 
     @property
     def name(self) -> str:
-        """Mode and pass."""
+        """The mode and the pass."""
         return f"{self.pooling.mode} pooling forward"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x."""
+        """The operand x."""
         return {"x": self.x}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """y, places."""
+        """The results y and places."""
         with_places = self.pooling.mode == "max" and self.keep_places
         return {"y": self.y, "places": self.places} if with_places else {"y": self.y}
 
@@ -207,19 +211,19 @@ class PoolingForward(_Pooling):
 
     @property
     def read_bytes(self) -> int:
-        """What is in a window."""
+        """Bytes of the elements that are in a window."""
         planes = self.shape[0] * self.shape[1]
         rows, columns = (self.pooling.covered(size, axis).any(axis=0) for axis, size in enumerate(self.shape[2:]))
         return 4 * planes * int(rows.sum()) * int(columns.sum())
 
     def backward(self) -> "PoolingBackward":
-        """From dy, and of a maximum the places; OperatorError where those are not kept."""
+        """Return the backward pass; raise OperatorError for maxima whose places are not kept."""
         if self.pooling.mode == "max" and not self.keep_places:
             raise self.refuse("there is no backward pass of maxima whose places are not kept (keep_places)")
         return PoolingBackward(self.pooling, self.shape)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """One."""
+        """Return the only launch."""
         if self.over_plane:
             return (self._by_plane(tensors),)
         n, (rows, columns) = self.y.size, self.out_shape[2:]
@@ -245,7 +249,7 @@ class PoolingForward(_Pooling):
         return launch("pooling", kernel, tensors["x"].memory, (groups,), values)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Place by place over all windows."""
+        """Compute the results place by place over all windows."""
         x = inputs["x"]
         if self.pooling.mode == "average":
             return {"y": self._average(x)}
@@ -275,21 +279,21 @@ class PoolingForward(_Pooling):
 
 @dataclass(frozen=True)
 class PoolingBackward(_Pooling):
-    """dx from dy, and of a maximum the places that the forward pass kept."""
+    """dx from dy, and for maxima from the places that the forward pass kept."""
 
     @property
     def name(self) -> str:
-        """Mode and pass."""
+        """The mode and the pass."""
         return f"{self.pooling.mode} pooling backward"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """dy, places."""
+        """The operands dy and places."""
         return {"dy": self.y, "places": self.places} if self.pooling.mode == "max" else {"dy": self.y}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """dx."""
+        """The result dx."""
         return {"dx": self.x}
 
     @property
@@ -298,7 +302,7 @@ class PoolingBackward(_Pooling):
         return self.y.size if self.pooling.mode == "max" else self.taps
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """One."""
+        """Return the only launch."""
         p, (rows, columns) = self.pooling, self.shape[2:]
         if self.over_plane:
             return (self._spread(tensors),)
@@ -330,7 +334,7 @@ class PoolingBackward(_Pooling):
         return elementwise("pooling", "average_pooling_spread", {**values, "weight": 1.0 / size})
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Each window's gradient to its maximum, or to all of it alike."""
+        """Pass each window's gradient to its maximum, or to all its elements alike."""
         dy = inputs["dy"].astype(np.float64)
         if self.pooling.mode == "average":
             dy = dy * self.weights

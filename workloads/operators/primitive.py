@@ -28,13 +28,14 @@ REFERENCE_ELEMENTS = 1 << 22  # of the largest operand, that the reference compu
 
 
 class OperatorError(UserError):
-    """An operator that cannot be made of what was given; the message names it, the value, and what is allowed."""
+    """An operator cannot be made of these values; the message names it, the value, and what is allowed."""
 
 
 class Divisible(Enum):
-    """What a primitive can be taken apart by: the axis of arrays that count images, None for none.
+    """The axis along which a primitive can be divided, that of arrays that count images; None for none.
 
-    Parameters, which count none, belong to every image whole; of channels they have one entry each, along axis 0.
+    Parameters, which have no image axis, belong to every image whole; they have an entry for each channel, along axis
+    0.
     """
 
     IMAGES = 0
@@ -43,7 +44,9 @@ class Divisible(Enum):
 
 
 class Value(NamedTuple):
-    """What an output should hold, in FP64, and the largest error that FP32 arithmetic may leave in each element."""
+    """The expected values of an output, in FP64, and the largest error that FP32 arithmetic may leave in each
+    element.
+    """
 
     value: np.ndarray
     bound: np.ndarray | float = 0.0
@@ -66,21 +69,21 @@ class Primitive(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """For reports and messages, such as 'max pooling forward'."""
+        """The name for reports and messages, such as 'max pooling forward'."""
 
     @property
     @abstractmethod
     def takes(self) -> Mapping[str, Operand]:
-        """Operands by name."""
+        """The operands by name."""
 
     @property
     @abstractmethod
     def gives(self) -> Mapping[str, Operand]:
-        """Results by name."""
+        """The results by name."""
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """What launches leave for later ones of the same operator; each element is stored once."""
+        """The arrays that launches leave for later ones of the same operator; each element is stored once."""
         return {}
 
     @property
@@ -90,33 +93,33 @@ class Primitive(ABC):
 
     @property
     def needed_macs(self) -> int:
-        """Those that the kernels cannot leave out."""
+        """Multiply-accumulates that the kernels cannot leave out."""
         return self.macs
 
     @property
     @abstractmethod
     def operations(self) -> int:
-        """What the definition needs beside them: additions, products, comparisons, exponentials, each counted once."""
+        """Other operations of the definition: additions, products, comparisons, exponentials, each counted once."""
 
     @property
     def read_bytes(self) -> int:
-        """Of the operands, what the results depend on."""
+        """Bytes of the operands that the results depend on."""
         return sum(operand.size_bytes for operand in self.takes.values())
 
     @property
     def passed_on_bytes(self) -> int:
-        """What launches store for later ones of the same operator."""
+        """Bytes that launches store for later ones of the same operator."""
         return sum(operand.size_bytes for operand in self.workspace.values())
 
     @property
     def work(self) -> Work:
-        """On any machine."""
+        """The primitive's cost on any machine."""
         written = sum(operand.size_bytes for operand in self.gives.values())
         stored = written + self.passed_on_bytes
         return Work(self.macs, self.needed_macs, self.read_bytes, written, stored, self.operations)
 
     def work_on(self, inputs: Mapping[str, np.ndarray]) -> Work:
-        """On any machine, over these operands: what is not needed where they are zero is left out."""
+        """Return the cost on any machine over these operands, without what zeros in them make unnecessary."""
         return self.work
 
     @property
@@ -126,26 +129,29 @@ class Primitive(ABC):
 
     @abstractmethod
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Over checked tensors: operands, results and workspace by name."""
+        """Return the launches over checked tensors: operands, results and workspace by name."""
 
     @abstractmethod
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """By NumPy in FP64, for all images or channels, or those from number `first` on that `inputs` has."""
+        """Compute the results by NumPy in FP64.
+
+        inputs: operands for all images or channels, or for those from number `first` on.
+        """
 
     def backward(self) -> "Primitive | None":
-        """The pass that gives the gradients 'd<operand>' of operands with one, other than those of `same_gradient`.
+        """Return the pass that gives the gradients 'd<operand>' of operands with one, except those of `same_gradient`.
 
-        It takes operands and results of this pass by their names, and 'd<result>'; None: there is no one such pass.
+        It takes operands and results of this pass by their names, and 'd<result>'; None: no single pass gives them all.
         """
         return None
 
     def backward_passes(self) -> "tuple[Primitive, ...]":
-        """The passes that give these gradients between them; none: there is nothing to compute."""
+        """Return the passes that together give these gradients; empty if there is nothing to compute."""
         backward = self.backward()
         return () if backward is None else (backward,)
 
     def refuse(self, problem: str) -> OperatorError:
-        """The error that says what of this primitive is not possible."""
+        """Return the error that says what is not possible for this primitive."""
         return OperatorError(f"{self.name}: {problem}")
 
 
@@ -159,7 +165,7 @@ class TensorOperator:
 
     @property
     def name(self) -> str:
-        """The primitive's."""
+        """The primitive's name."""
         return self.primitive.name
 
     @property
@@ -174,8 +180,11 @@ class TensorOperator:
 
     @property
     def decisive(self) -> Collection[int]:
-        """Of a table, every launch that has its address but the last one; where zeros are skipped, any but the last
-        launch."""
+        """Numbers of the launches on which later ones depend for their time.
+
+        For a table, these are all launches that have its address except the last one; where zeros are skipped, all
+        launches except the last one.
+        """
         if self.primitive.skips_zeros_of:
             return range(len(self.launches) - 1)
         tables = [self.tensors[name] for name, held in self.primitive.workspace.items() if held.dtype != FLOAT]
@@ -190,11 +199,13 @@ class TensorOperator:
 
     @property
     def work(self) -> Work:
-        """The primitive's, over these operands where it skips zeros."""
+        """The primitive's cost, for these operands where it skips zeros."""
         return self.primitive.work_on(self.inputs) if self.primitive.skips_zeros_of else self.primitive.work
 
     def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
-        """The primitive's reference, some images or channels at a time where they do not depend on one another."""
+        """Yield the primitive's reference, some images or channels at a time where they do not depend on one
+        another.
+        """
         operands, axis = {**self.primitive.takes, **self.primitive.gives}, self.primitive.divisible.value
         axes = {name: self._divided_axis(name, operand) for name, operand in operands.items()}
         divided = [operand for name, operand in operands.items() if axes[name] is not None]
@@ -213,7 +224,9 @@ class TensorOperator:
                 yield Expected(output, place_of(output), value, bound)
 
     def _divided_axis(self, name: str, operand: Operand) -> int | None:
-        """Along which axis the parts of a divisible primitive take or give their own piece; None: all of it."""
+        """Return the axis along which a divisible primitive takes or gives its pieces of an array; None: it needs the
+        whole.
+        """
         by = self.primitive.divisible
         if by is Divisible.NOTHING or name in self.primitive.undivided:
             return None
@@ -223,9 +236,9 @@ class TensorOperator:
 
 
 def place(primitive: Primitive, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> TensorOperator:
-    """The operator over tensors that are there: operands and results by name, workspace where the caller has it.
+    """Make the operator over existing tensors: operands and results by name, workspace where the caller has it.
 
-    Workspace that is not given is allocated. Raises OperatorError for tensors that do not fit.
+    Workspace that is not given is allocated. Raise OperatorError for tensors that do not fit.
     """
     wanted = {**primitive.takes, **primitive.gives}
     spare = primitive.workspace
@@ -255,10 +268,10 @@ def build(
     seed: int = 0,
     in_place: bool = False,
 ) -> TensorOperator:
-    """The operator with operands of its own in `memory`, which kernels may not overwrite where they are no results.
+    """Make the operator with operands of its own in `memory`, protected from stores unless they are results.
 
     data: operands by name; others are random, from `seed` and the operand's number. in_place: results take the memory
-    of operands where they may. Raises DeviceMemoryError and OperatorError.
+    of operands where they may. Raise DeviceMemoryError and OperatorError.
     """
     _check_sizes(primitive)
     given, tensors = data or {}, {}
@@ -299,7 +312,7 @@ def _check(primitive: Primitive, name: str, operand: Operand, tensor: Tensor) ->
 
 
 def _check_overlaps(primitive: Primitive, held: Mapping[str, Tensor]) -> None:
-    """A result shares no memory with anything but the operand whose place it may take."""
+    """Raise OperatorError if a result shares memory with anything except the operand whose place it may take."""
     for name in [*primitive.gives, *primitive.workspace]:
         for other in set(held) - {name}:
             allowed = name == primitive.in_place.get(other) or other == primitive.in_place.get(name)

@@ -33,17 +33,18 @@ ASSUMED_ZEROS = 0.66  # where tiles are divided
 
 
 def block_cycles(zeros: float) -> float:
-    """Estimated, of a workgroup for a block of which `zeros` are zero."""
+    """Estimate the cycles of a workgroup for a block with the share `zeros` of zeros."""
     return max(empty + (1.0 - zeros) * full for empty, full in (MULTIPLYING, EMPTY))
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Which workgroup has which part of a product.
+    """The division of a product among workgroups.
 
-    row_tiles, tiles: along the rows of C, in all; blocks: of a tile; whole: tiles, the first, of a workgroup each. The
-    others are shared: layers: workgroups that have `share` blocks each of one such tile; tail_share: blocks that each
-    workgroup has that divides what is left of these tiles, one after another.
+    row_tiles, tiles: number of tiles along the rows of C, and in all; blocks: of a tile; whole: number of tiles, the
+    first ones, that have a workgroup each. The others are shared: layers: number of workgroups that have `share` blocks
+    each of one such tile; tail_share: blocks of each workgroup that takes, one after another, blocks of these tiles
+    that are in no layer.
     """
 
     row_tiles: int
@@ -56,12 +57,12 @@ class Schedule:
 
     @property
     def first_column(self) -> int:
-        """Of the tiles that are shared."""
+        """The first column of C that belongs to shared tiles."""
         return self.whole // self.row_tiles * COLUMNS
 
     @property
     def shared(self) -> int:
-        """Tiles."""
+        """The number of shared tiles."""
         return self.tiles - self.whole
 
     @property
@@ -71,7 +72,7 @@ class Schedule:
 
     @property
     def workgroups(self) -> int:
-        """In all."""
+        """The number of all workgroups."""
         tails = -(-self.shared * self.tail // self.tail_share) if self.tail_share else 0
         return self.whole + self.shared * self.layers + tails
 
@@ -86,7 +87,7 @@ class Schedule:
         return self.layers + max((at + self.tail - 1) // self.tail_share - at // self.tail_share + 1 for at in firsts)
 
     def cycles(self, shape: GemmShape, zeros: float, compute_units: int) -> float:
-        """Estimated, with so many of B's elements zero."""
+        """Estimate the cycles of the product, with the share `zeros` of B's elements zero."""
         block = block_cycles(zeros)
         total = -(-self.whole // compute_units) * (self.blocks * block + START_CYCLES)
         sums = 0.0
@@ -97,7 +98,9 @@ class Schedule:
         return max(total, self.memory_bytes(shape, compute_units) / LINE_BYTES_PER_CYCLE) + sums
 
     def memory_bytes(self, shape: GemmShape, compute_units: int) -> int:
-        """Estimated, of A and B from memory: workgroups at the same columns of A share them in L2, others do not."""
+        """Estimate the bytes of A and B from memory: workgroups at the same columns of A share them in L2, others do
+        not.
+        """
         rounds = -(-self.whole // compute_units)
         blocks = self.row_tiles * rounds * self.blocks + min(self.row_tiles, self.shared) * self.layers * self.share
         if self.tail_share:
@@ -108,14 +111,14 @@ class Schedule:
 
     @property
     def longest(self) -> float:
-        """Blocks of the workgroup with most to do of what is shared, going on to another tail as some more."""
+        """Blocks of the workgroup with most to do of shared tiles; going on to another tail counts as some more."""
         start = START_CYCLES / block_cycles(ASSUMED_ZEROS)
         tails = self.tail_share + start * (self.tail_share // self.tail + 1) if self.tail_share else 0.0
         return max(float(self.share), tails)
 
 
 def whole_tiles(shape: GemmShape) -> Schedule:
-    """A workgroup for each tile. ValueError: too many tiles."""
+    """Give each tile a workgroup of its own; raise ValueError for too many tiles."""
     row_tiles, blocks = -(-shape.m // ROWS), -(-shape.k // BLOCK_ROWS)
     tiles = row_tiles * -(-shape.n // COLUMNS)
     if tiles >= MOST_TILES:
@@ -146,14 +149,18 @@ def _schedules(shape: GemmShape, compute_units: int) -> Iterator[Schedule]:
 
 @cache
 def divide(shape: GemmShape, compute_units: int) -> Schedule:
-    """The one of least estimated time on a GPU of so many compute units. ValueError: too many tiles."""
+    """Return the schedule of least estimated time on a GPU of so many compute units; raise ValueError for too many
+    tiles.
+    """
     return min(
         _schedules(shape, compute_units), key=lambda schedule: schedule.cycles(shape, ASSUMED_ZEROS, compute_units)
     )
 
 
 def register_cycles(shape: GemmShape, zeros: float, gpu: GpuFacts) -> float:
-    """Estimated, of a product with a B of which `zeros` are zero; infinite where the kernel does not fit the GPU."""
+    """Estimate the cycles of a product with the share `zeros` of B zero; infinite where the kernel does not fit the
+    GPU.
+    """
     if gpu.lds_bytes < LDS_BYTES:
         return inf
     return divide(shape, gpu.compute_units).cycles(shape, zeros, gpu.compute_units)
@@ -164,8 +171,10 @@ class RegisterTile:
     """The splitting of the kernel with A in registers (workloads.operators.tiling.Splitting): one tile of C."""
 
     def split(self, shape: GemmShape, gpu: GpuFacts, tiling: Tiling | None) -> WorkSplit:
-        """By `divide`, or in whole tiles where a tiling asks for sums in one part; it is no choice of anything else.
-        Sums of tiles that are shared depend on the GPU: on how many compute units share them."""
+        """Split by `divide`, or into whole tiles where a tiling asks for sums in one part; it has no other effect.
+
+        Sums of shared tiles depend on the GPU: on how many compute units share them.
+        """
         if gpu.lds_bytes < LDS_BYTES:
             raise ValueError(f"a workgroup needs {LDS_BYTES} bytes of LDS, a compute unit has {gpu.lds_bytes}")
         whole = tiling is not None and tiling.parts == 1

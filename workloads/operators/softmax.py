@@ -21,7 +21,7 @@ FEW_CHANNELS = 32  # of a pixel, that fit registers: workloads/kernels/softmax.c
 
 @dataclass(frozen=True)
 class _Softmax(Primitive):
-    """Over axis 1 of [N, C, ...]: of each pixel by itself."""
+    """Softmax over axis 1 of [N, C, ...], for each pixel by itself."""
 
     shape: Shape
 
@@ -31,7 +31,7 @@ class _Softmax(Primitive):
 
     @property
     def x(self) -> Operand:
-        """What softmax is of, its result, and the gradients of both."""
+        """The operand of softmax; its result and both gradients are like it."""
         return Operand(self.shape)
 
     @property
@@ -40,7 +40,7 @@ class _Softmax(Primitive):
         return Operand(self.shape, data=positive)
 
     def launch_kernel(self, kernel: str, tensors: Mapping[str, Tensor]) -> "Launch":
-        """A workgroup for each image's row of channels where there is one pixel, else a work-item a pixel."""
+        """Return a launch with a workgroup for each image if it has one pixel, else with a work-item for each pixel."""
         planes, memory = Channels.of(self.shape), next(iter(tensors.values())).memory
         if planes.size == 1:
             values = {**tensors, "channels": planes.channels}
@@ -51,7 +51,10 @@ class _Softmax(Primitive):
         return launch("softmax", f"softmax_pixels{few}{kernel}", memory, (-(-planes.count // GROUP),), values)
 
     def softmax(self, x: np.ndarray) -> Value:
-        """Of x in FP64. v_exp_f32 of an argument that is off by a rounding of it; sums of positive terms."""
+        """Compute the softmax of x in FP64.
+
+        The bound counts an error of v_exp_f32 for an argument that is off by a rounding, and sums of positive terms.
+        """
         away = x.astype(np.float64) - x.max(axis=1, keepdims=True)
         terms = np.exp(away)
         y = terms / terms.sum(axis=1, keepdims=True)
@@ -75,12 +78,12 @@ class SoftmaxForward(_Softmax):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x."""
+        """The operand x."""
         return {"x": self.x}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """y."""
+        """The result y."""
         return {"y": self.x}
 
     @property
@@ -89,15 +92,15 @@ class SoftmaxForward(_Softmax):
         return 5 * self.x.size
 
     def backward(self) -> "SoftmaxBackward":
-        """From y."""
+        """Return the backward pass, which takes y."""
         return SoftmaxBackward(self.shape)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """One."""
+        """Return the only launch."""
         return (self.launch_kernel("", tensors),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """By the definition."""
+        """Compute the results by the definition."""
         return {"y": self.softmax(inputs["x"])}
 
 
@@ -110,30 +113,30 @@ class SoftmaxBackward(_Softmax):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """y, dy."""
+        """The operands y and dy."""
         return {"y": self.probabilities, "dy": self.x}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """dx."""
+        """The result dx."""
         return {"dx": self.x}
 
     @property
     def macs(self) -> int:
-        """The sum's."""
+        """Multiply-accumulates of the sum."""
         return self.x.size
 
     @property
     def operations(self) -> int:
-        """A difference and a product."""
+        """Operations: a difference and a product for each element."""
         return 2 * self.x.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """One."""
+        """Return the only launch."""
         return (self.launch_kernel("_backward", tensors),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """By the definition."""
+        """Compute the results by the definition."""
         y, dy = (inputs[name].astype(np.float64) for name in ("y", "dy"))
         products = y * dy
         magnitude = np.abs(products).sum(axis=1, keepdims=True)
@@ -156,7 +159,7 @@ class _Loss(_Softmax):
         return Operand(self.shape[:1], INDEX, below(self.shape[1]))
 
     def wanted(self, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
-        """1 where the label is, [N, C]; raises OperatorError for a label that is no class."""
+        """Return [N, C] with 1 at each image's label; raise OperatorError for a label that is no class."""
         labels = inputs["labels"].astype(np.int64)
         if labels.max(initial=0) >= self.shape[1]:
             raise self.refuse(f"label {labels.max()}; allowed are 0 to {self.shape[1] - 1}")
@@ -174,25 +177,25 @@ class SoftmaxLossForward(_Loss):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """x, labels."""
+        """The operands x and labels."""
         return {"x": self.x, "labels": self.labels}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """y, losses, loss."""
+        """The results y, losses and loss."""
         return {"y": self.x, "losses": Operand(self.shape[:1]), "loss": Operand((1,), by_image=False)}
 
     @property
     def operations(self) -> int:
-        """Softmax's; a logarithm and two differences an image."""
+        """Operations of softmax, and a logarithm and two differences an image."""
         return 5 * self.x.size + 3 * self.shape[0]
 
     def backward(self) -> "SoftmaxLossBackward":
-        """Of the mean loss, from y."""
+        """Return the backward pass of the mean loss, which takes y."""
         return SoftmaxLossBackward(self.shape)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """The rows, and the mean."""
+        """Return the launch over the rows, and that of the mean."""
         memory, images = tensors["x"].memory, self.shape[0]
         rows = {name: tensors[name] for name in ("x", "labels", "y", "losses")}
         mean = {name: tensors[name] for name in ("losses", "loss")}
@@ -202,7 +205,7 @@ class SoftmaxLossForward(_Loss):
         )
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """By the definition, of the numbers before their exponentials."""
+        """Compute the results by the definition, the losses from logarithms of the sums."""
         x = inputs["x"].reshape(len(inputs["x"]), -1).astype(np.float64)
         y, bound = self.softmax(inputs["x"])
         away = x - x.max(axis=1, keepdims=True)
@@ -225,25 +228,25 @@ class SoftmaxLossBackward(_Loss):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """y, labels."""
+        """The operands y and labels."""
         return {"y": self.probabilities, "labels": self.labels}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """dx."""
+        """The result dx."""
         return {"dx": self.x}
 
     @property
     def operations(self) -> int:
-        """A product an element and a difference an image."""
+        """Operations: a product for each element and a difference for each image."""
         return self.x.size + self.shape[0]
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """One."""
+        """Return the only launch."""
         values = {"by_channels": divisor(self.shape[1]), "share": 1.0 / self.shape[0], "n": self.x.size}
         return (elementwise("softmax", "softmax_loss_backward", {**tensors, **values}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """By the definition."""
+        """Compute the results by the definition."""
         dx = (inputs["y"] - self.wanted(inputs).reshape(inputs["y"].shape)) / self.shape[0]
         return {"dx": Value(dx, 4 * UNIT_ROUNDOFF * np.abs(dx) + SMALLEST_NORMAL)}

@@ -55,11 +55,11 @@ class SparseTiling:
 
     @property
     def lds_bytes(self) -> int:
-        """The tile of A that the workgroup shares, and what its wavefronts tell each other."""
+        """Bytes of the tile of A that the workgroup shares, and of what its wavefronts tell each other."""
         return 4 * self.rows * A_COLUMNS_PER_WAVEFRONT * self.tiling.wavefronts + GAP_BYTES
 
     def cycles(self, shape: GemmShape, zeros: float, gpu: GpuFacts) -> float:
-        """Estimated, of the product and the sum of its parts, with `zeros` of B zero."""
+        """Estimate the cycles of the product and the sum of its parts, with the share `zeros` of B zero."""
         rows = self.rows // WAVEFRONT
         columns = min(self.tiling.columns, shape.n)
         groups = -(-shape.m // self.rows) * -(-shape.n // self.tiling.columns) * self.split.parts
@@ -84,7 +84,7 @@ class SparseTiling:
 
 
 def _tilings(shape: GemmShape, split: Split, gpu: GpuFacts) -> Iterator[SparseTiling]:
-    """All that are built and fit the LDS."""
+    """Yield all tilings that have a kernel and fit the LDS."""
     for rows, columns, wavefronts in product(ROW_VARIANTS, COLUMN_VARIANTS, WAVEFRONT_VARIANTS):
         found = SparseTiling(rows, Tiling(columns, wavefronts), split)
         if found.lds_bytes <= gpu.lds_bytes:
@@ -103,7 +103,7 @@ def _choose(m: int, n: int, k: int, split: Split, zeros: float, gpu: GpuFacts) -
 
 @cache
 def split_sparse(m: int, n: int, k: int) -> Split:
-    """Of a sparse product's sum, by the estimate for a GPU of REFERENCE's size and ASSUMED_ZEROS."""
+    """Return the split of a sparse product's sum, by the estimate for a GPU of REFERENCE's size and ASSUMED_ZEROS."""
     most = max(1, min(MOST_PARTS, k // LEAST_PART))
     splits = dict.fromkeys(Split(k, round_up(-(-k // parts), PART_ROWS)) for parts in range(1, most + 1))
 
@@ -115,23 +115,23 @@ def split_sparse(m: int, n: int, k: int) -> Split:
 
 
 def choose_sparse(shape: GemmShape, gpu: GpuFacts) -> SparseTiling:
-    """The tiling of least estimated time. ValueError where no tile fits the LDS."""
+    """Return the tiling of least estimated time; raise ValueError where no tile fits the LDS."""
     return _choose(shape.m, shape.n, shape.k, split_sparse(shape.m, shape.n, shape.k), ASSUMED_ZEROS, gpu)
 
 
 def tiling_of_whole_sum(shape: GemmShape, gpu: GpuFacts) -> Tiling:
-    """The tiling of least estimated time that leaves the sum in one part."""
+    """Return the tiling of least estimated time that leaves the sum in one part."""
     chosen = _choose(shape.m, shape.n, shape.k, Split(shape.k, shape.k), ASSUMED_ZEROS, gpu)
     return Tiling(chosen.tiling.columns_per_wavefront, chosen.tiling.wavefronts, chosen.rows, 1)
 
 
 def sparse_cycles(shape: GemmShape, zeros: float, gpu: GpuFacts) -> float:
-    """Estimated, of a product with a B of which `zeros` are zero."""
+    """Estimate the cycles of a product with the share `zeros` of B zero."""
     return choose_sparse(shape, gpu).cycles(shape, zeros, gpu)
 
 
 def dense_cycles(shape: GemmShape, gpu: GpuFacts) -> float:
-    """Estimated, of `sgemm`."""
+    """Estimate the cycles of `sgemm`."""
     return estimated_cycles(shape.m, shape.n, split_product(shape.m, shape.n, shape.k), gpu)
 
 
@@ -140,7 +140,7 @@ class SparseTile:
     """The splitting of the tiled sparse kernels (workloads.operators.tiling.Splitting)."""
 
     def split(self, shape: GemmShape, gpu: GpuFacts, tiling: Tiling | None) -> WorkSplit:
-        """By the least estimated time; `tiling` takes the place of columns and wavefronts."""
+        """Split by the least estimated time; a given `tiling` takes the place of the chosen columns and wavefronts."""
         chosen = choose_sparse(shape, gpu)
         if tiling is not None:
             chosen = SparseTiling(tiling.rows or chosen.rows, tiling, tiling.split(shape.k) or chosen.split)

@@ -20,26 +20,26 @@ INDEX = np.dtype(np.uint32)
 
 
 def normal(random: np.random.Generator, shape: Shape) -> np.ndarray:
-    """Normally distributed, mean 0, variance 1."""
+    """Draw normal numbers, mean 0, variance 1."""
     return random.standard_normal(shape, np.float32)
 
 
 def positive(random: np.random.Generator, shape: Shape) -> np.ndarray:
-    """Uniform from 0.5 to 1.5: variances, scales."""
+    """Draw numbers uniformly from 0.5 to 1.5, for variances and scales."""
     return random.random(shape, np.float32) + np.float32(0.5)
 
 
 def below(limit: int) -> Sample:
-    """Whole numbers from 0 to `limit` - 1: labels, positions in a window, bits."""
+    """Return a function that draws whole numbers from 0 to `limit` - 1: labels, positions in a window, bits."""
     return lambda random, shape: random.integers(0, limit, shape)
 
 
 @dataclass(frozen=True)
 class Operand:
-    """An array before it has a place.
+    """An array without a place in memory.
 
-    data: what it holds where an operator brings its own; by_image: axis 0 counts images (False: all of it belongs to
-    every image, as parameters do).
+    data: draws its values where an operator has operands of its own; by_image: axis 0 counts images (False: all of it
+    belongs to every image, as for parameters).
     """
 
     shape: Shape
@@ -49,12 +49,12 @@ class Operand:
 
     @property
     def size(self) -> int:
-        """Elements."""
+        """The number of elements."""
         return prod(self.shape)
 
     @property
     def size_bytes(self) -> int:
-        """Without anything that pads it."""
+        """The size without padding."""
         return self.size * self.dtype.itemsize
 
 
@@ -69,12 +69,12 @@ class Tensor:
 
     @classmethod
     def allocate(cls, memory: "DeviceMemory", operand: Operand, name: str) -> "Tensor":
-        """Of an allocation of its own, zeroed; raises DeviceMemoryError when the device is too small."""
+        """Allocate a zeroed tensor; raise DeviceMemoryError when the device is too small."""
         return cls(memory, memory.allocate(operand.size_bytes, name).address, operand.shape, operand.dtype)
 
     @property
     def size_bytes(self) -> int:
-        """Without anything that pads it."""
+        """The size without padding."""
         return prod(self.shape) * self.dtype.itemsize
 
     @property
@@ -87,9 +87,9 @@ class Tensor:
 
     @property
     def pointer(self) -> Pointer:
-        """As a kernel's argument."""
+        """The tensor as a kernel's argument."""
         return Pointer(self.address, self.dtype)
 
     def overlaps(self, other: "Tensor") -> bool:
-        """Whether a byte belongs to both."""
+        """Tell whether the two tensors share memory."""
         return self.address < other.address + other.size_bytes and other.address < self.address + self.size_bytes

@@ -58,21 +58,21 @@ class Tile:
 
     @property
     def wavefronts(self) -> int:
-        """Of the workgroup: 64 x 64 elements each, or 64 x 32."""
+        """Wavefronts of the workgroup, of 64 x 64 or 64 x 32 elements each."""
         return self.x * self.y * 8 // self.rows
 
     @property
     def work_items(self) -> int:
-        """Of the workgroup."""
+        """Work-items of the workgroup."""
         return 64 * self.wavefronts
 
     @property
     def text(self) -> str:
-        """As the kernels' names end."""
+        """The tile as the kernels' names end."""
         return f"{self.x}x{self.y}x{self.rows}"
 
     def groups(self, columns: int, rows: int, count: int) -> tuple[int, int, int]:
-        """Workgroups for `count` results of columns (x) by rows (y)."""
+        """Return the workgroups for `count` results of columns (x) by rows (y)."""
         return -(-columns // (SWATH * self.x)), -(-rows // (SWATH * self.y)), count
 
 
@@ -86,7 +86,7 @@ LINE_TIME = {"2x2x8": 1.0, "2x1x4": 1.36, "1x1x4": 1.4}
 
 
 def _fullest(tile: Tile, columns: int, rows: int, count: int, gpu: GpuFacts) -> float:
-    """Wavefronts of the fullest SIMD, in all."""
+    """Return the wavefronts of the fullest SIMD, over the whole launch."""
     x, y, z = tile.groups(columns, rows, count)
     held = -(-x * y * z * tile.wavefronts // (gpu.compute_units * SIMDS))
     least = -(-x * y * z // gpu.compute_units) * tile.wavefronts / SIMDS  # where workgroups are few
@@ -101,7 +101,7 @@ def choose_tile(
     tiles: tuple[Tile, ...] = TILES,
     times: Mapping[str, float] = RELATIVE_TIME,
 ) -> Tile:
-    """The one with which the fullest SIMD has least to do; a larger one where that is about the same."""
+    """Return the tile with which the fullest SIMD has least to do; of about equal ones, a larger tile."""
 
     def cost(tile: Tile) -> float:
         return _fullest(tile, columns, rows, count, gpu) * tile.rows * times[tile.text]
@@ -118,12 +118,12 @@ class Split:
 
     @property
     def parts(self) -> int:
-        """How many."""
+        """The number of parts."""
         return -(-self.depth // self.part_depth)
 
     @property
     def by_lines(self) -> "Split":
-        """The same in parts of whole cache lines of what is contiguous along the sum."""
+        """The split with parts of whole cache lines of the operands' elements, which are contiguous along the sum."""
         return Split(self.depth, round_up(self.part_depth, LINE))
 
     @property
@@ -133,14 +133,14 @@ class Split:
 
 
 def split_sum(columns: int, rows: int, count: int, depth: int) -> Split:
-    """So that there are workgroups for a GPU where the results alone are too few."""
+    """Split the sum so that there are enough workgroups for a GPU where the results alone are too few."""
     tiles = -(-columns // (2 * SWATH)) * -(-rows // (2 * SWATH)) * count
     parts = max(1, min(-(-WORKGROUPS // tiles), depth // LEAST_PART))
     return Split(depth, round_up(-(-depth // parts), DEPTH))
 
 
 def estimated_cycles(columns: int, rows: int, split: Split, gpu: GpuFacts) -> float:
-    """Of a product by itself, the sum of its parts included."""
+    """Estimate the cycles of a single product, the sum of its parts included."""
     tile = choose_tile(columns, rows, split.parts, gpu)
     held = _fullest(tile, columns, rows, split.parts, gpu)
     alone = next((time for few, time in FEW_ROWS.items() if held * tile.rows <= few), 1.0)
@@ -150,7 +150,7 @@ def estimated_cycles(columns: int, rows: int, split: Split, gpu: GpuFacts) -> fl
 
 
 def split_product(columns: int, rows: int, depth: int) -> Split:
-    """Of a product by itself: the least estimated time on a GPU of REFERENCE's size."""
+    """Return the split of a single product with the least estimated time on a GPU of REFERENCE's size."""
 
     def cost(split: Split) -> float:
         return estimated_cycles(columns, rows, split, REFERENCE)
@@ -164,11 +164,11 @@ def product(
     layout: str, operands: tuple[Tensor | Pointer, Tensor | Pointer, Tensor | Pointer], memory: "DeviceMemory",
     sizes: tuple[int, int, int], leading: tuple[int, int], gpu: GpuFacts, split: Split | None = None, add: bool = False,
 ) -> "Launch":  # fmt: skip
-    """C = A·B, or C += A·B, by a kernel of workloads/kernels/sgemm.cl and in its words; "tn" with rows of whole quads
-    by one of sgemm_lines.cl, where the split allows it.
+    """Return the launch of C = A·B, or C += A·B, by a kernel of workloads/kernels/sgemm.cl, in the terms of that file.
 
-    operands: A, B, C; sizes: m, n, k; leading: elements between rows of A and of B as they lie, C has m; split: of k,
-    each part's sums into a C of their own, one after another.
+    "tn" with rows of whole quads is by a kernel of sgemm_lines.cl, where the split allows it. operands: A, B, C; sizes:
+    m, n, k; leading: elements between stored rows of A and of B, C has m; split: of k, each part's sums into a C of
+    their own, one after another.
     """
     columns, rows, depth = sizes
     split = split or Split(depth, round_up(depth, DEPTH)).by_lines
@@ -192,8 +192,9 @@ def product(
 
 @dataclass(frozen=True)
 class Batch:
-    """Products of one shape, of so many places and groups. a, b, c: elements from the matrix of a place to that of the
-    next one, and of a group; part: from the C of a part of k."""
+    """Products of one shape, for so many places and groups. a, b, c: elements from one place's matrix to the next, and
+    from one group's; part: elements from the C of a part of k to the next.
+    """
 
     places: int
     groups: int
@@ -204,12 +205,12 @@ class Batch:
 
     @property
     def count(self) -> int:
-        """Products."""
+        """The number of products."""
         return self.places * self.groups
 
     @property
     def words(self) -> np.ndarray:
-        """workloads/kernels/sgemm_batched.cl, Batch."""
+        """The words of Batch (workloads/kernels/sgemm_batched.cl)."""
         return words(*self.a, *self.b, *self.c, self.part, divisor(self.count), divisor(self.groups))
 
 
@@ -217,9 +218,9 @@ def products(
     layout: str, operands: tuple[Pointer, ...], memory: "DeviceMemory", sizes: tuple[int, int, int],
     leading: tuple[int, int, int], batch: Batch, gpu: GpuFacts, split: Split | None = None, add: bool = False,
 ) -> "Launch":  # fmt: skip
-    """As `product`, for several at once by a kernel of workloads/kernels/sgemm_batched.cl ("nn", "nt", "tn").
+    """Return the launch of several products, like `product`, by a kernel of workloads/kernels/sgemm_batched.cl.
 
-    leading: of A, B and C; split: of k, each part's sums into C of their own.
+    layout: "nn", "nt" or "tn"; leading: of A, B and C; split: of k, each part's sums into C of their own.
     """
     columns, rows, depth = sizes
     split = split or Split(depth, round_up(depth, DEPTH))
@@ -232,7 +233,7 @@ def products(
 
 
 def sum_parts(sums: Tensor, total: Tensor, split: Split) -> "tuple[Launch, ...]":
-    """The launch that adds up the parts of a split sum; none where there is one."""
+    """Return the launch that adds up the parts of a split sum; none where there is one part."""
     if split.parts == 1:
         return ()
     n = prod(total.shape)

@@ -28,7 +28,8 @@ TILE_LATENCY_CYCLES = 600  # assumed: loads' latency, two barriers, and the slow
 class Tiling:
     """A workgroup of `wavefronts`, each with its own columns of C.
 
-    rows: of C that the workgroup computes, 0: as is chosen; parts: of the sum, likewise; both of sparse kernels alone.
+    rows: of C that the workgroup computes; parts: of the sum; 0: left to the choice of the kernel's splitting. Both are
+    for sparse kernels alone.
     """
 
     columns_per_wavefront: int
@@ -49,21 +50,21 @@ class Tiling:
         return self.columns_per_wavefront * self.wavefronts
 
     def split(self, depth: int) -> Split | None:
-        """The parts of a sum of `depth` steps that it asks for, if it does."""
+        """Return the parts of a sum of `depth` steps that the tiling asks for; None if it asks for none."""
         return Split(depth, round_up(-(-depth // self.parts), DEPTH)) if self.parts else None
 
     @property
     def lds_bytes(self) -> int:
-        """The tile of A that the workgroup shares, of 256 rows."""
+        """Bytes of the tile of A that the workgroup shares, of 256 rows."""
         return TILE_BYTES_PER_WAVEFRONT * self.wavefronts
 
 
 @dataclass(frozen=True)
 class WorkSplit:
-    """What one workgroup does.
+    """The work of one workgroup, and the grid of workgroups.
 
     rows, columns: of C that it computes; local_size: its work-items; variant: which of the code object's kernels it
-    takes, by the columns a wavefront owns or the tile (0: there is one); arguments: what the kernel is given of the
+    takes, by the columns a wavefront owns or the tile (0: there is one); arguments: of the kernel that depend on the
     split; parts: of the sum over k, each by workgroups of its own and added up by another launch; columns_first: the
     grid's x goes along the columns of C; groups: workgroups in x alone, which find by themselves what they compute, 0:
     a grid of tiles and parts; apart: the first column of C that comes in parts, those before it are stored into C, and
@@ -81,7 +82,9 @@ class WorkSplit:
     apart: int | None = None
 
     def workgroups(self, shape: GemmShape) -> tuple[int, int, int]:
-        """In x and y (blocks of rows and of columns; `columns_first`: the other way) and z (parts of the sum)."""
+        """Return workgroups in x and y (blocks of rows and of columns; `columns_first`: the other way) and z (parts of
+        the sum).
+        """
         if self.groups:
             return self.groups, 1, 1
         rows, columns = -(-shape.m // self.rows), -(-shape.n // self.columns)
@@ -89,15 +92,15 @@ class WorkSplit:
 
 
 class Splitting(Protocol):
-    """How a kernel's work is split."""
+    """Decides how a kernel's work is split."""
 
     def split(self, shape: GemmShape, gpu: GpuFacts, tiling: Tiling | None) -> WorkSplit:
-        """For a shape on a GPU; tiling: takes the place of the choice where there is one. ValueError: none fits."""
+        """Split the work for a shape on a GPU; a given `tiling` replaces the choice. Raise ValueError if none fits."""
 
 
 @dataclass(frozen=True)
 class FixedTile:
-    """The kernel is written for one tile of C. columns_first: as of WorkSplit."""
+    """The splitting of a kernel that is written for one tile of C. columns_first: as of WorkSplit."""
 
     rows: int
     columns: int
@@ -105,22 +108,23 @@ class FixedTile:
     columns_first: bool = False
 
     def split(self, shape: GemmShape, gpu: GpuFacts, tiling: Tiling | None) -> WorkSplit:
-        """Always the same; a tiling is no choice here."""
+        """Return the only split that the kernel has; `tiling` has no effect."""
         return WorkSplit(self.rows, self.columns, self.local_size, columns_first=self.columns_first)
 
 
 @dataclass(frozen=True)
 class SharedTile:
-    """A workgroup shares a tile of A in LDS; its wavefronts own columns, how many is chosen as a BLAS library does.
+    """A workgroup shares a tile of A in LDS; its wavefronts own columns, and their number is chosen as a BLAS library
+    does.
 
-    columns: a wavefront may own; column_cycles: estimated for a column of C and a row of B.
+    columns: numbers of columns that a wavefront may own; column_cycles: estimated for a column of C and a row of B.
     """
 
     columns: tuple[int, ...]
     column_cycles: float
 
     def split(self, shape: GemmShape, gpu: GpuFacts, tiling: Tiling | None) -> WorkSplit:
-        """By the least estimated time, unless `tiling` says it."""
+        """Split by the least estimated time, or by `tiling` if it is given."""
         chosen = self.choose(shape, gpu) if tiling is None else tiling
         if chosen.columns_per_wavefront not in self.columns:
             raise ValueError(f"wavefronts own {' or '.join(map(str, self.columns))} columns, not those of {chosen}")
@@ -133,8 +137,11 @@ class SharedTile:
         )
 
     def choose(self, shape: GemmShape, gpu: GpuFacts) -> Tiling:
-        """Least estimate a column of A: the compute unit with most workgroups pays for each column of C, the staging
-        of the tile, and its share of a tile's latency. ValueError where no tile fits the LDS."""
+        """Return the tiling of the least estimate for a column of A; raise ValueError where no tile fits the LDS.
+
+        The compute unit with most workgroups pays for each column of C, the staging of the tile, and its share of a
+        tile's latency.
+        """
 
         def cost(tiling: Tiling) -> float:
             workgroups = -(-shape.m // ROWS_PER_WORKGROUP) * -(-shape.n // tiling.columns)
@@ -154,10 +161,10 @@ class SharedTile:
 
 @dataclass(frozen=True)
 class ChosenTile:
-    """The kernel is built for several tiles of C and splits the sum; the best for the shape is taken."""
+    """The splitting of a kernel that has several tiles of C and splits the sum; the best for the shape is taken."""
 
     def split(self, shape: GemmShape, gpu: GpuFacts, tiling: Tiling | None) -> WorkSplit:
-        """By `split_product` and `choose_tile`; a tiling is no choice here."""
+        """Split by `split_product` and `choose_tile`; `tiling` has no effect."""
         split = split_product(shape.m, shape.n, shape.k)
         tile = choose_tile(shape.m, shape.n, split.parts, gpu, TILES)
         arguments = {"split_depth": split.part_depth, "add": 0}

@@ -15,7 +15,7 @@ SMALLEST_NORMAL = 2.0**-126  # the kernels' v_mac_f32 flushes smaller products a
 class Expected:
     """A part of an output.
 
-    output: its name; where: the part's place in the array, a range for each axis; value: what it should hold, of the
+    output: its name; where: the part's place in the array, a range for each axis; value: the expected values, of the
     part's shape; bound: of |found - value|, of the same shape or one number.
     """
 
@@ -27,7 +27,9 @@ class Expected:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Elements of one output that are off by more than allowed: how many of how many, and the first of them."""
+    """Elements of one output that are off by more than allowed: their number, that of all elements, and the first of
+    them.
+    """
 
     output: str
     wrong: int
@@ -62,8 +64,8 @@ class Verification:
 def verify(operator: Operator, inputs: Mapping[str, np.ndarray] | None = None) -> Verification:
     """Compare an operator's outputs in device memory with its reference.
 
-    inputs: as they were before the launches (workloads.operators.operator.before); ValueError where results took their
-    memory and they are not given.
+    inputs: as they were before the launches (workloads.operators.operator.before). Raise ValueError where results took
+    their memory and they are not given.
     """
     if inputs is None:
         inputs = operator.inputs
@@ -110,7 +112,9 @@ def compare(outputs: Mapping[str, np.ndarray], expected: Iterable[Expected]) -> 
 
 
 def joined(found: Sequence[tuple[int, Verification]]) -> Verification:
-    """Of parts of the same outputs, each with where its first axis begins in the whole."""
+    """Merge verifications of parts of the same outputs, each with the place where its first axis begins in
+    the whole.
+    """
     mismatches: dict[str, Mismatch] = {}
     for first, part in found:
         for one in part.mismatches:
@@ -128,7 +132,7 @@ def joined(found: Sequence[tuple[int, Verification]]) -> Verification:
 
 
 def inner_product_bound(terms: np.ndarray | float, magnitude: np.ndarray, longest: int) -> np.ndarray:
-    """Bound on the error of inner products in FP32, each product and each sum rounded, added in any order.
+    """Bound the error of inner products in FP32, each product and each sum rounded, added in any order.
 
     terms: non-zero terms of each, or of all; magnitude: sums of |a|·|b|, themselves added up in FP32 over `longest`
     terms. An inner product of t terms is off by at most t·u / (1 - t·u) times that sum (Higham 2002, section 3.1), and
@@ -140,7 +144,7 @@ def inner_product_bound(terms: np.ndarray | float, magnitude: np.ndarray, longes
 
 
 def _error(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """|found - wanted| in FP64: 0 where equal or both NaN, infinite where one is, at least 1 for unequal integers."""
+    """Return |found - wanted|: 0 where equal or both NaN, infinite where one is, at least 1 for unequal integers."""
     a, b = found.astype(np.float64), wanted.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(a - b)

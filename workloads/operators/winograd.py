@@ -26,17 +26,19 @@ class Transform:
     matrix: np.ndarray
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
-        """Of the last two axes."""
+        """Transform the last two axes."""
         return np.einsum("ij,...jk,lk->...il", self.matrix, values, self.matrix, optimize=True)
 
     @property
     def absolute(self) -> "Transform":
-        """With the magnitudes of the matrix."""
+        """The transform with the magnitudes of the matrix."""
         return Transform(np.abs(self.matrix))
 
     @cached_property
     def roundings(self) -> int:
-        """That a term goes through at most, in both directions: product, sums, and that of the matrix itself."""
+        """Roundings that a term goes through at most, in both directions: product, sums, and that of the
+        matrix itself.
+        """
         terms = int(np.count_nonzero(self.matrix, axis=1).max())
         inexact = bool((self.matrix != self.matrix.astype(np.float32)).any())
         return 2 * (terms + inexact)
@@ -48,20 +50,20 @@ class Transform:
         return SMALLEST_NORMAL * (2 * self.roundings * (1.0 + norm) + norm * norm)
 
     def error(self, values: np.ndarray, before: np.ndarray | float = 0.0) -> np.ndarray:
-        """Bound on the error of the result of FP32 arithmetic on `values` that are off by `before` already."""
+        """Bound the error of the result of FP32 arithmetic on `values` that are off by `before` already."""
         off = np.zeros_like(values) + before
         magnitude = self.absolute(np.abs(values) + off)
         return self.absolute(off) + growth(self.roundings) * magnitude + self.flushed
 
 
 def growth(roundings: float) -> float:
-    """n u / (1 - n u): the relative error after so many (Higham 2002, section 3.1)."""
+    """Return n u / (1 - n u), the relative error after n = `roundings` roundings (Higham 2002, section 3.1)."""
     return roundings * UNIT_ROUNDOFF / (1.0 - roundings * UNIT_ROUNDOFF)
 
 
 @dataclass(frozen=True)
 class Filtering:
-    """F(m x m, 3 x 3). size: m, a key of POINTS."""
+    """Minimal filtering F(m x m, 3 x 3). size: m, a key of POINTS."""
 
     size: int
 
@@ -77,7 +79,7 @@ class Filtering:
 
     @cached_property
     def windows(self) -> Transform:
-        """B^T: a row holds the coefficients of the product of (X - q) over all points q, that of its own left out."""
+        """B^T: a row has the coefficients of the product of (X - q) over all points q except the row's own."""
         rows = []
         for place in range(self.window):
             coefficients = [Fraction(1)]
@@ -89,12 +91,12 @@ class Filtering:
         return Transform(np.array(rows, np.float64))
 
     def _powers(self, columns: int) -> list[list[Fraction]]:
-        """Of each point; of infinity the last one alone."""
+        """Return the powers of each point; for infinity the last power alone is 1."""
         infinity = [Fraction(int(power == columns - 1)) for power in range(columns)]
         return [[Fraction(point) ** power for power in range(columns)] for point in POINTS[self.size]] + [infinity]
 
     def _scaled(self, columns: int) -> Transform:
-        """G: the powers of a point over the product of its distances to the others."""
+        """Return G: the powers of a point over the product of its distances to the others."""
         points, rows = POINTS[self.size], self._powers(columns)
         for number, point in enumerate(points):
             distance = Fraction(1)
@@ -105,34 +107,34 @@ class Filtering:
 
     @cached_property
     def filters(self) -> Transform:
-        """G."""
+        """G, the transform of filters."""
         return self._scaled(TAPS)
 
     @cached_property
     def gradients(self) -> Transform:
-        """G', of tiles of dy."""
+        """G', the transform of tiles of dy."""
         return self._scaled(self.size)
 
     @cached_property
     def results(self) -> Transform:
-        """A^T: the powers of the points."""
+        """A^T: the powers of the points, the transform to the results."""
         return Transform(np.array(self._powers(self.size), np.float64).T)
 
     @cached_property
     def weights(self) -> Transform:
-        """A'^T."""
+        """A'^T, the transform to the weights' gradient."""
         return Transform(np.array(self._powers(TAPS), np.float64).T)
 
 
 @dataclass(frozen=True)
 class ProductError:
-    """Bounds around products of transformed operands, added up. exact: sums of |a|·|b|; off: of the sums' errors."""
+    """Bounds of sums of products of transformed operands. exact: sums of |a|·|b|; off: bounds on the sums' errors."""
 
     exact: np.ndarray
     off: np.ndarray
 
     def through(self, transform: Transform, added: np.ndarray | float = 0.0) -> np.ndarray:
-        """Bound on the error of the transformed sums, after `added` of these magnitudes is added."""
+        """Bound the error of the transformed sums, after `added` of these magnitudes is added."""
         magnitude = transform.absolute(self.exact + self.off) + added
         return transform.absolute(self.off) + growth(transform.roundings + 1) * magnitude + transform.flushed
 
@@ -143,7 +145,7 @@ def product_error(
     longest: int,
     multiply: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> ProductError:
-    """Of sums of `longest` products of the transforms of a and b, each with its values.
+    """Bound the error of sums of `longest` products of the transforms of a and b, each given with its values.
 
     Rounding a transform adds at most growth · |matrix| |values| |matrix|^T to it (componentwise; the constants come
     from the matrices and no random signs are assumed), which the products then multiply with the other operand as it

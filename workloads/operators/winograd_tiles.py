@@ -43,19 +43,21 @@ class Places:
 
     @property
     def operand(self) -> Operand:
-        """With what is between them."""
+        """The array with the gaps between rows and between places."""
         return Operand((self.places * self.step,), by_image=False)
 
     @property
     def values_bytes(self) -> int:
-        """Without."""
+        """Bytes of the values, without gaps."""
         return 4 * self.places * self.rows * self.columns
 
 
 @dataclass(frozen=True)
 class Tiled:
-    """A convolution's planes of results in tiles of size x size; images by chunks whose windows and products (or tiles
-    of dy) the buffer holds."""
+    """A convolution's planes of results in tiles of size x size.
+
+    Images are taken by chunks whose windows and products (or tiles of dy) the buffer holds.
+    """
 
     convolution: Convolution
     size: int
@@ -63,67 +65,70 @@ class Tiled:
 
     @property
     def filtering(self) -> Filtering:
-        """F(size x size, 3 x 3)."""
+        """Minimal filtering F(size x size, 3 x 3)."""
         return Filtering(self.size)
 
     @property
     def tiles(self) -> Pair:
-        """Rows and columns of them, of a plane."""
+        """Rows and columns of tiles of a plane."""
         rows, columns = (-(-extent // self.size) for extent in self.convolution.outputs)
         return rows, columns
 
     def rounded(self, images: int) -> int:
-        """Tiles of so many images' planes of one channel, and those that round their number up."""
+        """Return the tiles of so many images' planes of one channel, rounded up to a multiple of QUAD."""
         return round_up(images * prod(self.tiles), QUAD)
 
     @property
     def macs(self) -> int:
-        """Of the products, for tiles that hold results."""
+        """Multiply-accumulates of the products, for tiles that hold results."""
         c = self.convolution
         return self.filtering.places * c.shape[0] * prod(self.tiles) * c.filters * c.group_channels
 
     @property
     def largest_bytes(self) -> int:
-        """An image's part of the largest array."""
+        """Bytes of one image's part of the largest array."""
         c = self.convolution
         transformed = self.filtering.places * prod(self.tiles)
         return 4 * max(transformed * max(c.shape[1], c.filters), prod(c.shape[1:]), c.filters * c.positions)
 
     @property
     def too_large(self) -> bool:
-        """Whether not even one image's arrays are within reach."""
+        """Whether the arrays of a single image are too large for 32-bit offsets."""
         return self.largest_bytes > MAX_BYTES
 
     @property
     def chunk(self) -> int:
-        """Images of a chunk."""
+        """The number of images of a chunk."""
         c = self.convolution
         image_bytes = 4 * self.filtering.places * prod(self.tiles) * (c.shape[1] + c.filters)
         return chunk_images(c.shape[0], image_bytes, self.buffer_bytes, self.largest_bytes)
 
     @property
     def chunks(self) -> list[tuple[int, int]]:
-        """First image and how many, of each."""
+        """The first image and the number of images of each chunk."""
         return chunks(self.convolution.shape[0], self.chunk)
 
     @property
     def windows(self) -> Places:
-        """Of a chunk, transformed: a row for each channel."""
+        """The transformed windows of a chunk, a row for each channel."""
         return Places(self.filtering.places, self.convolution.shape[1], self.rounded(self.chunk), apart=True)
 
     @property
     def products(self) -> Places:
-        """Of a chunk, or its tiles of dy, transformed: a row for each filter."""
+        """The products of a chunk, or its transformed tiles of dy, a row for each filter."""
         return Places(self.filtering.places, self.convolution.filters, self.rounded(self.chunk), apart=True)
 
     @property
     def transformed_bytes(self) -> int:
-        """Windows and products of all chunks."""
+        """Bytes of windows and products of all chunks."""
         tiles = sum(self.rounded(count) for _, count in self.chunks)
         return 4 * self.filtering.places * tiles * (self.convolution.shape[1] + self.convolution.filters)
 
     def words(self, images: int, planes: int, plane: Pair, of: Places, padding: Pair) -> np.ndarray:
-        """workloads/kernels/winograd.cl, Tiles. planes, plane: of an image; of: transformed; padding: top and left."""
+        """Return the words of Tiles (workloads/kernels/winograd.cl).
+
+        planes, plane: number and size of an image's planes; of: the transformed values; padding: top and left.
+        """
         tiles, columns = prod(self.tiles), self.tiles[1]
         size_bytes = 4 * images * planes * prod(plane)
         steps = (4 * of.step, 4 * of.pitch, of.operand.size_bytes)
@@ -133,11 +138,11 @@ class Tiled:
     # by NumPy: what the transforms are applied to, for n images
 
     def windows_of(self, x: np.ndarray) -> np.ndarray:
-        """[groups, channels of a group, tiles, rows, columns] in FP64."""
+        """Cut windows out of x: [groups, channels of a group, tiles, rows, columns] in FP64."""
         return self._cut(x, self.filtering.window, *self.convolution.padding[:2])
 
     def tiles_of(self, dy: np.ndarray) -> np.ndarray:
-        """[groups, filters of a group, tiles, rows, columns] in FP64."""
+        """Cut tiles out of dy: [groups, filters of a group, tiles, rows, columns] in FP64."""
         return self._cut(dy, self.size, 0, 0)
 
     def _cut(self, planes: np.ndarray, extent: int, top: int, left: int) -> np.ndarray:
@@ -154,14 +159,14 @@ class Tiled:
         return by_group.reshape(groups, by_group.shape[1], -1, extent, extent)
 
     def assembled(self, tiles: np.ndarray, images: int) -> np.ndarray:
-        """Planes [n, filters, rows, columns] of tiles [groups, filters of a group, tiles, rows, columns]."""
+        """Assemble planes [n, filters, rows, columns] from tiles [groups, filters of a group, tiles, rows, columns]."""
         c, (rows, columns) = self.convolution, self.tiles
         planes = tiles.reshape(c.filters, images, rows, columns, self.size, self.size).transpose(1, 0, 2, 4, 3, 5)
         whole = planes.reshape(images, c.filters, rows * self.size, columns * self.size)
         return whole[:, :, : c.outputs[0], : c.outputs[1]]
 
     def error(self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
-        """Bound on the error of the results for images x. weight: [groups, filters, channels of a group, 3, 3]."""
+        """Bound the error of the results for images x. weight: [groups, filters, channels of a group, 3, 3]."""
         c, filtering = self.convolution, self.filtering
         added = 0.0 if bias is None else np.abs(bias).reshape(c.groups, -1, 1, 1, 1)
         found = []
@@ -173,12 +178,12 @@ class Tiled:
 
 
 def _over_channels(filters: np.ndarray, windows: np.ndarray) -> np.ndarray:
-    """[groups, filters, channels, ...] times [groups, channels, tiles, ...]."""
+    """Multiply [groups, filters, channels, ...] by [groups, channels, tiles, ...], summed over channels."""
     a, b = (np.ascontiguousarray(values.transpose(0, 3, 4, 1, 2)) for values in (filters, windows))
     return (a @ b).transpose(0, 3, 4, 1, 2)
 
 
 def over_tiles(gradients: np.ndarray, windows: np.ndarray) -> np.ndarray:
-    """[groups, filters, tiles, ...] times [groups, channels, tiles, ...]."""
+    """Multiply [groups, filters, tiles, ...] by [groups, channels, tiles, ...], summed over tiles."""
     a, b = gradients.transpose(0, 3, 4, 1, 2), windows.transpose(0, 3, 4, 2, 1)
     return (np.ascontiguousarray(a) @ np.ascontiguousarray(b)).transpose(0, 3, 4, 1, 2)

@@ -42,7 +42,7 @@ COMPILER_VERSION = "19."  # the committed objects are this release's output
 
 
 def kernel_sources(directory: Path = KERNELS_DIR) -> list[Path]:
-    """The sources, each of one code object; raises KernelBuildError where two would give the same one."""
+    """List the kernel sources of a folder; raise KernelBuildError where two would give the same code object."""
     found = sorted(path for path in directory.iterdir() if path.suffix in LANGUAGE_FLAGS)
     for first, second in pairwise(found):
         if first.stem == second.stem:
@@ -51,17 +51,17 @@ def kernel_sources(directory: Path = KERNELS_DIR) -> list[Path]:
 
 
 def code_object_path(name: str, directory: Path = KERNELS_DIR) -> Path:
-    """Where the code object of source `name` (without suffix) lies."""
+    """Return the path of the code object of source `name` (without suffix)."""
     return directory / f"{name}.hsaco"
 
 
 def build(source: Path, target: Path, debug: bool = False) -> str:
-    """Compile or assemble, and link one source into `target`; returns by what. Raises KernelBuildError.
+    """Compile or assemble one source and link it into `target`; return what built it. Raise KernelBuildError.
 
-    OpenCL C gets AMD's device library where the machine has it and a compiler that reads it, else the header with
-    OpenCL's built-in functions. The shipped kernels are built without the library, so that they do not depend on the
-    machine: the workloads without any built-in function, the bench kernels with the header. What is not shipped here
-    also gets the compiler's own code-object version. debug: keep line tables, which change no instruction.
+    OpenCL C is linked with AMD's device library where the machine has it and a compiler that reads it, else it gets the
+    header with OpenCL's built-in functions. The shipped kernels are built without the library, so that they do not
+    depend on the machine: the workloads without any built-in function, the bench kernels with the header. Other sources
+    also get the compiler's own code-object version. debug: keep line tables, which change no instruction.
     """
     more = ("-g",) if debug else ()
     if source.suffix not in LANGUAGE_FLAGS:
@@ -93,7 +93,9 @@ def build(source: Path, target: Path, debug: bool = False) -> str:
 
 
 def _own_tools() -> Tools:
-    """The compiler of the shipped code objects; without it, any."""
+    """Find the compiler of the shipped code objects or, where it is not installed, any other; raise
+    KernelBuildError.
+    """
     tools = without_library()
     if tools is None:
         for tools_of_a_kind in (COMPILERS, LINKERS):
@@ -103,7 +105,7 @@ def _own_tools() -> Tools:
 
 
 def _compile(tools: Tools, flags: tuple[str, ...], source: Path, target: Path) -> None:
-    """Compile and link; run beside the source, so that no path of this machine gets into the object."""
+    """Compile and link in the folder of the source, so that no path of this machine gets into the object."""
     with tempfile.TemporaryDirectory() as scratch:
         relocatable = Path(scratch) / "kernel.o"
         linked = Path(scratch) / "kernel.hsaco"
@@ -125,7 +127,7 @@ def _build_hip(source: Path, target: Path, more: tuple[str, ...]) -> str:
 
 
 def _compile_ir(source: Path) -> bytes:
-    """The relocatable object that llvmlite's AMDGPU back end makes of LLVM IR."""
+    """Compile LLVM IR by llvmlite's AMDGPU back end; return the relocatable object."""
     import llvmlite.binding as llvm
 
     llvm.initialize_all_targets()
@@ -154,17 +156,17 @@ def _linked(source: Path, relocatable: bytes) -> bytes:
 
 
 def shipped_sources() -> list[Path]:
-    """The sources of every shipped code object."""
+    """List the sources of every shipped code object."""
     return [source for directory in SHIPPED_DIRS for source in kernel_sources(directory)]
 
 
 def build_all(directory: Path = KERNELS_DIR) -> list[Path]:
-    """Build every kernel's code object beside its source; returns what was written."""
+    """Build every kernel's code object next to its source; return the paths written."""
     return [target for target, _ in build_sources(kernel_sources(directory))]
 
 
 def build_sources(sources: list[Path], debug: bool = False) -> list[tuple[Path, str]]:
-    """Build each source's code object beside it; returns what was written, each with what built it."""
+    """Build each source's code object next to it; return the paths written, each with the name of what built it."""
     built = []
     for source in sources:
         target = code_object_path(source.stem, source.parent)
@@ -173,12 +175,12 @@ def build_sources(sources: list[Path], debug: bool = False) -> list[tuple[Path, 
 
 
 def check_all() -> list[str]:
-    """What is wrong with the shipped code objects, as `check` says it."""
+    """List what is wrong with the shipped code objects, as `check` reports it."""
     return [problem for directory in SHIPPED_DIRS for problem in check(directory)]
 
 
 def check(directory: Path = KERNELS_DIR) -> list[str]:
-    """What is wrong with the committed code objects: one line each, none when they equal what the sources give."""
+    """List what is wrong with the committed code objects, a line each; empty if they equal what the sources give."""
     version = compiler_version()
     if not version.startswith(COMPILER_VERSION):
         raise KernelBuildError(
@@ -200,12 +202,14 @@ def check(directory: Path = KERNELS_DIR) -> list[str]:
 
 
 def compiler_version() -> str:
-    """Version of the compiler that would be used, such as '19.1.7'; raises KernelBuildError when there is none."""
+    """Return the version of the compiler that would be used, such as '19.1.7'; raise KernelBuildError if
+    there is none.
+    """
     return _run([_tool(COMPILERS), "-dumpversion"], None).strip()
 
 
 def compiler_available() -> bool:
-    """Whether both tools that a build needs are installed."""
+    """Tell whether both tools that a build needs are installed."""
     return all(any(shutil.which(tool) for tool in tools) for tools in (COMPILERS, LINKERS))
 
 

@@ -37,7 +37,7 @@ _PROBE = "kernel void probe(global float *x) { x[0] = sin(x[1]); }"
 
 @dataclass(frozen=True)
 class Tools:
-    """A compiler with its linker, and the device library that it can read; None: it is used without one."""
+    """A compiler with its linker, and the device library that it can read; None if it is used without one."""
 
     clang: str
     linker: str
@@ -45,16 +45,16 @@ class Tools:
 
     @property
     def text(self) -> str:
-        """'clang 19.1.7, device library /usr/lib/...'."""
+        """The tools as text, such as 'clang 19.1.7, device library /usr/lib/...'."""
         library = f"device library {self.library}" if self.library else "gpusim's OpenCL header"
         return f"clang {version_of(self.clang)}, {library}"
 
 
 def device_library() -> Path | None:
-    """The folder of AMD's device library with gfx803's part; None where there is none.
+    """Find the folder of AMD's device library with gfx803's part; None where there is none.
 
-    The environment variable GPUSIM_DEVICE_LIBRARY names another folder, or 'none' for doing without. Raises
-    KernelBuildError where it names a folder that is no such library.
+    The environment variable GPUSIM_DEVICE_LIBRARY names another folder, or 'none' for doing without. Raise
+    KernelBuildError where it names a folder that holds no such library.
     """
     named = os.environ.get(LIBRARY_VARIABLE)
     if named and named.lower() == "none":
@@ -69,7 +69,7 @@ def device_library() -> Path | None:
 
 
 def for_hip() -> tuple[Tools, tuple[str, ...]]:
-    """Tools and flags for HIP; KernelBuildError says what is missing."""
+    """Return tools and flags for HIP; raise KernelBuildError that says what is missing."""
     tools, root = with_library(), hip_root()
     if tools is None or tools.library is None:
         raise KernelBuildError(f"HIP {_why_not()}")
@@ -80,7 +80,7 @@ def for_hip() -> tuple[Tools, tuple[str, ...]]:
 
 
 def with_library() -> Tools | None:
-    """The first compiler that can use the device library; None where there is no library, or no such compiler."""
+    """Find the first compiler that can use the device library; None where there is no library, or no such compiler."""
     library = device_library()
     if library is None:
         return None
@@ -88,12 +88,12 @@ def with_library() -> Tools | None:
 
 
 def without_library() -> Tools | None:
-    """The first compiler with a linker."""
+    """Find the first compiler with a linker; None where there is none."""
     return next((Tools(clang, linker, None) for clang, linker in _pairs()), None)
 
 
 def _why_not() -> str:
-    """What is missing for the device library, as a clause."""
+    """Tell what is missing for the device library, as a clause of an error message."""
     library = device_library()
     if without_library() is None:
         return f"needs {CLANGS[0]} with {linkers_of(CLANGS[0])[0]}, or another release from 15 on; none is installed"
@@ -105,27 +105,27 @@ def _why_not() -> str:
 
 @cache
 def can_read(clang: str, library: Path) -> bool:
-    """Whether the compiler builds a kernel with the library: it may be of a later release of LLVM."""
+    """Tell whether the compiler builds a kernel with the library, which may be of a later release of LLVM."""
     command = [clang, *opencl_flags(library), *TARGET_FLAGS, "-c", "-", "-o", os.devnull]
     return subprocess.run(command, input=_PROBE, capture_output=True, text=True, check=False).returncode == 0
 
 
 def hip_root() -> Path | None:
-    """The folder whose include/hip holds HIP's headers; None: not installed."""
+    """Find the folder whose include/hip holds HIP's headers; None if they are not installed."""
     roots = (root for pattern in _HIP_PATTERNS for root in sorted(_ROOT.glob(pattern)))
     return next((root for root in roots if (root / "include/hip/hip_runtime.h").is_file()), None)
 
 
 def opencl_flags(library: Path | None) -> tuple[str, ...]:
-    """Flags for OpenCL C, with the device library or with none."""
+    """Return the flags for OpenCL C, with the device library or without one."""
     library_flag = "-nogpulib" if library is None else f"--rocm-device-lib-path={library}"
     return ("-x", "cl", "-cl-std=CL2.0", library_flag, "-O3", "-fno-ident", "-cl-kernel-arg-info")
 
 
 def hip_flags(library: Path, root: Path) -> tuple[str, ...]:
-    """Flags for the device side of HIP alone: one linked code object, with the arguments' names.
+    """Return the flags for the device side of HIP alone: one linked code object, with the arguments' names.
 
-    Without -fuse-cuid=none the object would have a hash of its source's folder in it.
+    Without -fuse-cuid=none the object would contain a hash of its source's folder.
     """
     return (
         *("-x", "hip", "--offload-arch=gfx803", "--offload-device-only", "--no-gpu-bundle-output"),
@@ -136,19 +136,19 @@ def hip_flags(library: Path, root: Path) -> tuple[str, ...]:
 
 @cache
 def version_of(clang: str) -> str:
-    """'19.1.7'."""
+    """Return the compiler's version, such as '19.1.7'."""
     done = subprocess.run([clang, "-dumpversion"], capture_output=True, text=True, check=False)
     return done.stdout.strip()
 
 
 def linkers_of(clang: str) -> tuple[str, ...]:
-    """Names of the linkers for a compiler, of its own release first."""
+    """Return the names of the linkers for a compiler, that of its own release first."""
     release = re.search(r"-(\d+)$", clang)
     return (f"ld.lld-{release[1]}", "ld.lld") if release else ("ld.lld",)
 
 
 def _pairs() -> Iterator[tuple[str, str]]:
-    """Paths of the compilers that are installed, each with a linker."""
+    """Yield the paths of the compilers that are installed, each with that of a linker."""
     for name in CLANGS:
         clang = shutil.which(name)
         linker = next((path for linker in linkers_of(name) if (path := shutil.which(linker))), None)

@@ -31,7 +31,7 @@ _REL = {_REL32: 0, 10: 0, 11: 32}
 
 @dataclass
 class _Piece:
-    """A section of the output; its address is its place in the file too."""
+    """A section of the output; its address is also its offset in the file."""
 
     name: str
     kind: int
@@ -53,7 +53,7 @@ class _Output:
 
 
 def link(relocatable: bytes) -> bytes:
-    """The loadable object of one relocatable object; raises KernelBuildError for what it cannot resolve."""
+    """Link one relocatable object into a loadable one; raise KernelBuildError for what it cannot resolve."""
     try:
         elf = ELFFile(io.BytesIO(relocatable))
     except ELFError as error:
@@ -103,7 +103,9 @@ def _reserve_addresses(out: _Output, relocations: list) -> None:  # type: ignore
 
 
 def _place(out: _Output) -> None:
-    """Read-only data first, then code, then what is written; each kind begins a page."""
+    """Give the sections addresses: read-only data first, then code, then writable data, each kind from a new
+    page on.
+    """
     rank = {0: 0, _SHF_EXECINSTR: 1, _SHF_WRITE: 2}
     out.pieces.sort(key=lambda piece: rank[piece.flags & (_SHF_EXECINSTR | _SHF_WRITE)])
     at, before = _HEADER_BYTES + 3 * _SEGMENT_BYTES, 0
@@ -146,7 +148,9 @@ def _relocate(out: _Output, piece: _Piece, relocation, symbol) -> None:  # type:
 
 
 def _symbol_table(out: _Output, symbols: SymbolTableSection, strings: bytearray) -> tuple[bytearray, int]:
-    """The defined symbols, local ones first; and how many are local."""
+    """Build the table of the defined symbols, local ones first; return it with the index of the first that is not
+    local.
+    """
     number = {id(piece): k + 1 for k, piece in enumerate(out.pieces)}
     table, locals_ = bytearray(24), 1
     kinds = {"STT_NOTYPE": 0, "STT_OBJECT": 1, "STT_FUNC": 2, "STT_LOOS": 10}
@@ -214,7 +218,7 @@ def _write(out: _Output, relocatable: bytes, symbols: SymbolTableSection) -> byt
 
 
 def _segments(out: _Output) -> list[bytes]:
-    """One loaded segment for each kind of section."""
+    """Build a loaded segment for each kind of section."""
     segments = []
     for kind, access in ((0, _PF_R), (_SHF_EXECINSTR, _PF_R | _PF_X), (_SHF_WRITE, _PF_R | _PF_W)):
         pieces = [p for p in out.pieces if p.flags & (_SHF_EXECINSTR | _SHF_WRITE) == kind]

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class VendorProduct:
-    """A library's product. name: in configurations; library, package: its file and Debian's package; call: what
-    `gpusim/hip/programs/product.cpp` calls of it; multiply_accumulate: its kernels have `v_mac_f32` where they were
-    assembled with `v_fma_f32` (workloads.vendor.multiply_accumulate)."""
+    """A library's product. name: in configurations; library, package: its file and Debian's package; call: the function
+    that `gpusim/hip/programs/product.cpp` calls; multiply_accumulate: its kernels use `v_mac_f32` where they were
+    assembled with `v_fma_f32` (workloads.vendor.multiply_accumulate).
+    """
 
     name: str
     library: str
@@ -17,7 +18,7 @@ class VendorProduct:
 
     @property
     def sparse(self) -> bool:
-        """Whether it skips zeros of B, which the library converts first."""
+        """Whether the product skips zeros of B, which the library first converts."""
         return self.call != "sgemm"
 
     @property

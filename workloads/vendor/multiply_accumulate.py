@@ -23,9 +23,10 @@ _VGPR = 256
 
 
 def with_multiply_accumulate(image: bytes, kernels: "Iterable[Kernel]") -> bytes:
-    """The code object with every `v_fma_f32 d, a, b, d` of these kernels as `v_mac_f32 d, a, b`, of the same length.
+    """Return the code object with each `v_fma_f32 d, a, b, d` of these kernels as `v_mac_f32 d, a, b`, of the same
+    length.
 
-    Raises UserError where a `v_fma_f32` of another form is met: it would keep the slow rate.
+    Raise UserError for a `v_fma_f32` of another form, which would keep the slow rate.
     """
     from elftools.elf.elffile import ELFFile
 

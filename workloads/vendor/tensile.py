@@ -45,7 +45,7 @@ class SgemmProblem:
 
     @property
     def flop(self) -> int:
-        """Multiplications and additions of the definition."""
+        """The number of multiplications and additions by definition."""
         return 2 * self.m * self.n * self.k
 
     @property
@@ -55,7 +55,7 @@ class SgemmProblem:
 
     @property
     def ldb(self) -> int:
-        """The same of B."""
+        """Elements from one column of B as it is stored to the next."""
         return self.k if self.transposes[1] == "N" else self.n
 
 
@@ -67,7 +67,7 @@ _NAME = re.compile(
 
 @dataclass(frozen=True)
 class TensileKernel:
-    """What a kernel's name says. tile: rows and columns of C of a workgroup."""
+    """The work split that a kernel's name describes. tile: rows and columns of C of a workgroup."""
 
     name: str
     transposes: str
@@ -78,7 +78,7 @@ class TensileKernel:
 
     @classmethod
     def named(cls, name: str) -> "TensileKernel":
-        """Read a name; raises TensileError for one that is no single-precision product's."""
+        """Read a name; raise TensileError for one that is not a single-precision product's."""
         found = _NAME.match(name)
         if not found:
             raise TensileError(
@@ -95,7 +95,7 @@ class TensileKernel:
         )
 
     def workgroups(self, problem: SgemmProblem) -> tuple[int, int]:
-        """Tiles of C in M and N."""
+        """Return the numbers of workgroups, which are those of tiles of C, in M and N."""
         return -(-problem.m // self.tile[0]), -(-problem.n // self.tile[1])
 
 
@@ -118,7 +118,7 @@ class TensileGemm:
     def allocate(
         cls, problem: SgemmProblem, kernel: TensileKernel, kernels: "Mapping[str, Kernel]", memory: "DeviceMemory"
     ) -> "TensileGemm":
-        """With matrices of its own, zeros. Raises TensileError, DeviceMemoryError."""
+        """Allocate matrices of zeros for a problem; raise TensileError or DeviceMemoryError."""
         if kernel.transposes != problem.transposes:
             raise TensileError(f"kernel '{kernel.name}': multiplies {kernel.transposes}, not {problem.transposes}")
         sizes = {"A": problem.m * problem.k, "B": problem.k * problem.n, "C": problem.m * problem.n}
@@ -127,7 +127,7 @@ class TensileGemm:
 
     @property
     def launches(self) -> tuple[Launch, ...]:
-        """In order: where K is split among workgroups, beta C comes first."""
+        """The launches in order; where K is split among workgroups, that of beta C comes first."""
         multiply = self._multiply()
         return (self._beta(), multiply) if self.kernel.split_k > 1 else (multiply,)
 

@@ -32,7 +32,7 @@ _TABLE = sum((_TAKES.get(unit, NEVER_SHORT) - LDS_BANKS) // MAX_CUS << (4 * unit
 
 @jit(cold=True)
 def _charge_in_detail(m, w, reason, cycles):
-    """Note the cycles by static instruction and, while one is drawn, for the timeline."""
+    """Charge the cycles to the static instruction and, while a timeline is recorded, record them there."""
     at = m.cu.wave[w].pc * REASONS + reason
     st_i64(m.run.hotspots, at, ld_i64(m.run.hotspots, at) + cycles)
     if m.timeline.on:
@@ -41,7 +41,7 @@ def _charge_in_detail(m, w, reason, cycles):
 
 @jit
 def charge(m, w, reason, cycles):
-    """The wavefront spent `cycles` on `reason`, in front of its next instruction."""
+    """Charge `cycles` in front of the wavefront's next instruction to the stall reason `reason`."""
     m.cu.stalls[w >> CU_BITS, reason] += cycles
     if m.run.hotspots:
         _charge_in_detail(m, w, reason, cycles)
@@ -49,7 +49,7 @@ def charge(m, w, reason, cycles):
 
 @jit
 def account(m, w, t, reason):
-    """The wavefront's time up to cycle `t` went to `reason`."""
+    """Charge the wavefront's time since it was last accounted for, up to cycle `t`, to the stall reason `reason`."""
     spent = t - m.cu.wave[w].mark
     if spent > 0:
         charge(m, w, reason, spent)
@@ -57,21 +57,25 @@ def account(m, w, t, reason):
 
 
 def active_now(m: Any, now: int) -> int:
-    """Cycles up to `now`, summed over CUs, for which workgroups have been resident that still are."""
+    """Return the cycles since each CU that now holds workgroups became occupied, up to `now`, summed over CUs."""
     cus = int(m.cu.cus)
     return int((now - m.cu.active_since[:cus])[m.cu.wg_resident[:cus] > 0].sum())
 
 
 @jit
 def taken_by(unit, w):
-    """What an instruction of `unit` takes, a timed resource of the wait list."""
+    """Return the timed resource of the wait list that an instruction of `unit` of wavefront slot `w` occupies."""
     cu = w >> CU_BITS
     return VECTOR_ALU + (w >> SIMD_BITS) if unit == VALU else LDS_BANKS + MAX_CUS * ((_TABLE >> (4 * unit)) & 15) + cu
 
 
 @jit(inline=True)
 def account_issue(m, now, w, unit):
-    """The wavefront issues now: split the time it was ready into those for which its resource was short and others."""
+    """Account for a wavefront that issues in cycle `now`.
+
+    The time for which it was ready is split: cycles in which the resource was short, and cycles in which another
+    wavefront was selected.
+    """
     wave = m.cu.wave[w]
     spent = now - wave.mark
     if spent > 0:

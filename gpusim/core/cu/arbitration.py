@@ -17,7 +17,7 @@ from memory.waiting import UNTIL_FREED, freed, is_short, no_longer_short, short,
 
 @jit
 def free_slots(m, now, simd, unit):
-    """How many instructions of its SIMD's CU the queue of VMEM, SMEM or LDS can take now: 0, 1, or 2 for more."""
+    """Return how many instructions the VMEM, SMEM or LDS queue of the SIMD's CU can take now: 0, 1, or 2 for more."""
     cu = simd >> SIMDS_BITS
     if unit == VMEM:
         return min(m.l1.queue_limit - m.l1.unit[cu].q_count, 2)
@@ -30,7 +30,7 @@ def free_slots(m, now, simd, unit):
 
 @jit
 def _next_simd(m, cu, unit):
-    """SIMD that may issue to the unit next: round robin over those whose wavefronts want it, -1 if none does."""
+    """Return the SIMD that may issue to the unit next: round robin over those with a request, -1 if there is none."""
     for k in range(1, SIMDS + 1):
         simd = cu << SIMDS_BITS | (m.cu.served[cu, unit] + k) & (SIMDS - 1)
         if m.cu.simd[simd].want[unit]:
@@ -40,7 +40,7 @@ def _next_simd(m, cu, unit):
 
 @jit
 def takes(m, now, simd, unit):
-    """1 if the unit takes an instruction of the SIMD's wavefronts now."""
+    """Return 1 if the unit takes an instruction of the SIMD's wavefronts in cycle `now`, else 0."""
     slots = free_slots(m, now, simd, unit)
     if slots != 1:
         return slots >> 1
@@ -49,13 +49,13 @@ def takes(m, now, simd, unit):
 
 @jit
 def queue_full(m, now, slot):
-    """The last slot of a queue is taken, VECTOR_SLOT or SCALAR_SLOT + CU: from the next cycle on there is none."""
+    """Mark a queue, VECTOR_SLOT or SCALAR_SLOT + CU, as full from the next cycle on, as its last slot is taken."""
     short(m, slot, now + 1, UNTIL_FREED)
 
 
 @jit
 def find_slots(m, now, simd, unit, slot):
-    """`free_slots` at the end of a visit: a SIMD that wants a slot and finds the queue full waits for one."""
+    """Return `free_slots` at the end of a visit, and put the SIMD on the wait list if the queue is full."""
     slots = free_slots(m, now, simd, unit)
     if slots == 0:
         wait_for(m, slot, simd & (SIMDS - 1))
@@ -64,7 +64,7 @@ def find_slots(m, now, simd, unit, slot):
 
 @jit
 def wake_next(m, now, cu, unit, slot):
-    """The CU's queue of the unit has one slot: visit the SIMD that may take it. To visit another would be spurious."""
+    """Visit the SIMD that may take the only free slot of the CU's queue for the unit; others would be spurious."""
     simd = _next_simd(m, cu, unit)
     if simd >= 0:
         take_off(m, slot, simd & (SIMDS - 1))
@@ -73,7 +73,10 @@ def wake_next(m, now, cu, unit, slot):
 
 @jit(outline=True)
 def slot_freed(m, now, cu, unit, slot, slots):
-    """A slot of the CU's queue of the unit came free, so that there are `slots`: visit the SIMDs that may take one."""
+    """Visit SIMDs that may take a slot of the CU's queue for the unit, where one came free.
+
+    slots: free now, at most 2.
+    """
     if is_short(m, slot):
         no_longer_short(m, now, slot)
         wake_next(m, now, cu, unit, slot)

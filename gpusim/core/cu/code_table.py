@@ -46,7 +46,7 @@ SLEEP_UNIT_CYCLES = 64  # GCN3 ISA manual: s_sleep waits about 64 x SIMM16[6:0] 
 
 
 def waitcnt_fields(simm16: int) -> tuple[int, int]:
-    """vmcnt and lgkmcnt of an s_waitcnt (GCN3: vmcnt in bits 3:0, lgkmcnt in 11:8)."""
+    """Return vmcnt and lgkmcnt of an s_waitcnt (GCN3: vmcnt in bits 3:0, lgkmcnt in 11:8)."""
     return simm16 & 0xF, simm16 >> 8 & 0xF
 
 
@@ -83,7 +83,7 @@ def _word(instruction: Instruction) -> int:
 
 
 def code_table(instructions: Sequence[Instruction], cu: ComputeUnitSpec) -> np.ndarray:
-    """int64 array with a word for each instruction, indexed as the trace indexes them."""
+    """Return an int64 array with a word for each instruction, indexed as the trace indexes them."""
     locks = interlocks(instructions, cu)
     words = np.array([_word(i) for i in instructions], np.int64)
     words += np.array(locks.pause_cycles, np.int64) << CYCLES_SHIFT | np.array(locks.result_cycles) << RESULT_SHIFT
@@ -107,7 +107,10 @@ class FetchTable:
 
 
 def fetch_table(instructions: Sequence[Instruction], buffer_bytes: int, first_address: int) -> FetchTable:
-    """The table for instruction buffers of `buffer_bytes`; first_address: where the first instruction lies."""
+    """Build the table for instruction buffers of `buffer_bytes`.
+
+    first_address: byte address of the first instruction.
+    """
     granule_bytes = FETCH_BYTES if buffer_bytes % FETCH_BYTES == 0 else FETCH_BYTES // 2
     first_line = first_address // LINE_BYTES
     offset = first_address - instructions[0].address - first_line * LINE_BYTES

@@ -47,12 +47,12 @@ def configure_dispatch(m: Any, spec: DispatchSpec, arrays: int, cus_per_array: i
 
 
 def engine_of_cu(cu: int, engines: int, cus: int) -> int:
-    """Shader engine of a CU: each has as many as the others, or one more, in order of their numbers."""
+    """Return the shader engine of a CU: consecutive CUs share one, and engines differ by one CU at most."""
     return cu * engines // cus
 
 
 def cu_order(engines: int, cus: int, cus_per_array: int) -> list[int]:
-    """CUs in an order in which the engines take turns, and within an engine its shader arrays."""
+    """Return the CUs in an order in which the engines take turns, and within an engine its shader arrays."""
 
     def turn(cu: int) -> tuple[int, int]:
         return cu % cus_per_array, cu // cus_per_array

@@ -19,7 +19,7 @@ from memory.wheel import wake
 
 @jit
 def _has_room(m, cu):
-    """1 if the CU can hold a workgroup more: wavefront slots, and what else limits the kernel's workgroups on a CU."""
+    """Return 1 if the CU can hold another workgroup: wavefront slots, and the kernel's limit of workgroups per CU."""
     run = m.run
     if m.cu.wg_resident[cu] >= run.workgroups_per_cu:
         return 0
@@ -28,7 +28,7 @@ def _has_room(m, cu):
 
 @jit
 def _emptiest_simd(m, cu):
-    """SIMD of the CU with the fewest resident wavefronts, of several the first: 0 to 3."""
+    """Return the SIMD of the CU with the fewest resident wavefronts, 0 to 3, the lowest number on a tie."""
     best = 0
     for simd in range(1, SIMDS):
         if m.cu.simd[cu * SIMDS + simd].resident < m.cu.simd[cu * SIMDS + best].resident:
@@ -38,7 +38,7 @@ def _emptiest_simd(m, cu):
 
 @jit
 def _place_wave(m, now, cu, group_slot, workgroup, number):
-    """Give a wavefront a slot and its initial state; it may issue after the launch latency. 0 on a fault."""
+    """Give a wavefront a slot and its initial state; it may issue after the launch latency. Returns 0 on a fault."""
     run = m.run
     simd = cu * SIMDS + _emptiest_simd(m, cu)
     state = m.cu.simd[simd]
@@ -99,7 +99,7 @@ def _place_workgroup(m, now, cu):
 
 @jit
 def _next_position(m, able):
-    """Position of the CU that gets the next workgroup, out of those in a mask; -1 if none of them has room."""
+    """Return the position of the CU that gets the next workgroup, among those in a mask; -1 if none has room."""
     while able:
         at = choose_position(m, able)
         if _has_room(m, m.run.cu_order[at]):
@@ -111,7 +111,7 @@ def _next_position(m, able):
 
 @jit(outline=True)
 def dispatch_tick(m, now):
-    """Place the next workgroups, as many as engines that may launch and CUs with room can take."""
+    """Place the next workgroups, as many as the engines that may launch and the CUs with room can take."""
     run = m.run
     while run.next_workgroup < run.workgroups and not run.fault:
         able = 0
@@ -133,14 +133,14 @@ def dispatch_tick(m, now):
 
 @jit
 def _without_rank(mask, rank):
-    """The mask by rank without the bit of a rank, the younger ones moved up."""
+    """Return the mask by rank without the bit of one rank, with the bits of younger wavefronts moved down."""
     low = (1 << rank) - 1
     return (mask & low) | ((mask >> (rank + 1)) << rank)
 
 
 @jit(outline=True)
 def end_wave(m, now, w):
-    """The wavefront ends: free its slot, move younger ones up, and free the workgroup with its last."""
+    """End the wavefront: free its slot, renumber younger ones, and free the workgroup if this was its last."""
     wave = m.cu.wave[w]
     run = m.run
     simd = w >> SIMD_BITS

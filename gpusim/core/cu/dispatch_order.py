@@ -31,7 +31,7 @@ ORDERS = {
 
 @jit
 def resident_waves(m, cu):
-    """Resident wavefronts of a CU."""
+    """Return the number of resident wavefronts of a CU."""
     waves = 0
     for k in range(SIMDS):
         waves += m.cu.simd[(cu << SIMDS_BITS) + k].resident
@@ -40,7 +40,7 @@ def resident_waves(m, cu):
 
 @jit(cold=True)
 def _emptiest(m, able, start):
-    """Position in the mask `able` of the CU with the fewest wavefronts, of several the first from `start` on."""
+    """Return the position in mask `able` of the CU with the fewest wavefronts, on a tie the first from `start` on."""
     best = ctz_from(able, start)
     fewest = resident_waves(m, m.run.cu_order[best])
     able ^= 1 << best
@@ -56,7 +56,7 @@ def _emptiest(m, able, start):
 
 @jit
 def choose_position(m, able):
-    """Position of the CU that is tried first for the next workgroup, out of those in the mask `able`."""
+    """Return the position of the CU to try first for the next workgroup, among those in the mask `able`."""
     if m.run.dispatch_order == FIRST:
         return ctz(able)
     if m.run.dispatch_order == EMPTIEST:

@@ -24,13 +24,13 @@ from memory.wheel import wake_at
 
 @jit
 def _line_to_fetch(m, w):
-    """Line of the wavefront's next granule to fetch."""
+    """Return the line that holds the wavefront's next granule to fetch."""
     return m.run.code_line + (m.cu.wave[w].next_granule >> m.run.line_granule_bits)
 
 
 @jit
 def _arrives(m, cu, slot, t):
-    """The wavefront's next granules, as many as a fetch brings, are in its buffer from cycle `t` on."""
+    """Note that the wavefront's next granules, as many as a fetch brings, are in its buffer from cycle `t` on."""
     w = cu * SLOTS + slot
     wave = m.cu.wave[w]
     granule = wave.next_granule
@@ -74,7 +74,7 @@ def _fetch_for(m, now, array, cu, busy):
 
 @jit(inline=True)
 def fetch_tick(m, now, array):
-    """One cycle of an array's fetch: at most one for each CU and one line from each bank."""
+    """Fetch for an array's CUs in this cycle: at most once for each CU, and one line from each bank."""
     cus_per_array = m.scalar.cus_per_array
     first = array * cus_per_array
     # a division costs as much as a fetch, and most arrays have a power of two of CUs
@@ -95,7 +95,7 @@ def fetch_tick(m, now, array):
 
 @jit
 def fetch_filled(m, now, array, mshr):
-    """A line of the array's instruction cache has come: it goes on to all wavefronts that wait for it."""
+    """Pass a line that has come to the array's instruction cache on to all wavefronts that wait for it."""
     line = instruction_fill(m, now, array, mshr)
     first = array * m.scalar.cus_per_array
     for k in range(m.scalar.cus_per_array):

@@ -23,7 +23,7 @@ def _want_fetch(m, w):
 
 @jit
 def stand_in_granule(m, w):
-    """The wavefront may go on to the end of its segment or of its granule, whichever comes first."""
+    """Let the wavefront advance to the end of its segment or of its granule, whichever comes first."""
     wave = m.cu.wave[w]
     end = wave.segment_end
     if not m.icache.ideal:
@@ -33,7 +33,7 @@ def stand_in_granule(m, w):
 
 @jit
 def next_granule(m, w):
-    """The wavefront has used up a granule: its buffer has room for another one."""
+    """Move the wavefront on to its next granule, which makes room in its buffer for another one."""
     wave = m.cu.wave[w]
     cu = w >> CU_BITS
     slot = 1 << (w & (SLOTS - 1))
@@ -51,7 +51,7 @@ def next_granule(m, w):
 
 @jit
 def forget_fetches(m, w):
-    """Nothing is fetched for the wavefront any more."""
+    """Cancel all fetch requests of the wavefront."""
     cu = w >> CU_BITS
     others = ~(1 << (w & (SLOTS - 1)))
     m.cu.fetch[cu, WANT] &= others
@@ -61,7 +61,7 @@ def forget_fetches(m, w):
 
 @jit
 def redirect(m, w):
-    """The wavefront goes on at another place: its instruction buffer is empty."""
+    """Empty the wavefront's instruction buffer, as it continues at another address, and ask for a fetch."""
     wave = m.cu.wave[w]
     if not m.icache.ideal:
         forget_fetches(m, w)

@@ -43,7 +43,7 @@ class Interlocks:
 
 
 def interlocks(instructions: Sequence[Instruction], cu: ComputeUnitSpec) -> Interlocks:
-    """The waits of a kernel's instructions on a machine of this specification."""
+    """Find the waits between a kernel's instructions on a machine of this specification."""
     masks = [registers(i) for i in instructions]
     waits = [wait for k in range(len(masks)) for wait in _waits(k, instructions, masks, cu)]
     writers = sorted({writer for writer, _, _ in waits})
@@ -57,7 +57,7 @@ def interlocks(instructions: Sequence[Instruction], cu: ComputeUnitSpec) -> Inte
 
 
 def _follow(instructions: Sequence[Instruction], k: int) -> bool:
-    """Whether control flow can fall through from instruction k to k + 1."""
+    """Tell whether control flow can fall through from instruction k to k + 1."""
     if k + 1 == len(instructions) or "ends_block" in instructions[k].opcode.flags:
         return False
     return instructions[k].address + instructions[k].size == instructions[k + 1].address
@@ -66,7 +66,7 @@ def _follow(instructions: Sequence[Instruction], k: int) -> bool:
 def _pause_cycles(
     k: int, instructions: Sequence[Instruction], masks: list[tuple[int, int]], cu: ComputeUnitSpec
 ) -> int:
-    """Cycles beyond its turn that scalar instruction k keeps its wavefront."""
+    """Return the cycles beyond its turn that scalar instruction k keeps its wavefront."""
     opcode = instructions[k].opcode
     if opcode.unit not in (SALU, SMEM):
         return 0
@@ -82,7 +82,7 @@ def _pause_cycles(
 def _waits(
     k: int, instructions: Sequence[Instruction], masks: list[tuple[int, int]], cu: ComputeUnitSpec
 ) -> Iterator[tuple[int, int, int]]:
-    """(k, reader, cycles between their issues) for the scalar instructions that wait for vector instruction k."""
+    """Yield (k, reader, cycles between their issues) for each scalar instruction that waits for vector one k."""
     late = masks[k][1] & (SCALARS | VCCZ | EXECZ)
     if instructions[k].opcode.unit != VALU or not late:
         return

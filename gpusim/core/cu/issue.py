@@ -48,7 +48,7 @@ _NEVER_FULL = 1 << VALU | 1 << SALU | 1 << BRANCH | 1 << INTERNAL  # or free aga
 
 @jit
 def _no_longer_wants(m, simd, unit, rank):
-    """Take the wavefront of a rank off those of the SIMD that want the unit."""
+    """Withdraw the request for the unit of the SIMD's wavefront of a rank."""
     left = m.cu.simd[simd].want[unit] & ~(1 << rank)
     m.cu.simd[simd].want[unit] = left
     if left == 0:
@@ -62,7 +62,7 @@ def _choose_not_by_age(m, simd, unit, wanting):
 
 @jit(inline=True)
 def _selected(m, now, simd, unit, wanting):
-    """Wavefront that issues to the unit now; its time is accounted for."""
+    """Return the wavefront that issues to the unit in cycle `now`, after accounting for its time."""
     rank = ctz(wanting) if m.cu.by_age else _choose_not_by_age(m, simd, unit, wanting)
     _no_longer_wants(m, simd, unit, rank)
     m.cu.simd[simd].last[unit] = rank + 1
@@ -117,7 +117,7 @@ def _issue_other(m, now, simd, unit, wanting):
 
 @jit
 def _arrive_at_barrier(m, now, cu, w):
-    """The wavefront is at the barrier; the last one of the workgroup lets all go on."""
+    """Let the wavefront arrive at its workgroup's barrier; the last one to arrive releases all."""
     slot = m.cu.wave[w].workgroup
     m.cu.wg_arrived[cu, slot] += 1
     m.cu.wave[w].state = AT_BARRIER
@@ -127,7 +127,7 @@ def _arrive_at_barrier(m, now, cu, w):
 
 @jit(inline=True)
 def _internal(m, now, cu, w):
-    """s_waitcnt whose limits hold, s_nop, s_sleep, s_barrier, s_endpgm and what else needs no unit."""
+    """Execute an instruction that needs no unit, such as an s_waitcnt whose limits hold, s_nop, s_barrier, s_endpgm."""
     word = code_word(m, w)
     action = (word >> ACTION_SHIFT) & ACTION_MASK
     if action == WAVE_BARRIER:
@@ -145,7 +145,7 @@ def _internal(m, now, cu, w):
 
 @jit
 def _resume(m, now, simd):
-    """Let paused wavefronts whose time has come go on; the SIMD is visited again when the next one's comes."""
+    """Let the SIMD's paused wavefronts continue whose time has come, and schedule a visit for the next one."""
     state = m.cu.simd[simd]
     asleep = state.paused
     state.next_resume = NEVER
@@ -180,7 +180,7 @@ def _issue_internal(m, now, cu, simd, ranks):
 
 @jit
 def simd_address(m, now, cu):
-    """Address of the state of the SIMD that a CU visits now."""
+    """Return the host address of the state of the SIMD that a CU visits in cycle `now`."""
     return address_in(m.cu.simd, cu << SIMDS_BITS | now & (SIMDS - 1))
 
 
@@ -205,7 +205,7 @@ def _visit_again(m, now, cu, simd):
 
 @jit(inline=True)
 def issue_tick(m, now, cu):
-    """Visit the SIMD whose turn it is."""
+    """Visit the CU's SIMD whose turn it is in cycle `now`."""
     simd = cu << SIMDS_BITS | now & (SIMDS - 1)
     state = m.cu.simd[simd]
     if state.next_resume <= now:

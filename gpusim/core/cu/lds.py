@@ -37,7 +37,7 @@ def use_lds(m, now, cu, who, header):
 
 @jit(inline=True)
 def lds_results(m, now, cu):
-    """Hand the results that are there to their wavefronts; there must be one on its way."""
+    """Hand the LDS results that are due to their wavefronts; at least one access must be in flight."""
     while m.cu.lds_count[cu]:
         head = m.cu.lds_head[cu]
         if m.cu.lds_at[cu, head] > now:

@@ -24,7 +24,7 @@ from memory.waiting import SCALAR_SLOT, VECTOR_SLOT
 
 @jit(inline=True)
 def _take_record(m, w):
-    """Address of the wavefront's next memory record in its trace; moves past it."""
+    """Return the address of the wavefront's next memory record in its trace, and move past the record."""
     wave = m.cu.wave[w]
     record = m.run.trace_base + w * TRACE_BYTES + wave.memory_word * 8
     header = ld_i64(record, 0)
@@ -95,7 +95,7 @@ def issue_scalar_memory(m, now, cu, w):
 
 @jit(inline=True)
 def response_tick(m, now, cu):
-    """A CU takes one answer from the crossbar."""
+    """Let a CU take one answer from the crossbar."""
     token = l1_receive(m, now, cu)
     if token >= 0:
         vm_answered(m, now, cu, token)
@@ -103,7 +103,7 @@ def response_tick(m, now, cu):
 
 @jit(inline=True)
 def return_tick(m, now, cu):
-    """A CU's finished loads, stores that need no answer and LDS accesses."""
+    """Complete a CU's finished loads, stores that need no answer, and LDS accesses."""
     l1 = m.l1.unit[cu]
     if l1.r_head != l1.r_scheduled:
         while True:
@@ -119,13 +119,13 @@ def return_tick(m, now, cu):
 
 @jit
 def l1_address(m, now, cu):
-    """Address of the state of a CU's vector L1."""
+    """Return the host address of the state of a CU's vector L1."""
     return address_in(m.l1.unit, cu)
 
 
 @jit(inline=True)
 def look_up_tick(m, now, cu):
-    """A CU's vector L1 looks one line up; a slot of its queue may come free."""
+    """Look up one line in a CU's vector L1; a slot of its queue may come free."""
     l1 = m.l1.unit[cu]
     if l1.q_count == 0:
         l1_write_back(m, now, cu)
@@ -135,7 +135,7 @@ def look_up_tick(m, now, cu):
 
 @jit(inline=True)
 def scalar_tick(m, now, array):
-    """An array's scalar cache: one answer from the crossbar, finished instructions, one line looked up."""
+    """Run an array's scalar cache: take one answer from the crossbar, complete instructions, look one line up."""
     mshr = scalar_receive(m, now, array)
     if mshr >= 0:
         fetch_filled(m, now, array, mshr)

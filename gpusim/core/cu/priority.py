@@ -12,7 +12,7 @@ from gpusim.jit import ctz, jit
 
 @jit(cold=True)
 def of_highest_priority(m, simd, ranks):
-    """Those of a SIMD's wavefronts, given by rank in a mask, whose priority is the highest among them."""
+    """Return a mask by rank of those wavefronts in the mask `ranks` whose priority is the highest among them."""
     highest = 0
     first = 0
     while ranks:
@@ -29,7 +29,7 @@ def of_highest_priority(m, simd, ranks):
 
 @jit
 def goes_first(m, simd, ranks):
-    """Rank of the SIMD's wavefront that goes first where age decides: the oldest one of the highest priority."""
+    """Return the rank of the SIMD's wavefront that goes first by age: the oldest one of the highest priority."""
     if not m.cu.by_age:
         ranks = of_highest_priority(m, simd, ranks)
     return ctz(ranks)
@@ -37,5 +37,5 @@ def goes_first(m, simd, ranks):
 
 @jit(cold=True)
 def set_priority(m, w, priority):
-    """The wavefront executes s_setprio."""
+    """Set the wavefront's priority, for s_setprio."""
     m.cu.priority[w] = priority

@@ -32,20 +32,20 @@ SCHEDULES = {
 
 @jit(inline=True)
 def _round_robin(wanting, last):
-    """The next younger one after that which issued last."""
+    """Return the rank of the next younger wavefront after the one that issued last, or else the oldest."""
     younger = wanting & ~((1 << last) - 1)
     return ctz(younger if younger else wanting)
 
 
 @jit(inline=True)
 def _greedy(wanting, last):
-    """The one that issued last if it wants the unit again, else the oldest."""
+    """Return the rank of the wavefront that issued last if it wants the unit again, else of the oldest."""
     return last - 1 if last > 0 and (wanting >> (last - 1)) & 1 else ctz(wanting)
 
 
 @jit
 def choose(m, simd, unit, wanting):
-    """Rank of the wavefront that issues to `unit`, out of those in the mask `wanting`."""
+    """Return the rank of the wavefront that issues to `unit`, among those in the mask `wanting`."""
     last = np.int64(m.cu.simd[simd].last[unit])
     if m.cu.policy == GREEDY:
         return _greedy(wanting, last)
@@ -56,7 +56,7 @@ def choose(m, simd, unit, wanting):
 
 @jit(cold=True)
 def forget_rank(m, simd, rank):
-    """The wavefront of a rank has ended and younger ones move up: so does who issued last to each unit."""
+    """Forget the ended wavefront of a rank as the last to issue, and renumber younger ones that were, per unit."""
     state = m.cu.simd[simd]
     for unit in range(8):
         if m.cu.policy == GREEDY and state.last[unit] == rank + 1:

@@ -49,13 +49,13 @@ JUMPED = 2  # what `step` returns for a branch that was taken
 
 @jit
 def slot_of_rank(m, simd, rank):
-    """Number of the wavefront of a rank among the SIMD's slots."""
+    """Return the slot number, within the SIMD, of its wavefront of a rank."""
     return (m.cu.simd[simd].order >> (ORDER_BITS * rank)) & ((1 << ORDER_BITS) - 1)
 
 
 @jit
 def wave_of(m, simd, rank):
-    """Slot of a SIMD's wavefront of a rank."""
+    """Return the wavefront slot, in the machine, of the SIMD's wavefront of a rank."""
     return (simd << SIMD_BITS) + slot_of_rank(m, simd, rank)
 
 
@@ -68,13 +68,13 @@ def wake_simd(m, t, simd):
 
 @jit
 def code_word(m, w):
-    """The code table's word of the wavefront's next instruction."""
+    """Return the code table's word of the wavefront's next instruction."""
     return ld_i64(m.run.code, m.cu.wave[w].pc)
 
 
 @jit
 def counters_allow(m, w, word):
-    """1 if an s_waitcnt's limits hold."""
+    """Return 1 if the wavefront's counters are within the limits of the s_waitcnt `word`, else 0."""
     wave = m.cu.wave[w]
     vm = wave.vm_tail - wave.vm_head
     return 1 if vm <= ((word >> VM_SHIFT) & COUNT_MASK) and wave.lgkm <= ((word >> LGKM_SHIFT) & COUNT_MASK) else 0
@@ -103,13 +103,13 @@ def pause(m, w, t, reason):
 
 @jit(cold=True)
 def _wait_for_scalar_result(m, w, t):
-    """The scalar register that the wavefront's next instruction reads holds its result from cycle `t` on."""
+    """Pause the wavefront until cycle `t`, when the scalar register that its next instruction reads is written."""
     pause(m, w, t, EXECUTION)
 
 
 @jit(cold=True)
 def _wait_for_a_count(m, w, state):
-    """VM_FULL or LGKM_FULL: the wavefront has as many in flight as the counter can count."""
+    """Let the wavefront wait, in state VM_FULL or LGKM_FULL, as that counter cannot count another instruction."""
     m.cu.wave[w].state = state
 
 
@@ -149,7 +149,7 @@ def enter(m, t, w):
 
 @jit(outline=True)
 def released(m, now, w, reason):
-    """What the wavefront waited for has happened: its time so far went to `reason`, and it may issue from now on."""
+    """Let the wavefront continue, as what it waited for has happened; its time so far is charged to `reason`."""
     account(m, w, now, reason)
     enter(m, now, w)
     wake_simd(m, now, w >> SIMD_BITS)
@@ -157,7 +157,7 @@ def released(m, now, w, reason):
 
 @jit(cold=True)
 def _recheck_full(m, now, w, state):
-    """One of the counters of a wavefront that had as many in flight as one can count went down."""
+    """Let a wavefront in state VM_FULL or LGKM_FULL continue if that counter has room, after one went down."""
     wave = m.cu.wave[w]
     in_flight = wave.vm_tail - wave.vm_head if state == VM_FULL else wave.lgkm
     if in_flight < MAX_IN_FLIGHT:
@@ -166,7 +166,7 @@ def _recheck_full(m, now, w, state):
 
 @jit(inline=True)
 def recheck(m, now, w):
-    """One of the wavefront's counters went down."""
+    """Let the wavefront continue if it waits for one of its counters, one of which went down, and the wait is over."""
     wave = m.cu.wave[w]
     state = wave.state
     if state == WAITING:
@@ -226,7 +226,7 @@ def step(m, w):
 
 @jit(outline=True)
 def vm_answered(m, now, cu, token):
-    """An answer for the vector memory instruction `token`; instructions leave vmcnt in order."""
+    """Take an answer for the vector memory instruction `token`; instructions leave vmcnt in order."""
     if m.timeline.on:
         record(m, RETURNED, cu, token, 0)
     w = cu * SLOTS + (token & 63)
@@ -254,7 +254,7 @@ def vm_answered(m, now, cu, token):
 
 @jit
 def release_barrier(m, now, cu, slot):
-    """All wavefronts of the workgroup that have not ended are at the barrier: let them go on."""
+    """Release the workgroup's wavefronts from the barrier, at which all that have not ended have arrived."""
     m.cu.wg_arrived[cu, slot] = 0
     for number in range(m.cu.wg_size[cu, slot]):
         x = cu * SLOTS + m.cu.wg_slot[cu, slot, number]

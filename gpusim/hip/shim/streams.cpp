@@ -1,5 +1,5 @@
 // Streams and events. The simulator does what it is told in the order in which it is told, whatever the stream; when it
-// would have happened on the simulated GPU, streams side by side, is its clock's business (gpusim/hip/clock.py).
+// would have happened on the simulated GPU, streams side by side, is the queue's business (gpusim/host/queue.py).
 #include "streams.h"
 
 #include "graph.h"

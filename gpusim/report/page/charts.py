@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from gpusim.base.html import clean
-from gpusim.report.values import number_text
+from gpusim.base.table import amount
 
 # Okabe and Ito's colours, told apart by colour-blind readers and seen on light and dark grounds; black is left out
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8F8F8F", "#B8A800", "#7A5195", "#4E8D5E")
@@ -110,7 +110,7 @@ def heat_map(
         for x, value in enumerate(row):
             if value is not None:
                 colour = "black" if value > middle else "white"
-                axes.text(x + 0.5, y + 0.5, number_text(value), ha="center", va="center", color=colour, fontsize=8)
+                axes.text(x + 0.5, y + 0.5, amount(value), ha="center", va="center", color=colour, fontsize=8)
     axes.set_xticks([x + 0.5 for x in range(len(across[1]))], [label(text) for text in across[1]])
     axes.set_yticks([y + 0.5 for y in range(len(down[1]))], [label(text) for text in down[1]])
     axes.set_xlabel(label(across[0]))

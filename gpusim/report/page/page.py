@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from gpusim.base.html import Element, table, tag, written
 from gpusim.base.intervals import differ
+from gpusim.base.picture import KINDS, Picture
 from gpusim.base.version import __version__
 from gpusim.report.page import pictures, sweep
 from gpusim.report.page.assets import beside, hashed
-from gpusim.report.page.parts import Sources, configuration, layers, sections, summary
-from gpusim.report.page.picture import KINDS, Picture
+from gpusim.report.page.parts import Sources, answers, configuration, rows, sections, summary
 from gpusim.report.result import Result
 from gpusim.report.sections import SECTIONS
 from gpusim.report.values import NOTHING, half_width
@@ -78,12 +78,13 @@ def _files(drawn: Sequence[Picture], prefix: str) -> dict[str, bytes]:
     made: dict[str, bytes] = {}
     for picture in drawn:
         made |= {f"{prefix}{picture.name}{kind}": picture.file(kind) for kind in KINDS}
-        made[f"{prefix}{picture.name}.csv"] = picture.numbers().encode()
+        made[f"{prefix}{picture.name}.csv"] = picture.numbers.csv().encode()
     return made
 
 
 def _panel(prefix: str, name: str, result: Result, sources: Sources) -> Element:
     drawn = pictures.pictures_of(result)
+    first = drawn.pop(pictures.ANSWER, [])
     parts = list(sections(result, drawn, prefix, sources))
     names = {f"{prefix}-{section.key}": section.title for section in SECTIONS}
     links = [tag("li", tag("a", names[part.get("id", "")], href=f"#{part.get('id')}")) for part in parts]
@@ -93,8 +94,9 @@ def _panel(prefix: str, name: str, result: Result, sources: Sources) -> Element:
         tag("h2", result.title),
         tag("p", name, class_="tells"),
         tag("nav", tag("ul", links), aria_label="Sections"),
+        answers(result, first, prefix),
         summary(result),
-        layers(result) if result.is_network else None,
+        rows(result),
         find,
         parts,
         configuration(result),
@@ -123,7 +125,8 @@ def _comparison(results: Mapping[str, Result], detailed: Mapping[str, Result]) -
         remarks.append(
             f"Sections follow of the {_FASTEST} fastest results and of the slowest; all are in table and pictures."
         )
-    first = points[0].measured.number("kernel.cycles")
+    alike = len({point.result.kind for point in points}) == 1  # a network is not slower than a layer
+    first = points[0].measured.number("kernel.cycles") if alike else 0
     rows = []
     for point in points:
         cycles = point.measured.number("kernel.cycles")
@@ -147,6 +150,8 @@ def _comparison(results: Mapping[str, Result], detailed: Mapping[str, Result]) -
 def _fewest(points: Sequence[sweep.Point]) -> Element | None:
     """Which result has the fewest cycles, and which cannot be told apart from it."""
     path = "kernel.cycles"
+    if len({point.result.kind for point in points}) > 1:
+        return None  # a network is not slower than a layer
     timed = [
         ((point.measured.number(path), half_width(point.measured.tree, path) or 0.0), point)
         for point in points

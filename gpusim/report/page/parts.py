@@ -5,11 +5,12 @@ from pathlib import PurePath
 from typing import Any
 
 from gpusim.base.html import Element, table, tag
+from gpusim.base.picture import Picture
 from gpusim.report.details import heads_of, hotspot_rows, rows_of
 from gpusim.report.measures import nearest_bound, unit_name
-from gpusim.report.page.picture import Picture
 from gpusim.report.page.sweep import leaves
 from gpusim.report.result import Measured, Result
+from gpusim.report.rows import choice_lines, closing, rows_table, sparse_table, summaries
 from gpusim.report.rule import Finding, findings
 from gpusim.report.rules import RULES
 from gpusim.report.screen import top_findings, verified
@@ -34,7 +35,7 @@ Sources = dict[str, list[str]]
 
 def summary(result: Result) -> Element:
     """What the terminal's screen says first."""
-    rows: list[tuple[str, ...]] = [("kernel", *(column.kernel for column in result.columns))]
+    rows: list[tuple[str, ...]] = [("kernel", *(column.kernels for column in result.columns))]
     rows += [
         (name, *(column.text(path) for column in result.columns))
         for name, path in _SUMMARY.items()
@@ -86,30 +87,29 @@ def sections(result: Result, pictures: dict[str, list[Picture]], prefix: str, so
             )  # fmt: skip
 
 
-def layers(result: Result) -> Element:
-    """A network's table: a row for each layer and pass, with what bounds it and where its wavefronts' cycles go."""
-    heads = ("layer", "pass", "time, us", "share, %", "bound", "of its cycles, %", "largest stall", "of it, %",
-             "L1, %", "L2, %", "DRAM, MB", "launches", "verified")  # fmt: skip
-    rows = []
-    for row in result.rows:
-        values = row.values
-        what = values["pass"].replace("_", " ")
-        layer = row.measured.name.removesuffix(f" {what}")
-        done = {None: NOTHING, True: "yes", False: "WRONG"}[values["verification"]["passed"]]
-        if values.get("cycles") is None:
-            rows.append((layer, what, *[NOTHING] * 9, str(values["launches"]), done))
-            continue
-        reason, share = next(iter(values["stalls"].items()), (NOTHING, None))
-        rows.append(
-            (
-                layer, what, _number(values["time_us"]),
-                _number(values["share"], 100), unit_name(values["bound"]["name"]),
-                _number(values["bound"]["utilization"], 100), reason.replace("_", " "), _number(share, 100),
-                _number(values["l1_hit_rate"], 100), _number(values["l2_hit_rate"], 100),
-                _number(values["dram_bytes"], 1e-6), (str(values["launches"]), values["launches"]), done,
-            )
-        )  # fmt: skip
-    return tag("section", tag("h3", "Layers"), table("Layers and passes", heads, rows))
+QUESTION = "Where does the time go?"
+
+
+def answers(result: Result, pictures: Sequence[Picture] = (), prefix: str = "") -> Element | None:
+    """Say first where the time of a run of many rows goes: pictures, sums by pass, kind or stream, the dearest rows."""
+    tables = summaries(result)
+    if not tables:
+        return None
+    drawn = [picture.element(prefix) for picture in pictures]
+    return tag("section", tag("h3", QUESTION), drawn, [table.html(sortable=False) for table in tables], _told(result))
+
+
+def _told(result: Result) -> Element:
+    return tag("ul", [tag("li", line) for line in (*closing(result), *choice_lines(result))])
+
+
+def rows(result: Result) -> Element | None:
+    """Make the table of a network's layers and passes, or of a program's kernels; None of a run without rows."""
+    if not result.rows:
+        return None
+    sparse = sparse_table(result)
+    tables = [rows_table(result).html(), *([] if sparse is None else [sparse.html()])]
+    return tag("details", tag("summary", f"All {len(result.rows)} rows"), tables)
 
 
 def configuration(result: Result) -> Element:

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from gpusim.base.picture import Picture
 from gpusim.report.measures import compute_units, unit_name
 from gpusim.report.page import charts
-from gpusim.report.page.picture import Picture
 from gpusim.report.result import Measured, Result
+from gpusim.report.rows import DEAREST
 from gpusim.report.rule import STALLS
 from gpusim.report.screen import modes
 from gpusim.report.values import percent
@@ -25,6 +26,7 @@ _COMPARED = (
     *("l1.transactions", "l2.transactions", "dram.bytes", "l2.read_latency_cycles", "dram.read_latency_cycles"),
 )
 _HISTOGRAMS = [metric.path for metric in metrics.METRICS if metric.path.endswith("histogram")]
+ANSWER = "answer"  # key of what is drawn above all sections
 _MOST_LAYERS = 60  # bars in a picture; more cannot be read
 
 
@@ -32,6 +34,7 @@ def pictures_of(result: Result) -> dict[str, list[Picture]]:
     """The pictures of a result, by the key of the section in which they stand; those without numbers are left out."""
     measured = [row.measured for row in result.rows if row.measured.tree][:_MOST_LAYERS] or list(result.columns)
     made: dict[str, list[Picture | None]] = {
+        ANSWER: [_dearest(result)],
         "speed_of_light": [_roofline(measured), _bounds(measured)],
         "stalls": [_stalls(measured)],
         "memory": [_hit_rates(measured), *(_histogram(path, result.columns) for path in _HISTOGRAMS)],
@@ -39,7 +42,8 @@ def pictures_of(result: Result) -> dict[str, list[Picture]]:
         "energy": [_energy(measured)],
         "launch": [_layers(result), _normalized(result)],
     }
-    return {key: [picture for picture in drawn if picture is not None] for key, drawn in made.items()}
+    found = {key: [picture for picture in drawn if picture is not None] for key, drawn in made.items()}
+    return {key: drawn for key, drawn in found.items() if drawn or key != ANSWER}
 
 
 def _names(measured: Sequence[Measured]) -> list[str]:
@@ -160,9 +164,23 @@ def _energy(measured: Sequence[Measured]) -> Picture | None:
     return _stack("energy", "Energy by part", _names(known), parts, "uJ")
 
 
+def _dearest(result: Result) -> Picture | None:
+    """Draw the rows that take the most time, and what the others take."""
+    timed = [row for row in result.rows if row.values.get("time_us") and row.variant == result.columns[-1].name]
+    if len(timed) < 2:
+        return None
+    timed.sort(key=lambda row: -row.values["time_us"])
+    names = [row.measured.name for row in timed[:DEAREST]]
+    times: list[float | None] = [float(row.values["time_us"]) for row in timed[:DEAREST]]
+    if len(timed) > DEAREST:
+        names.append(f"{len(timed) - DEAREST} others")
+        times.append(sum(row.values["time_us"] for row in timed[DEAREST:]))
+    return _bars("dearest", "Where the time goes: the dearest rows", names, {"time": times}, "us")
+
+
 def _layers(result: Result) -> Picture | None:
-    """A network's time by layer and pass."""
-    timed = [row for row in result.rows if row.measured.tree][:_MOST_LAYERS]
+    """Draw a network's time by layer and pass."""
+    timed = [row for row in result.rows if row.measured.tree and row.values.get("time_us") is not None][:_MOST_LAYERS]
     if not timed:
         return None
     series: dict[str, list[float | None]] = {"time": [float(row.values["time_us"]) for row in timed]}

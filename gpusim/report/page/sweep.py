@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusim.base.intervals import front
+from gpusim.base.picture import Picture
 from gpusim.base.sizes import sizes
+from gpusim.base.table import amount
 from gpusim.report.page import charts
-from gpusim.report.page.picture import Picture
 from gpusim.report.result import Measured, Result
-from gpusim.report.values import half_width, number_text
+from gpusim.report.values import half_width
 
 _IRRELEVANT = ("run.hotspots", "run.checked", "run.verify")  # of what is looked at besides, not of what is simulated
 MOST_AXES = 7  # of parallel coordinates
@@ -172,4 +173,4 @@ def said(value: Any) -> str:
     """A configuration's value as a person reads it."""
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "–"}[value]
-    return number_text(value) if _is_number(value) else str(value)
+    return amount(value) if _is_number(value) else str(value)

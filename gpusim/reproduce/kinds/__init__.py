@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from gpusim.base.picture import Picture
+from gpusim.base.table import Table
 from gpusim.config.figure import Figure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results
@@ -18,16 +20,15 @@ from gpusim.reproduce.kinds import (
     overheads,
     training,
 )
-from gpusim.reproduce.tables import Table
 from gpusim.reproduce.values import Value
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of figure. picture: an SVG file, None where nothing is known; values: for claims."""
+    """A kind of figure. picture: None where nothing is known; values: for claims."""
 
     tables: Callable[[Reproduction, Any, Results], Iterator[Table]]
-    picture: Callable[[Reproduction, Any, Results], bytes | None] | None = None
+    picture: Callable[[Reproduction, Any, Results], Picture | None] | None = None
     values: Callable[[Reproduction, Any, Results], Iterator[Value]] | None = None
 
 
@@ -45,5 +46,5 @@ _KINDS = {
 
 
 def kind_of(figure: Figure) -> Kind:
-    """How a figure is shown."""
+    """Return the functions that show a figure."""
     return _KINDS[figure.kind]  # type: ignore[attr-defined]

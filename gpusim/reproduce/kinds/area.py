@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpusim.base.errors import UserError
+from gpusim.base.table import Column, Table, amount
 from gpusim.config.figure import AreaFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.config.run import RunConfig, load_run
 from gpusim.config.tree import assignments
 from gpusim.energy.area import Part, added_um2, engine_area
 from gpusim.reproduce.kept import Results
-from gpusim.reproduce.tables import Column, Table, amount
 from gpusim.reproduce.values import OURS, Value
 
 BASE = "layerA"  # any run: its engine is what is looked at
@@ -25,7 +25,7 @@ def _parts(name: str, sets: dict[str, Any]) -> list[Part]:
 
 
 def tables(reproduction: Reproduction, figure: AreaFigure, results: Results) -> Iterator[Table]:
-    """A row for each part of each engine, and their sums."""
+    """Yield a table with a row for each part of each engine, and their sums."""
     columns = [Column("engine"), Column("part"), Column("what"), Column("count", amount), Column("µm²", amount)]
     columns += [Column("listed by"), Column("where")]
     rows: list[list[object]] = []
@@ -40,7 +40,7 @@ def tables(reproduction: Reproduction, figure: AreaFigure, results: Results) -> 
 
 
 def values(reproduction: Reproduction, figure: AreaFigure, results: Results) -> Iterator[Value]:
-    """Storage that each engine has beside L2, of what the list names."""
+    """Yield the storage that each engine has besides L2, as far as the publication's list names it."""
     for name, sets in figure.engines.items():
         listed = [part for part in _parts(name, sets) if part.in_source and part.extra and "bytes" in part.what]
         yield Value("listed_storage", OURS, {"engine": name}, sum(part.count for part in listed))

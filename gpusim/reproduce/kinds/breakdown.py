@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator
 
+from gpusim.base.picture import Picture
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.figure import BreakdownFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Kept, Results
 from gpusim.reproduce.pictures import stacked
-from gpusim.reproduce.tables import Column, Table, percent, thousands
-from gpusim.reproduce.values import Group, Value, groups, measured, reasons_of, times
+from gpusim.reproduce.values import Group, Value, groups, measured, reasons_of, thousands, times
 
 
 def _conversion(figure: BreakdownFigure, path: str, way: Kept) -> int:
-    """Cycles of the launches that convert."""
+    """Return the cycles of the launches that convert."""
     kernels = figure.conversions.get(path, ())
     return sum(cycles for name, cycles in way.launches if name.startswith(kernels))
 
@@ -21,7 +22,7 @@ def _product(figure: BreakdownFigure, path: str, way: Kept) -> int:
 
 
 def tables(reproduction: Reproduction, figure: BreakdownFigure, results: Results) -> Iterator[Table]:
-    """A row for each way."""
+    """Yield a table with a row for each way."""
     columns = [Column("case"), Column("batch"), Column("data"), Column("way"), Column("conversion", thousands)]
     columns += [Column("product", thousands), Column("conversion's share", percent), Column("speed-up", times)]
     rows = []
@@ -36,8 +37,11 @@ def tables(reproduction: Reproduction, figure: BreakdownFigure, results: Results
 
 
 def values(reproduction: Reproduction, figure: BreakdownFigure, results: Results) -> Iterator[Value]:
-    """Of each way: its speed-up over the dense one, the share of its conversion, and how much the conversion of
-    another way takes of that."""
+    """Yield the values of each way.
+
+    They are its speed-up over the dense one, the share of its conversion, and the ratio of another way's conversion to
+    its own.
+    """
     for group in groups(reproduction, figure, results):
         for path, way in group.ways.items():
             yield from _values(figure, group, path, way)
@@ -59,11 +63,11 @@ def _values(figure: BreakdownFigure, group: Group, path: str, way: Kept) -> Iter
                     yield Value("conversion_gain", comparison, {**labels, "over": other}, theirs / converting)
 
 
-def picture(reproduction: Reproduction, figure: BreakdownFigure, results: Results) -> bytes | None:
+def picture(reproduction: Reproduction, figure: BreakdownFigure, results: Results) -> Picture | None:
     """Stacked bars."""
     held: dict[str, dict[str, float]] = {}
     for group in groups(reproduction, figure, results):
         for path, way in group.ways.items():
             parts = {"conversion": _conversion(figure, path, way) / 1e3, "product": _product(figure, path, way) / 1e3}
             held[f"{reproduction.spec.paths[path].title}, {group.data}"] = parts
-    return stacked("cycles, thousands", held) if held else None
+    return stacked(figure.title, "cycles, thousands", held) if held else None

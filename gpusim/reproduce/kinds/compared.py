@@ -3,19 +3,20 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gpusim.base.picture import Picture
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.figure import ComparedFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.fitting import does_fit
 from gpusim.reproduce.kept import Kept, Results
 from gpusim.reproduce.pictures import Bars, bars
-from gpusim.reproduce.tables import Column, Table, percent, thousands
-from gpusim.reproduce.values import MEASURES, Group, compared_values, groups, limit_of, measured, times
+from gpusim.reproduce.values import MEASURES, Group, compared_values, groups, limit_of, measured, thousands, times
 
 values = compared_values
 
 
 def _bars_of(reproduction: Reproduction, figure: ComparedFigure) -> list[tuple[str, str, str]]:
-    """(title, way, base) of the bars: all ways beside one, or each comparison's own pair."""
+    """Return (title, way, base) of the bars: all ways against one base, or each comparison's own pair."""
     spec = reproduction.spec
     if figure.normalized_to is not None:
         return [(spec.paths[path].title, path, figure.normalized_to) for path in figure.paths]
@@ -23,7 +24,9 @@ def _bars_of(reproduction: Reproduction, figure: ComparedFigure) -> list[tuple[s
 
 
 def tables(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> Iterator[Table]:
-    """Measures of each bar, of speed-ups with the engine's own share and the limit; cycles of each way."""
+    """Yield a table of each bar's measures, for speed-ups with the engine's own share and the limit, and one
+    of cycles.
+    """
     held = list(groups(reproduction, figure, results))
     yield _measures(reproduction, figure, held)
     yield _cycles(reproduction, figure, held)
@@ -56,13 +59,13 @@ def _cycles(reproduction: Reproduction, figure: ComparedFigure, held: list[Group
 
 
 def _chosen(reproduction: Reproduction) -> list[str]:
-    """Ways whose kernels may be chosen by shape: of the last comparison."""
+    """Return the ways whose kernels may be chosen by shape, which are those of the last comparison."""
     one = list(reproduction.spec.comparisons.values())[-1:]
     return [path for held in one for path in (held.base, held.path)]
 
 
 def _kernel(group: Group, path: str) -> str | None:
-    """That which takes longest."""
+    """Return the kernel that takes longest; None where the way's run is unknown."""
     launches = group.ways[path].launches if path in group.ways else []
     return max(launches, key=lambda launch: launch[1])[0] if launches else None
 
@@ -87,7 +90,7 @@ def _measures(reproduction: Reproduction, figure: ComparedFigure, held: list[Gro
 
 
 def engine_share(reproduction: Reproduction, group: Group) -> float | None:
-    """How many times faster the engine makes the kernel that converts in software otherwise."""
+    """Return the speed-up by the engine of the kernel that would otherwise convert in software."""
     share = reproduction.spec.engine_share
     return None if share is None else measured(group, "speedup", share.path, share.base)
 
@@ -96,7 +99,7 @@ def _of(group: Group, path: str, metric: str) -> Any:
     return group.ways[path].metrics.get(metric) if path in group.ways else None
 
 
-def picture(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> bytes | None:
+def picture(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> Picture | None:
     """A panel for each measure."""
     held = [group for group in groups(reproduction, figure, results) if group.ways]
     if not held:
@@ -113,11 +116,11 @@ def picture(reproduction: Reproduction, figure: ComparedFigure, results: Results
             }
         line = 0.0 if "change" in MEASURES[measure].title else 1.0
         panels.append(Bars(MEASURES[measure].title, labels, series, doubts, line))
-    return bars(panels)
+    return bars(figure.title, panels)
 
 
 def _doubt(group: Group, path: str, base: str, value: float | None) -> float:
-    """Half-width of a ratio of two independent times."""
+    """Return the half-width of a ratio of two independent times."""
     if value is None:
         return 0.0
     first, second = group.ways[path].half_width, group.ways[base].half_width

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from gpusim.base.picture import Picture
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.figure import CurvesFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.pictures import lines
-from gpusim.reproduce.tables import Column, Table, percent
 from gpusim.reproduce.values import OURS, Value
 from workloads.monitor.curves import Curves, named_curves
 
@@ -21,7 +22,7 @@ def _shown(figure: CurvesFigure) -> tuple[Curves, list[str]]:
 
 
 def tables(reproduction: Reproduction, figure: CurvesFigure, results: Results) -> Iterator[Table]:
-    """First and last sparsity of each map, and how much it moved in the later half."""
+    """Yield a table of each map's first and last sparsity, and its range in the later half."""
     held, maps = _shown(figure)
     columns = [Column("map"), Column("first", percent), Column("last", percent), Column("moves later by", percent)]
     rows = []
@@ -33,7 +34,7 @@ def tables(reproduction: Reproduction, figure: CurvesFigure, results: Results) -
 
 
 def values(reproduction: Reproduction, figure: CurvesFigure, results: Results) -> Iterator[Value]:
-    """The last sparsity of each map, and its spread in the later half."""
+    """Yield the last sparsity of each map, and its range in the later half."""
     held, maps = _shown(figure)
     for name in maps:
         line = held.sparsity[:, held.maps.index(name)]
@@ -42,9 +43,9 @@ def values(reproduction: Reproduction, figure: CurvesFigure, results: Results) -
         yield Value("later_spread", OURS, {"map": name}, float(np.ptp(late)))
 
 
-def picture(reproduction: Reproduction, figure: CurvesFigure, results: Results) -> bytes:
+def picture(reproduction: Reproduction, figure: CurvesFigure, results: Results) -> Picture:
     """A line for each map."""
     held, maps = _shown(figure)
     places = held.iterations.tolist()
     shown = {name: (places, (100 * held.sparsity[:, held.maps.index(name)]).tolist()) for name in maps}
-    return lines("sparsity in %", "iteration", shown)
+    return lines(figure.title, ("iteration", "sparsity in %"), shown)

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
+from gpusim.base.picture import Picture
+from gpusim.base.table import Column, Table
 from gpusim.config.figure import MapFigure, RatioSpec
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Kept, Results
 from gpusim.reproduce.pictures import Heat, heat
 from gpusim.reproduce.points import labels_of
-from gpusim.reproduce.tables import Column, Table, thousands
-from gpusim.reproduce.values import Value, reasons_of, times
+from gpusim.reproduce.values import Value, reasons_of, thousands, times
 
 
 def _way(reproduction: Reproduction, figure: MapFigure, results: Results, path: str, x: str, y: str) -> Kept | None:
@@ -24,7 +25,7 @@ def _ratio(way: Kept | None, base: Kept | None) -> float | None:
 
 
 def tables(reproduction: Reproduction, figure: MapFigure, results: Results) -> Iterator[Table]:
-    """A row for each place."""
+    """Yield a table with a row for each place."""
     spec = reproduction.spec
     columns = [Column(figure.x.title), Column(figure.y.title)]
     columns += [Column(spec.paths[path].title, thousands) for path in figure.paths]
@@ -39,7 +40,7 @@ def tables(reproduction: Reproduction, figure: MapFigure, results: Results) -> I
 
 
 def values(reproduction: Reproduction, figure: MapFigure, results: Results) -> Iterator[Value]:
-    """Of each ratio at each place, under its own name."""
+    """Yield the values of each ratio at each place, under the ratio's own name."""
     for y in figure.y.values:
         for x in figure.x.values:
             for ratio in figure.ratios:
@@ -56,7 +57,7 @@ def _values(
         yield Value("speedup", ratio.comparison, labels, gain, reasons=tuple(reasons_of(base, way)))
 
 
-def picture(reproduction: Reproduction, figure: MapFigure, results: Results) -> bytes | None:
+def picture(reproduction: Reproduction, figure: MapFigure, results: Results) -> Picture | None:
     """A panel for each ratio."""
     panels = []
     for ratio in figure.ratios:
@@ -70,4 +71,5 @@ def picture(reproduction: Reproduction, figure: MapFigure, results: Results) -> 
         panels.append(Heat(ratio.title, held))
     if all(value is None for panel in panels for row in panel.values for value in row):
         return None
-    return heat((figure.x.title, list(figure.x.values)), (figure.y.title, list(figure.y.values)), panels)
+    x, y = ((axis.title, list(axis.values)) for axis in (figure.x, figure.y))
+    return heat(figure.title, x, y, panels)

@@ -5,22 +5,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.figure import LibrariesFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results
-from gpusim.reproduce.tables import Column, Table, percent
 from gpusim.reproduce.values import OURS, Value, times
 
 
 def _rows(figure: LibrariesFigure) -> Iterator[tuple[float, str, float, float, float]]:
-    """Zeros, what converts, and microseconds: dense, sparse, converting."""
+    """Yield the share of zeros, the converter, and microseconds of the dense product, the sparse one and the
+    conversion.
+    """
     for one in json.loads(Path(figure.measured).read_text())["times"]:
         for converter, converting in one["conversion_us"].items():
             yield one["zeros"], converter, one["dense_us"], one["sparse_us"], converting
 
 
 def tables(reproduction: Reproduction, figure: LibrariesFigure, results: Results) -> Iterator[Table]:
-    """A row for each level of zeros and each way of converting."""
+    """Yield a table with a row for each level of zeros and each way of converting."""
     measured = json.loads(Path(figure.measured).read_text())
     microseconds = "{:,.0f}".format
     columns = [Column("zeros", percent), Column("converted by"), Column("dense, us", microseconds)]
@@ -37,7 +39,7 @@ def tables(reproduction: Reproduction, figure: LibrariesFigure, results: Results
 
 
 def values(reproduction: Reproduction, figure: LibrariesFigure, results: Results) -> Iterator[Value]:
-    """The conversion's share of the sparse way's time, and its speed-up over the dense product."""
+    """Yield the conversion's share of the sparse way's time, and its speed-up over the dense product."""
     for zeros, converter, dense, sparse, converting in _rows(figure):
         labels = {"data": f"{zeros:.0%} zeros", "converter": converter}
         yield Value("conversion_share", OURS, labels, converting / (sparse + converting))

@@ -3,25 +3,28 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from gpusim.base.picture import Picture
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.figure import MonitorFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results
-from gpusim.reproduce.tables import Column, Table, percent
 from gpusim.reproduce.values import OURS, Value
+from workloads.monitor import picture as drawing
 from workloads.monitor.curves import named_curves
-from workloads.monitor.picture import draw
 from workloads.monitor.replay import MapReplay, Replay, replay
 from workloads.monitor.settings import MonitorSpec
 
 
 def _replayed(figure: MonitorFigure) -> tuple[Replay, MapReplay]:
-    """The monitor over all maps, whose states they share; and the one that is shown."""
+    """Return the replay of the monitor over all maps, whose states they share; and that of the map shown."""
     held = replay(named_curves(figure.curves), MonitorSpec(**figure.settings))
     return held, next(one for one in held.maps if one.name == figure.map)
 
 
 def tables(reproduction: Reproduction, figure: MonitorFigure, results: Results) -> Iterator[Table]:
-    """Each process of the map: when it was, what it found, and the truth then."""
+    """Yield a table of the map's processes: their iterations, the sparsity measured, and the true sparsity at their
+    ends.
+    """
     _, shown = _replayed(figure)
     columns = [Column("first iteration"), Column("last"), Column("measured", percent), Column("true", percent)]
     rows = [[p.start, p.last, p.sparsity, float(shown.truth[p.last])] for p in shown.processes]
@@ -29,7 +32,7 @@ def tables(reproduction: Reproduction, figure: MonitorFigure, results: Results) 
 
 
 def values(reproduction: Reproduction, figure: MonitorFigure, results: Results) -> Iterator[Value]:
-    """Mean and largest error of the belief, and the share of iterations with a measurement."""
+    """Yield mean and largest error of the belief, and the share of iterations with a measurement."""
     _, shown = _replayed(figure)
     found = {"mean_error": shown.mean_error, "largest_error": shown.max_error, "measured": shown.share_measured}
     for measure, value in found.items():
@@ -37,7 +40,7 @@ def values(reproduction: Reproduction, figure: MonitorFigure, results: Results) 
             yield Value(measure, OURS, {"map": figure.map}, value)
 
 
-def picture(reproduction: Reproduction, figure: MonitorFigure, results: Results) -> bytes:
+def picture(reproduction: Reproduction, figure: MonitorFigure, results: Results) -> Picture:
     """True sparsity as a line, a cross for each process, hibernation shaded."""
     held, shown = _replayed(figure)
-    return draw(replace(held, maps=(shown,)), ".svg")
+    return drawing.picture(replace(held, maps=(shown,)))

@@ -5,26 +5,28 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from gpusim.base.table import Column, Table, amount, percent
 from gpusim.config.figure import OverheadsFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results
-from gpusim.reproduce.tables import Column, Table, amount, percent
 from gpusim.reproduce.values import OURS, Value
 from workloads.monitor.overhead import TABLE_6_6, expected_share, monitored_overhead
 
 
 def _measured(figure: OverheadsFigure) -> dict[str, list[dict[str, Any]]]:
-    """By network."""
+    """Load the measurements of each network."""
     return {name: [json.loads(Path(file).read_text()) for file in files] for name, files in figure.measured.items()}
 
 
 def _for_all(found: dict[str, Any], iterations: int) -> float:
-    """The monitor's overhead in a training as long as the publication's, at the measured cost of a measurement."""
+    """Return the monitor's overhead in a training as long as the publication's, at the measured cost of a
+    measurement.
+    """
     return monitored_overhead(found["overhead"]["exhaustive"], expected_share(iterations))
 
 
 def tables(reproduction: Reproduction, figure: OverheadsFigure, results: Results) -> Iterator[Table]:
-    """A row for each network; then what was measured."""
+    """Yield a table with a row for each network, and one of the measurements."""
     found = _measured(figure)
     columns = [Column("network"), Column("iterations", amount), Column("exhaustive, published", percent)]
     columns += [Column("monitor, published", percent), Column("monitor, by the model", percent)]
@@ -63,7 +65,7 @@ def _times(found: dict[str, list[dict[str, Any]]]) -> Table:
 
 
 def values(reproduction: Reproduction, figure: OverheadsFigure, results: Results) -> Iterator[Value]:
-    """The monitor's overhead by the model, and at the cost of a measurement on a real GPU."""
+    """Yield the monitor's overhead by the model, and at the cost of a measurement on a real GPU."""
     found = _measured(figure)
     for name, held in TABLE_6_6.items():
         modelled = monitored_overhead(held.exhaustive, expected_share(held.iterations))

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from math import fsum
 from statistics import fmean
 
+from gpusim.base.picture import Picture
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.figure import ComparedFigure, NetworkSpec, TrainingFigure
 from gpusim.config.reproduction import ComparisonSpec, Reproduction
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.pictures import Bars, bars
-from gpusim.reproduce.tables import Column, Table, percent
 from gpusim.reproduce.values import Value, groups, matches, measured, times
 from workloads.monitor.training_speedup import TABLE_6_7, training_speedup
 
@@ -18,8 +19,11 @@ PUBLISHED = "published"
 
 @dataclass(frozen=True)
 class Trained:
-    """A network by one comparison. mean: of its layers' speed-ups; harmonic: the same weighted by the base's time;
-    training: by the equation; from_mean: if the mean were the layers' speed-up."""
+    """A network's speed-ups by one comparison.
+
+    mean: of its layers'; harmonic: the same weighted by the base's time; training: of the training by the equation;
+    from_mean: of the training if the mean were the layers' speed-up.
+    """
 
     layers: int
     mean: float
@@ -31,7 +35,7 @@ class Trained:
 def _trained(
     reproduction: Reproduction, figure: TrainingFigure, results: Results, network: str, comparison: ComparisonSpec
 ) -> Trained | None:
-    """None where not all layers are known."""
+    """Compute a network's speed-ups by one comparison; None where not all layers are known."""
     spec: NetworkSpec = figure.networks[network]
     compared = reproduction.figures[spec.figure]
     assert isinstance(compared, ComparedFigure)
@@ -52,7 +56,7 @@ def _trained(
 
 
 def tables(reproduction: Reproduction, figure: TrainingFigure, results: Results) -> Iterator[Table]:
-    """A row for each network: as published, and by each comparison."""
+    """Yield a table with a row for each network: as published, and by each comparison."""
     columns = [Column("network"), Column("P", percent), Column("whose"), Column("layers")]
     columns += [Column("mean of the layers", times), Column("weighted by time", times)]
     columns += [Column("training by the equation", times), Column("training, if the mean held", times)]
@@ -70,7 +74,7 @@ def tables(reproduction: Reproduction, figure: TrainingFigure, results: Results)
 
 
 def values(reproduction: Reproduction, figure: TrainingFigure, results: Results) -> Iterator[Value]:
-    """The training's speed-up, and the mean of the layers'."""
+    """Yield the training's speed-up, and the mean of the layers' speed-ups."""
     for network in figure.networks:
         for name, one in reproduction.spec.comparisons.items():
             ours = _trained(reproduction, figure, results, network, one)
@@ -79,11 +83,11 @@ def values(reproduction: Reproduction, figure: TrainingFigure, results: Results)
                 yield Value("mean_speedup", name, {"network": network}, ours.mean)
 
 
-def picture(reproduction: Reproduction, figure: TrainingFigure, results: Results) -> bytes:
+def picture(reproduction: Reproduction, figure: TrainingFigure, results: Results) -> Picture:
     """A bar for each comparison beside the published one."""
     names = list(figure.networks)
     series: dict[str, list[float | None]] = {PUBLISHED: [TABLE_6_7[name].speedup for name in names]}
     for one in reproduction.spec.comparisons.values():
         found = [_trained(reproduction, figure, results, name, one) for name in names]
         series[one.title] = [None if ours is None else ours.training for ours in found]
-    return bars([Bars("speed-up of the training", names, series, line=1.0)])
+    return bars(figure.title, [Bars("speed-up of the training", names, series, line=1.0)])

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from math import fsum
 
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.table import MISSING, percent
 from gpusim.config.figure import BreakdownFigure, ComparedFigure
 from gpusim.config.reproduction import ComparisonSpec, Reproduction
 from gpusim.reproduce.kept import Results
-from gpusim.reproduce.tables import MISSING, percent
 from gpusim.reproduce.values import Group, groups, limit_of, mean_of, measured, times
 
 ALL = "all"
@@ -22,7 +22,7 @@ _FRACTIONS = ("rate", "fraction", "share")  # in names of metrics that are shown
 
 
 def filled(text: str, reproduction: Reproduction, results: Results) -> str:
-    """The text with what it names; a dash where nothing is known. Raises UserError for a name that is none."""
+    """Replace the names in braces by their values, a dash where unknown; raise UserError for an unknown name."""
     return _NAMED.sub(lambda found: _quantity(found[1], reproduction, results), text)
 
 
@@ -69,7 +69,7 @@ def _found(
 
 
 def _counted(value: float) -> str:
-    """'79.7', '245 million'."""
+    """Return a count as text, such as '79.7' or '245 million'."""
     return f"{value / 1e6:,.3g} million" if value >= 1e6 else f"{value:,.3g}"
 
 

@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Sequence
 
 from gpusim.base.progress import clock
+from gpusim.base.table import Column, Table, percent
 from gpusim.config.figure import ComparedFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.claims import BESIDE, STATES, Judged
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.kinds.compared import engine_share
 from gpusim.reproduce.page.quantities import filled
-from gpusim.reproduce.tables import Column, Table, percent
 from gpusim.reproduce.values import Group, groups, limit_of, mean_of, measured, times
 
 
 def summary(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> Iterator[str]:
-    """Lines of the page's first part."""
+    """Yield the lines of the page's first part."""
     if reproduction.spec.summary:
         yield filled(reproduction.spec.summary, reproduction, results)
     yield from _how(results)
@@ -45,7 +45,9 @@ def _how(results: Results) -> Iterator[str]:
 
 
 def _means(reproduction: Reproduction, results: Results) -> Table:
-    """Of each figure of speed-ups: means by comparison, of the engine's own share, of zeros and their limit."""
+    """Make a table, for each figure of speed-ups, of the means by comparison, of the engine's share, zeros and their
+    limit.
+    """
     comparisons = reproduction.spec.comparisons.values()
     columns = [Column("figure"), Column("data"), Column("points"), Column("zeros", percent)]
     columns += [Column("limit 1/(1-s)", times), *(Column(one.title, times) for one in comparisons)]

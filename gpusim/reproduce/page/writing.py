@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.files import folder, write_together
+from gpusim.base.table import Column, Table
 from gpusim.config.figure import ClaimSpec, Figure, RunsFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.claims import Judged, Verdict, judge
@@ -14,7 +15,6 @@ from gpusim.reproduce.kinds import kind_of
 from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.page.summary import summary
 from gpusim.reproduce.points import is_known
-from gpusim.reproduce.tables import Column, Table
 from gpusim.reproduce.values import MEASURES, Value, times
 
 PAGE, CLAIMS = "README.md", "claims.md"
@@ -27,7 +27,7 @@ SIMPLE_MEASURES: Mapping[str, Callable[[float], str]] = {
 
 
 def judged(reproduction: Reproduction, results: Results) -> list[Judged]:
-    """All claims of all figures."""
+    """Judge all claims of all figures."""
     found = []
     for name, figure in reproduction.figures.items():
         if not figure.claims:
@@ -54,7 +54,7 @@ def _shown(claim: ClaimSpec) -> Callable[[float], str]:
 
 
 def _fits(reproduction: Reproduction, figure: Figure) -> str:
-    """Whether all the figure's layers fit at the publication's batch, or how many do."""
+    """Return whether all the figure's layers fit at the publication's batch, or how many do, as text."""
     if not isinstance(figure, RunsFigure):
         return ""
     said = [
@@ -67,7 +67,7 @@ def _fits(reproduction: Reproduction, figure: Figure) -> str:
 
 
 def claims_table(reproduction: Reproduction, claims: list[Judged]) -> Table:
-    """A row for each claim."""
+    """Make a table with a row for each claim."""
     comparisons = reproduction.spec.comparisons
     columns = [Column("figure"), Column("claim"), Column("source")]
     for comparison in comparisons.values():
@@ -89,7 +89,7 @@ def _yes(is_so: bool) -> str:
 
 
 def _moved(reproduction: Reproduction, verdicts: Mapping[str, Verdict]) -> str:
-    """What moved with the value in the middle, of each comparison."""
+    """Return the reasons of the value in the middle, for each comparison, as text."""
     said = [
         f"{reproduction.spec.comparisons[name].title}: {'; '.join(verdict.reasons)}"
         for name, verdict in verdicts.items()
@@ -99,7 +99,7 @@ def _moved(reproduction: Reproduction, verdicts: Mapping[str, Verdict]) -> str:
 
 
 def contents(reproduction: Reproduction, results: Results, only: Mapping[str, Figure]) -> dict[str, str]:
-    """Text files by name: the page, claims, and the CSV files of these figures."""
+    """Return text files by name: the page, claims, and the CSV files of these figures."""
     claims = judged(reproduction, results)
     table = claims_table(reproduction, claims)
     tables = {n: list(kind_of(f).tables(reproduction, f, results)) for n, f in reproduction.figures.items()}
@@ -111,18 +111,18 @@ def contents(reproduction: Reproduction, results: Results, only: Mapping[str, Fi
 
 
 def pictures(reproduction: Reproduction, results: Results, only: Mapping[str, Figure]) -> dict[str, bytes]:
-    """SVG files by name; raises MissingExtraError without Matplotlib."""
+    """Draw SVG files by name; raise MissingExtraError without Matplotlib."""
     found = {}
     for name, figure in only.items():
         draw = kind_of(figure).picture
         drawn = None if draw is None else draw(reproduction, figure, results)
         if drawn is not None:
-            found[f"{name}.svg"] = drawn
+            found[f"{name}.svg"] = drawn.file(".svg")
     return found
 
 
 def write(where: Path, contents_: Mapping[str, str | bytes]) -> None:
-    """All files, or none."""
+    """Write all files, or none."""
     place = folder(where)
     write_together({place / name: content for name, content in contents_.items()})
 

@@ -20,7 +20,7 @@ from gpusim.results.metrics.profile import PROFILE
 from gpusim.results.metrics.run import DATA, HOST, SIMULATOR, VERIFICATION
 from gpusim.results.record import RunRecord
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 # in the order in which they are reported
 GROUPS = (

@@ -1,5 +1,6 @@
 """The metrics as a page of the documentation."""
 
+from gpusim.base.table import MISSING, Table, columns
 from gpusim.results.metrics import GROUPS, METRICS, SCHEMA_VERSION, AnyMetric
 from gpusim.results.metrics.elsewhere import names_elsewhere
 from gpusim.results.metrics.metric import EnergyMetric, RunMetric
@@ -23,20 +24,19 @@ so that a rate is a weighted one; what is of the *run* no launch has by itself.
 
 def markdown() -> str:
     """The page docs/metrics.md: a table for each group."""
-    lines = [_HEAD]
-    for group in GROUPS:
-        lines += [f"## {group}", "", "| path | unit | launches | definition |", "|---|---|---|---|"]
-        lines += [_row(metric) for metric in METRICS if metric.path.partition(".")[0] == group]
-        lines.append("")
-    return "\n".join([*lines, names_elsewhere()])
+    heads = columns("path", "unit", "launches", "definition")
+    sections = [
+        f"## {group}\n\n{Table(heads, [_row(m) for m in METRICS if m.path.partition('.')[0] == group]).markdown()}"
+        for group in GROUPS
+    ]
+    return "\n".join([_HEAD, *sections, names_elsewhere()])
 
 
-def _row(metric: AnyMetric) -> str:
+def _row(metric: AnyMetric) -> tuple[str, ...]:
     if isinstance(metric, RunMetric):
         combines = "run"
     elif isinstance(metric, EnergyMetric) or metric.counter is None:
         combines = "formula"
     else:
         combines = metric.counter.aggregation.value
-    definition = metric.definition.replace("|", "\\|")
-    return f"| `{metric.path}` | {metric.unit or '–'} | {combines} | {definition} |"
+    return f"`{metric.path}`", metric.unit or MISSING, combines, metric.definition

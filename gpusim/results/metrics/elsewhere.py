@@ -1,5 +1,7 @@
 """What other profilers call what is reported here: nvprof's names under `profile`, and those of AMD's rocprof."""
 
+from gpusim.base.table import Table, columns
+
 # part of the machine: here and on AMD's parts, at NVIDIA
 PARTS = (
     ("compute unit (CU)", "streaming multiprocessor, `sm_`"),
@@ -32,18 +34,10 @@ ROCPROF = (
 
 def names_elsewhere() -> str:
     """The section of the documentation's page."""
-    lines = [
-        "## Names elsewhere",
-        "",
-        "`profile` has nvprof's names (CUDA profiler user's guide) for this machine:",
-        "",
-    ]
-    lines += [
-        "| here | NVIDIA, and nvprof's prefix |",
-        "|---|---|",
-        *(f"| {here} | {there} |" for here, there in PARTS),
-    ]
-    lines += ["", "What rocprof derives on AMD's GCN3 parts (such as the MI6), and what comes nearest to it here:", ""]
-    lines += ["| rocprof | here | difference |", "|---|---|---|"]
-    lines += [f"| `{name}` | `{path}` | {difference} |" for name, path, difference in ROCPROF]
-    return "\n".join(lines) + "\n"
+    derived = [(f"`{name}`", f"`{path}`", difference) for name, path, difference in ROCPROF]
+    return (
+        "## Names elsewhere\n\n`profile` has nvprof's names (CUDA profiler user's guide) for this machine:\n\n"
+        + Table(columns("here", "NVIDIA, and nvprof's prefix"), PARTS).markdown()
+        + "\nWhat rocprof derives on AMD's GCN3 parts (such as the MI6), and what comes nearest to it here:\n\n"
+        + Table(columns("rocprof", "here", "difference"), derived).markdown()
+    )

@@ -14,7 +14,7 @@ HOST = (
         "host.launches",
         "launches",
         "kernel launches in the queue",
-        lambda run: None if run.host_time_us is None else len(run.launches),
+        lambda run: None if run.host_time_us is None else run.launched,
     ),
 )
 

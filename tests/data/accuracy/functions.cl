@@ -1,15 +1,21 @@
 // Every function whose accuracy docs/opencl.md lists, on arguments of its own: row k of `x` is function k's.
-// HEADER: gpusim/opencl/library.h, which has fewer in double precision.
+// HEADER: gpusim/opencl/library.h, which has fewer.
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #define EXACT(F) F(sqrt) F(rsqrt)
-#define UNARY(F) EXACT(F) F(exp) F(exp2) F(exp10) F(log) F(log2) F(log10) F(sin) F(cos) F(tan) F(sin) F(cos) F(tan) F(tanh)
-#define BINARY(F) F(pow) F(powr) F(hypot) F(fmod)
+#define UNARY(F)                                                                                                       \
+    EXACT(F) F(exp2) F(log) F(log2) F(log10) F(exp) F(exp10) F(sin) F(cos) F(tan) F(sin) F(cos) F(tan) F(tanh)
+#define BINARY(F) F(hypot) F(pow) F(powr) F(fmod)
+#define NONE(F)
 #ifdef HEADER
-#define DOUBLE_UNARY EXACT
-#define DOUBLE_BINARY(F)
+#define SINGLE_1(F) EXACT(F) F(exp2) F(log) F(log2) F(log10)
+#define SINGLE_2(F) F(hypot)
+#define DOUBLE_1 EXACT
+#define DOUBLE_2 NONE
 #else
-#define DOUBLE_UNARY UNARY
-#define DOUBLE_BINARY BINARY
+#define SINGLE_1 UNARY
+#define SINGLE_2 BINARY
+#define DOUBLE_1 UNARY
+#define DOUBLE_2 BINARY
 #endif
 
 #define PUT_1(f) { out[k * n + i] = f(x[k * n + i]); k++; }
@@ -25,6 +31,6 @@
         uint i = get_global_id(0), k = 0;                                                                              \
         two(PUT_2)                                                                                                     \
     }
-KERNELS(float, UNARY, BINARY)
-KERNELS(half, UNARY, BINARY)
-KERNELS(double, DOUBLE_UNARY, DOUBLE_BINARY)
+KERNELS(float, SINGLE_1, SINGLE_2)
+KERNELS(half, SINGLE_1, SINGLE_2)
+KERNELS(double, DOUBLE_1, DOUBLE_2)

@@ -9,12 +9,12 @@ kernel void functions(global const float *x, global float *out, uint n)
 #define PUT(e) out[k++ * n + i] = (e)
     PUT(sqrt(v));
     PUT(rsqrt(v));
-    PUT(exp(v));
+    PUT(native_exp(v));
     PUT(log(v));
-    PUT(pow(v, 1.5f));
-    PUT(sin(v));
-    PUT(cos(v));
-    PUT(tanh(v));
+    PUT(native_powr(v, 1.5f));
+    PUT(native_sin(v));
+    PUT(native_cos(v));
+    PUT(native_tan(0.2f * v) * native_recip(native_exp10(v)));
     PUT(floor(v));
     PUT(round(-v));
     PUT(fmin(v, 2.0f) + fmax(v, 3.0f));
@@ -23,9 +23,9 @@ kernel void functions(global const float *x, global float *out, uint n)
     PUT(fabs(-v) + sign(v - 2.0f) + step(2.0f, v));
     PUT(dot((float4)(v, 1.0f, 2.0f, v), (float4)(v, 3.0f, 4.0f, 1.0f)));
     PUT(mad(v, 2.0f, 1.0f) + fma(v, v, v) + mix(v, 3.0f, 0.5f));
-    float4 w = exp((float4)(v, -v, 0.0f, 1.0f)) + clamp((float4)(v), 1.0f, 2.0f);
+    float4 w = native_exp((float4)(v, -v, 0.0f, 1.0f)) + clamp((float4)(v), 1.0f, 2.0f);
     PUT(w.x + w.y + w.z + w.w);
-    PUT(pow(-v, 3.0f) + pown(-v, 2) + fmod(v, 0.7f) + hypot(v, 1.0f));
+    PUT(native_divide(v, native_sqrt(v)) + native_rsqrt(v) + native_log2(v) + hypot(v, 1.0f));
     PUT(length(cross((float3)(v, 0.0f, 0.0f), (float3)(0.0f, 2.0f, 0.0f))) + distance((float2)(v, 1.0f), (float2)(0.0f, 1.0f)));
     PUT(isnan(sqrt(-v)) + 2 * isinf(v) + 4 * isfinite(v) + select(0.0f, 8.0f, v > 1.0f));
 }

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
-from gpusim.cli.correlate import correlate_command
-from gpusim.cli.declared_measurements import CorrelateOptions
+from gpusim.cli.correlate import CorrelateOptions, correlate
 
 RESULT = Path(__file__).resolve().parents[3] / "docs" / "correlation" / "rocblas-r9nano.json"
 
@@ -17,7 +16,7 @@ def shown(tmp_path: Path, changed: dict[str, Any], **options: Any) -> tuple[int,
     """Exit code and JSON object of the shipped result with some keys changed."""
     earlier, again = tmp_path / "earlier.json", tmp_path / "again.json"
     earlier.write_text(json.dumps({**json.loads(RESULT.read_text(encoding="utf-8")), **changed}), encoding="utf-8")
-    code = correlate_command("rocblas-r9nano", CorrelateOptions(earlier=earlier, json_file=again, **options))
+    code = correlate(CorrelateOptions(earlier=earlier, json_file=again, **options))
     return code, json.loads(again.read_text(encoding="utf-8"))
 
 

@@ -8,7 +8,7 @@ import pytest
 from gpusim.config.measured import FitSpec, Point
 from gpusim.correlation.fit import fit
 from gpusim.correlation.predict import Prediction
-from gpusim.correlation.report import fit_rows
+from gpusim.correlation.report import fit_table
 
 LAUNCH_US = 12.5
 POINTS = 40
@@ -58,7 +58,7 @@ def test_what_the_points_do_not_determine_is_said() -> None:
 
 
 def test_the_table_says_which_values_are_excluded() -> None:
-    last = {row[0]: row[-1] for row in fit_rows(fit(SPEC, Runs()))}
+    last = {row[0]: row[-1] for row in fit_table(fit(SPEC, Runs())).rows}
     assert last["depth = 1"] == "100 % of resamples, excluded"
     assert last["depth = 3"] == last["wide = true"] == last["idle = lru"] == "found"
     assert last["idle = fifo"] == "0 % of resamples"

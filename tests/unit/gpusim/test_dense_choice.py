@@ -14,15 +14,15 @@ from gpusim.config.gpu import load_gpu
 from gpusim.config.run import load_run
 from gpusim.core.facts import RunFacts
 from gpusim.host import command_processor
-from gpusim.jobs import dense_choice, runner
-from gpusim.jobs.dense_choice import choose_dense
 from gpusim.jobs.kinds import job_of
-from gpusim.jobs.operators import gpu_facts
 from gpusim.report.document import document
 from gpusim.report.page.parts import summary
 from gpusim.report.result import read
 from gpusim.report.screen import screen
 from gpusim.results.record import KernelChoice
+from gpusim.running import dense_choice, runner
+from gpusim.running.dense_choice import choose_dense
+from gpusim.running.operators import gpu_facts
 from gpusim.store.outcome import Outcome
 from gpusim.store.records import plain, restored
 from gpusim.sweep.executor import LocalProcesses

@@ -210,14 +210,14 @@ def test_a_stopped_measurement_ends() -> None:
 
 def test_a_picture_shows_every_group(names: Results) -> None:
     pytest.importorskip("matplotlib")
-    svg = picture.draw(names, gpu(), ".svg").decode()
+    svg = picture.picture(names, gpu()).file(".svg").decode()
     assert svg.startswith("<?xml")
     titles = [f">{group}</text>" for group in dict.fromkeys(curve.group for curve in names.curves)]
     assert [title for title in titles if title not in svg] == []
     few = Results(curves=names.curves[:2])
-    assert picture.draw(few, gpu(), ".svg") == picture.draw(few, gpu(), ".svg")
+    assert picture.picture(few, gpu()).file(".svg") == picture.picture(few, gpu()).file(".svg")
     with pytest.raises(UserError, match="has a curve"):
-        picture.draw(Results(), gpu(), ".svg")
+        picture.picture(Results(), gpu())
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

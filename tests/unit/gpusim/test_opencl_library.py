@@ -51,7 +51,7 @@ def test_functions(code_object: Path, gpu: gpusim.Device) -> None:
         v**1.5,
         np.sin(v),
         np.cos(v),
-        np.tanh(v),
+        np.tan(0.2 * v) / 10**v,
         np.floor(v),
         -np.floor(v + 0.5),
         np.minimum(v, 2) + np.maximum(v, 3),
@@ -61,7 +61,7 @@ def test_functions(code_object: Path, gpu: gpusim.Device) -> None:
         v * v + 3 + 8 + v,
         2 * v + 1 + v * v + v + (v + 3) / 2,
         np.exp(v) + np.exp(-v) + 1 + np.e + 4 * np.clip(v, 1, 2),
-        -(v**3) + v**2 + np.fmod(v, np.float64(np.float32(0.7))) + np.hypot(v, 1),
+        np.sqrt(v) + 1 / np.sqrt(v) + np.log2(v) + np.hypot(v, 1),
         3 * v,
         1 + 4 + 8 * (v > 1),
     ]

@@ -8,8 +8,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from gpusim.cli.declared_measurements import CorrelateOptions
-from gpusim.cli.declared_networks import NetOptions
+from gpusim.cli.correlate import CorrelateOptions
+from gpusim.cli.net import NetOptions
 from gpusim.cli.options import JobOptions, LiveOptions, SetOption, Source, grouped, with_values
 
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
 from gpusim.base.html import add, tag, written
+from gpusim.base.picture import Picture
 from gpusim.cli.main import invoke
-from gpusim.cli.report import report_command
+from gpusim.cli.report import report
 from gpusim.report.page import pictures, sweep
 from gpusim.report.page.page import MOST_DETAILED, page, picture_files
-from gpusim.report.page.picture import Picture
 from gpusim.report.result import Result, read
 from gpusim.report.sections import SECTIONS, paths_of
 from gpusim.store.stored import StoredRun
@@ -385,9 +385,9 @@ def test_the_command_writes_page_and_pictures_and_replaces_no_input(
         assert invoke(["report", str(path), *arguments]) == 2
         assert said in capfd.readouterr().err
     with pytest.raises(UserError, match="named twice"):
-        report_command([str(path), str(path)], tmp_path / "x.html", None, None, None, True)
+        report(results=[str(path), str(path)], html=tmp_path / "x.html", quiet=True)
     monkeypatch.setattr(pictures, "pictures_of", lambda result: {})  # seen above
     (tmp_path / "twin").mkdir()
     (tmp_path / "twin" / "f.json").write_text(json.dumps(result_of(FASTER)))
-    report_command([str(path), str(tmp_path / "twin" / "f.json")], tmp_path / "x.html", None, None, None, True)
+    report(results=[str(path), str(tmp_path / "twin" / "f.json")], html=tmp_path / "x.html", quiet=True)
     assert str(tmp_path / "twin" / "f.json") in (tmp_path / "x.html").read_text()

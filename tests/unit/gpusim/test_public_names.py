@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import typer.main
-
 import gpusim
 from gpusim.cli.main import command_line
 
@@ -52,7 +50,7 @@ def python_names() -> Iterator[str]:
 
 def command_names(command: Any = None, path: str = "$ gpusim") -> Iterator[str]:
     """Lines of the command line: every command's arguments and options."""
-    command = typer.main.get_command(command_line()) if command is None else command
+    command = command_line() if command is None else command
     for parameter in command.params:
         if parameter.name != "help":
             yield f"{path} {parameter.opts[-1] if parameter.opts[-1].startswith('-') else parameter.metavar}"

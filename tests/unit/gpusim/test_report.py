@@ -9,8 +9,8 @@ import pytest
 from gpusim.base import files as output
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Progress, Rate, Reporter, clock, scaled
-from gpusim.cli.show import show_command
-from gpusim.cli.tables import print_metrics
+from gpusim.cli.metrics import metrics
+from gpusim.cli.show import show
 from gpusim.config.gpu import load_gpu
 from gpusim.microbench import table as microbench_table
 from gpusim.microbench.references import PUBLISHED as REFERENCES
@@ -165,7 +165,7 @@ def test_tables_of_metrics_and_microbenchmarks_fit_80_columns(monkeypatch: pytes
     monkeypatch.setenv("COLUMNS", "80")
     out = Terminal()
     monkeypatch.setattr("sys.stdout", out)
-    print_metrics(False)
+    metrics()
     paths = {line.split()[0] for line in out.getvalue().splitlines() if line.split()}
     assert {metric.path for metric in METRICS} <= paths, "whole, to be copied"
     results = Results()
@@ -178,5 +178,5 @@ def test_tables_of_metrics_and_microbenchmarks_fit_80_columns(monkeypatch: pytes
 
 @pytest.mark.parametrize("name", ["layerA", "layerB", "layerC", "mi6", "r9nano", "vector_add"])
 def test_machines_fit_80_columns(name: str, capsys: pytest.CaptureFixture) -> None:
-    show_command(name, [], False)
+    show(name, [])
     assert [line for line in capsys.readouterr().out.splitlines() if len(line) > 80] == []

@@ -23,11 +23,11 @@ from gpusim.energy.model import EnergyModel
 from gpusim.energy.spec import EnergySpec
 from gpusim.host import command_processor
 from gpusim.host.command_processor import CopyCommand, HostCommand, LaunchCommand, RunOptions
-from gpusim.jobs import runner
-from gpusim.jobs.job import JobOptions, Variant
 from gpusim.jobs.kinds import JOBS, job_of
 from gpusim.report.document import document
 from gpusim.results.record import KernelChoice, RunRecord, VerificationFacts
+from gpusim.running import runner
+from gpusim.running.job import JobOptions, Variant
 from isa.device_memory import DeviceMemory
 from spartan.engine_spec import EngineSpec
 from workloads.operators.verify import Mismatch, Verification

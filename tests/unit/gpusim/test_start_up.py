@@ -5,14 +5,15 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 
-from gpusim.cli.main import COMMANDS, GROUPS, command_line
+from gpusim.cli.lazy import Command
+from gpusim.cli.main import SECTIONS
 from gpusim.jit import JIT_DISABLED
 from gpusim.store import file
 
 DRAWING = {"matplotlib", "networkx", "perfetto", "google.protobuf", "torch"}
 COMPILER = {"numba", "gpusim.jit.compile"}
+HEAVY = {"numpy", "pydantic", "llvmlite", "yaml", "simpy", "rich.table", "isa", *DRAWING, *COMPILER}
 
 
 def imported(script: str) -> set[str]:
@@ -25,8 +26,7 @@ def imported(script: str) -> set[str]:
 
 @pytest.mark.parametrize("script", ["import gpusim", "from gpusim.cli.main import invoke; invoke(['--help'])"])
 def test_the_package_and_its_help_import_next_to_nothing(script: str) -> None:
-    heavy = {"numpy", "pydantic", "llvmlite", "yaml", "simpy", "rich.table", "isa", *DRAWING, *COMPILER}
-    assert imported(script) & heavy == set()
+    assert imported(script) & HEAVY == set()
 
 
 def test_a_device_imports_no_workloads() -> None:
@@ -91,9 +91,15 @@ NOT_ASKED_FOR = {
     *("gpusim.live.server", "gpusim.live.sender", "gpusim.live.snapshot", "http.server"),
     *("gpusim.store.keeper", "gpusim.store.outcome", "gpusim.store.file", "sqlite3", "tomllib"),
     *("gpusim.sampling.sampler", "gpusim.core.sampled", "gpusim.core.steering", "gpusim.core.engine_link"),
-    *("gpusim.cli.declared_hip", "gpusim.cli.declared_results", "gpusim.cli.declared_tools"),
-    *("gpusim.cli.declared_networks",),
     *("gpusim.report.page", "gpusim.config.workload", "workloads.operators.tiling", "numpy.random"),
+}
+
+
+COMMAND_FILES = {
+    command.place.rpartition(".")[0]
+    for rows in SECTIONS.values()
+    for row in rows.values()
+    for command in ([row] if isinstance(row, Command) else row.commands.values())
 }
 
 
@@ -104,14 +110,34 @@ assert invoke(["exec", "vector_add", "--quiet"]) == 0
 
 
 def test_a_run_without_more_imports_no_more() -> None:
-    assert imported(PLAIN_EXEC) & NOT_ASKED_FOR == set()
+    found = imported(PLAIN_EXEC)
+    assert found & NOT_ASKED_FOR == set()
+    assert found & COMMAND_FILES == {"gpusim.cli.exec"}
 
 
 @pytest.mark.parametrize(
-    ("word", "commands"),
-    [("exec", {"exec"}), ("results", {"results"}), (None, {*COMMANDS, *GROUPS}), ("exce", {*COMMANDS, *GROUPS})],
+    ("words", "files"),
+    [
+        (["exec", "--help"], {"gpusim.cli.exec"}),
+        (["results", "show", "--help"], {"gpusim.cli.results"}),
+        (["results", "--help"], set()),
+        (["--help"], set()),
+        (["exce"], set()),
+    ],
 )
-def test_only_the_command_that_is_named_is_declared(word: str | None, commands: set[str]) -> None:
-    made = typer.main.get_command(command_line(word))
-    assert isinstance(made, typer.core.TyperGroup)
-    assert set(made.commands) == commands
+def test_only_the_command_that_is_named_is_imported(words: list[str], files: set[str]) -> None:
+    assert imported(f"from gpusim.cli.main import invoke; invoke({words})") & COMMAND_FILES == files
+
+
+EVERY_HELP = """
+from gpusim.cli.main import command_line, invoke
+for name, command in command_line().commands.items():
+    for below in getattr(command, "commands", [None]):
+        assert invoke([name, *([below] if below else []), "--help"]) == 0
+"""
+
+
+def test_the_help_of_no_command_imports_what_it_would_run() -> None:
+    found = imported(EVERY_HELP)
+    assert found >= COMMAND_FILES
+    assert found & HEAVY == {"pydantic"}  # Typer's own, for the types of options

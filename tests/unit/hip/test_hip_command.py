@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from gpusim.base.errors import EXIT_INTERRUPTED
-from gpusim.cli.declared_hip import HipOptions
-from gpusim.cli.hip import hip_command
+from gpusim.cli.hip import HipOptions, hip_command
 from gpusim.hip import launching, supervisor
 
 

@@ -64,7 +64,7 @@ def _reproduction(tmp_path: Path) -> Reproduction:
 def shown(reproduction: Reproduction, figure: str, name: str = "") -> list[dict]:
     held = reproduction.figures[figure]
     table = next(one for one in kind_of(held).tables(reproduction, held, NOTHING) if one.name == name)
-    return [dict(zip([c.title for c in table.columns], row, strict=True)) for row in table.rows]
+    return [dict(zip([c.name for c in table.columns], row, strict=True)) for row in table.rows]
 
 
 def test_libraries_are_shown_by_what_converts(reproduction: Reproduction) -> None:

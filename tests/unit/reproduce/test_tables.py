@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from gpusim.base.errors import UserError
+from gpusim.base.table import Table
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.fitting import bytes_of, does_fit
 from gpusim.reproduce.kept import FILE, Results, as_json, load
 from gpusim.reproduce.kinds import kind_of
 from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.page.writing import contents, judged
-from gpusim.reproduce.tables import Table
 from gpusim.reproduce.values import MEASURES
 from tests.support.reproduction import loaded, results_of
 from workloads.monitor.training_speedup import TABLE_6_7, training_speedup
@@ -34,7 +34,7 @@ def table(reproduction: Reproduction, figure: str, results: Results, name: str =
 
 
 def rows(found: Table) -> list[dict]:
-    return [dict(zip([c.title for c in found.columns], row, strict=True)) for row in found.rows]
+    return [dict(zip([c.name for c in found.columns], row, strict=True)) for row in found.rows]
 
 
 def test_speed_ups_are_over_the_one_base_beside_limit_and_own_share(reproduction: Reproduction) -> None:

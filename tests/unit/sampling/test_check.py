@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from gpusim.base.errors import UserError
-from gpusim.cli.check_sampling import check_sampling_command
+from gpusim.cli.check_sampling import check_sampling
 from gpusim.report.document import as_json
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling_check.cases import CASES, GPUS, wanted
 from gpusim.sampling_check.measure import Outcome, known, one_line, policy, renewed
-from gpusim.sampling_check.report import document, draw, markdown, summary
+from gpusim.sampling_check.report import document, markdown, picture, summary
 
 
 def outcome(name: str, error: float, half_width: float, fraction: float, rounds: float = 100) -> Outcome:
@@ -49,8 +49,10 @@ def test_tables_and_picture_have_every_case() -> None:
     assert "NOT within" in one_line(SOME[1]) and "NOT" not in one_line(SOME[0])
     said = document(SOME, SamplingSpec())
     assert [case["name"] for case in said["cases"]] == ["a", "b", "c", "exact"] and said["summary"]["sampled"] == 3
-    picture = draw(SOME, ".svg")
-    assert b"truth within the bar (2)" in picture and b"not within (1)" in picture
+    drawn = picture(SOME)
+    svg = drawn.file(".svg")
+    assert b"truth within the bar (2)" in svg and b"not within (1)" in svg
+    assert [row[0] for row in drawn.rows] == ["a", "b", "c"]
 
 
 def test_the_suite_has_what_it_should() -> None:
@@ -88,7 +90,7 @@ def test_a_file_that_is_no_result_cannot_be_updated(tmp_path: Path) -> None:
         if text is not None:
             (tmp_path / name).write_text(text)
         with pytest.raises(UserError, match=f"--update .*{name}"):
-            check_sampling_command(["mi6 relu"], SamplingSpec(), 1, None, None, True, True, tmp_path / name)
+            check_sampling(["mi6 relu"], jobs=1, markdown=True, quiet=True, update=tmp_path / name)
 
 
 def test_the_page_s_table_is_that_of_its_result() -> None:

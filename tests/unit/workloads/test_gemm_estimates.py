@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.jobs.choice import in_question
-from gpusim.jobs.dense_choice import dense_candidates
+from gpusim.running.choice import in_question
+from gpusim.running.dense_choice import dense_candidates
 from tests.support.dense_kernels import GPUS, HEAD, SHAPES
 from workloads.operators.gemm_estimates import ESTIMATED, estimates
 from workloads.operators.gemm_kernels import DENSE_KERNELS

@@ -1,0 +1,77 @@
+"""A picture as one value: what it shows, its numbers, and how it becomes a file, or part of a page."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from xml.etree import ElementTree
+
+from gpusim.base.html import Element, clean, tag
+from gpusim.base.pictures import rendered
+from gpusim.base.table import Column, Table, amount
+
+KINDS = (".svg", ".png", ".pdf")
+_INK = "#010203"  # stands for the page's own text colour until the drawing is part of it
+_SVG = "{http://www.w3.org/2000/svg}"
+_LINK = "{http://www.w3.org/1999/xlink}href"
+_REFERENCE = re.compile(r"url\(#([^)]+)\)")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """name: of its files; title; alt: what it shows, in words, with its main figures; heads, rows: its numbers, all
+    that is drawn; draw: draws onto a figure of Matplotlib's of `size` inches; framed: in Matplotlib's own style, on
+    white, for a document; else it lies on any page's ground."""
+
+    name: str
+    title: str
+    alt: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    draw: Callable[[Any], None]
+    size: tuple[float, float] = (7.2, 3.0)
+    framed: bool = False
+
+    def file(self, kind: str) -> bytes:
+        """Draw the picture into a file, black on its ground; kind: one of KINDS."""
+        return rendered(self.draw, self.size, kind, framed=self.framed)
+
+    @property
+    def numbers(self) -> Table:
+        """What is drawn."""
+        return Table([Column(head, amount) for head in self.heads], self.rows, self.name, self.title)
+
+    def element(self, prefix: str) -> Element:
+        """Make a part of a page, with the numbers below. prefix: keeps its names apart from other pictures'."""
+        drawn = _inline(rendered(self.draw, self.size, ".svg", _INK), f"{prefix}-{self.name}", self.title, self.alt)
+        numbers = tag("details", tag("summary", f"Numbers: {self.title}"), self.numbers.html())
+        return tag("figure", drawn, tag("figcaption", self.title), numbers)
+
+
+def _inline(svg: bytes, prefix: str, title: str, alt: str) -> Element:
+    """Make the drawing an element of HTML: without namespaces, with names of its own, in the page's text colour."""
+    root = ElementTree.fromstring(svg)
+    for child in root.findall(f"{_SVG}metadata"):
+        root.remove(child)
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(_SVG)
+        for key, value in list(element.attrib.items()):
+            del element.attrib[key]
+            if key == "id":
+                value = f"{prefix}-{value}"
+            elif key == _LINK:
+                key, value = "href", value.replace("#", f"#{prefix}-", 1)
+            elif key.startswith("{"):
+                continue
+            value = _REFERENCE.sub(rf"url(#{prefix}-\1)", value)
+            element.set(key, value.replace(_INK, "currentColor"))
+        if element.text is not None and not element.text.strip() and element.tag != "text":
+            element.text = None
+        if element.tail is not None and not element.tail.strip():
+            element.tail = None
+    root.set("role", "img")
+    root.set("aria-label", clean(f"{title}. {alt}"))
+    for name in ("width", "height"):
+        root.attrib.pop(name, None)
+    root.set("focusable", "false")
+    return root

@@ -1,0 +1,196 @@
+"""A table as one value: shown on a terminal or a pipe, and written as Markdown, CSV, JSON, or a part of a page.
+
+A cell is a plain value or a `Cell`. Programs get values as they are (CSV, JSON, and on a pipe every value that has no
+text of its own); people get texts (terminal, Markdown, HTML), in which `MISSING` stands for None.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
+
+if TYPE_CHECKING:
+    from gpusim.base.html import Element
+
+MISSING = "–"
+
+
+class Cell(NamedTuple):
+    """A value with its own text. short: the text on a narrow terminal, where there is one; style: of rich's, such as
+    'dim', on a terminal."""
+
+    value: Any
+    text: str
+    short: str = ""
+    style: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """What its cells have in common. write: a value's text; short: the head on a narrow terminal; unit: follows the
+    head; right: whether cells stand at the right, None: those of a column with numbers do; whole: no narrow terminal
+    folds them while others can be."""
+
+    head: str
+    write: Callable[[Any], str] | None = None
+    short: str = ""
+    unit: str = ""
+    right: bool | None = None
+    whole: bool = False
+
+    @property
+    def name(self) -> str:
+        """The head with its unit."""
+        return f"{self.head} {self.unit}".rstrip()
+
+
+def columns(*heads: str, right: bool | None = None) -> list[Column]:
+    """Make columns of heads alone."""
+    return [Column(head, right=right) for head in heads]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of as many cells as there are columns. name: of its files, beside other tables'; notes: lines below it."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Any]]
+    name: str = ""
+    title: str = ""
+    notes: Sequence[str] = field(default=())
+
+    def show(self, out: TextIO) -> None:
+        """Print it: fitted to a terminal's width, or as lines with tabs on a pipe."""
+        if not out.isatty():
+            out.write(self.tabbed())
+            return
+        from rich.cells import cell_len
+        from rich.console import Console
+        from rich.table import Table as Drawn
+        from rich.text import Text
+
+        console = Console(file=out)
+        gap = 2
+        shown = [self._heads(), *map(self._texts, self.rows)]
+        widths = [max(map(cell_len, "\n".join(texts).split("\n"))) for texts in zip(*shown, strict=True)]
+        if narrow := sum(widths) + gap * (len(widths) - 1) > console.width:
+            gap, shown = 1, [self._heads(narrow), *(self._texts(row, narrow) for row in self.rows)]
+        drawn = Drawn(box=None, padding=(0, gap, 0, 0), pad_edge=False)
+        for number, (head, column) in enumerate(zip(shown[0], self.columns, strict=True)):
+            justify: Literal["left", "right"] = "right" if self._is_right(number) else "left"
+            drawn.add_column(Text(head), justify=justify, overflow="fold", no_wrap=column.whole)
+        for row, texts in zip(self.rows, shown[1:], strict=True):
+            styles = (cell.style if isinstance(cell, Cell) else "" for cell in row)
+            drawn.add_row(*map(Text, texts, styles))
+        if self.title:
+            console.print(Text(self.title, "italic"))
+        console.print(drawn)
+        for note in self.notes:
+            console.print(Text(note))
+
+    def tabbed(self, heads: bool = True) -> str:
+        """Write lines with tabs, the notes last. heads: whether the first line has the columns' names."""
+        lines = [self._heads()] if heads else []
+        lines += [list(map(_exact, self.columns, row)) for row in self.rows]
+        return "".join("\t".join(map(_one_line, cells)) + "\n" for cells in lines) + _lines(self.notes)
+
+    def markdown(self) -> str:
+        """Write Markdown: the title, the table, the notes as a list."""
+        texts = list(map(self._texts, self.rows))
+        marks = ["---:" if self._is_right(number) else "---" for number in range(len(self.columns))]
+        lines = [self._heads(), marks, *texts]
+        written = "".join(f"| {' | '.join(map(_escaped, cells))} |\n" for cells in lines)
+        title = f"{self.title}\n\n" if self.title else ""
+        return title + written + ("\n" + _lines(f"- {note}" for note in self.notes) if self.notes else "")
+
+    def csv(self) -> str:
+        """Write the values as CSV with a head (RFC 4180, but that lines end as everywhere); None is empty."""
+        from gpusim.base.html import clean  # here and below: XML's modules would cost every start their time
+
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([clean(head) for head in self._heads()])
+        for row in self.rows:
+            writer.writerow([clean(value) if isinstance(value, str) else value for value in map(value_of, row)])
+        return text.getvalue()
+
+    def json(self) -> str:
+        """Write the values as a JSON list with an object for each row; bytes are hexadecimal text."""
+        objects = [dict(zip(self._heads(), map(value_of, row), strict=True)) for row in self.rows]
+        return json.dumps(objects, indent=1, default=bytes.hex) + "\n"
+
+    def html(self, sortable: bool = True) -> "Element":
+        """Make an element of a page, whose numbers can be sorted by their values."""
+        from gpusim.base.html import table
+
+        rows = [list(map(_sorted_by, self._texts(row), map(value_of, row))) for row in self.rows]
+        return table(self.title, self._heads(), rows, sortable)
+
+    def _heads(self, narrow: bool = False) -> list[str]:
+        return [column.short if narrow and column.short else column.name for column in self.columns]
+
+    def _texts(self, row: Sequence[Any], narrow: bool = False) -> list[str]:
+        return [_text(column, cell, narrow) for column, cell in zip(self.columns, row, strict=True)]
+
+    def _is_right(self, number: int) -> bool:
+        right = self.columns[number].right
+        return any(_is_number(value_of(row[number])) for row in self.rows) if right is None else right
+
+
+def percent(share: float) -> str:
+    """Write 0.123 as '12.3 %'."""
+    return f"{100 * share:.1f} %"
+
+
+def amount(value: Any) -> str:
+    """Write '1,234', '0.1235', or a text as it is: whole from a thousand on, else four digits."""
+    if not _is_number(value):
+        return str(value)
+    return f"{value:,.4g}" if isinstance(value, float) and abs(value) < 1000 else f"{value:,.0f}"
+
+
+def value_of(cell: Any) -> Any:
+    """Give the value of a cell without its text."""
+    return cell.value if isinstance(cell, Cell) else cell
+
+
+def _text(column: Column, cell: Any, narrow: bool) -> str:
+    """Write a cell for people."""
+    if isinstance(cell, Cell):
+        return cell.short if narrow and cell.short else cell.text
+    if cell is None:
+        return MISSING
+    if column.write is not None:
+        return column.write(cell)
+    return f"{cell:,.6g}" if isinstance(cell, float) else _one_line(str(cell))
+
+
+def _exact(column: Column, cell: Any) -> str:
+    """Write a cell for programs that read lines."""
+    if isinstance(cell, Cell):
+        return cell.text
+    if cell is None:
+        return ""
+    return str(cell) if column.write is None else column.write(cell)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _sorted_by(text: str, value: Any) -> Any:
+    return (text, value) if _is_number(value) else text
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _lines(lines: Any) -> str:
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,201 @@
+"""A HIP program as a job: the program runs as it is, and what it launched and copied is its record."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from gpusim.base.errors import EXIT_INTERRUPTED
+from gpusim.base.progress import Reporter
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.energy.spec import EnergySpec
+from gpusim.hip.supervisor import Program, run_program
+from gpusim.host.command_processor import RunOptions
+from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED
+from gpusim.results.record import CommandTimes, PartRecord, RunRecord
+from gpusim.running.job import Context, JobOptions, Variant
+from gpusim.store.work import Work
+from isa.object.names import short
+
+if TYPE_CHECKING:
+    import socket
+
+    from gpusim.hip.launching import KernelSums, Launches
+    from gpusim.hip.session import Session
+
+
+@dataclass(frozen=True)
+class HipAsked:
+    """What of a program is simulated.
+
+    timing: False executes kernels for their results alone; launches: how each is run; kernels: a regular expression,
+    only kernels whose name it matches are timed; exact: an allocation ends with its last byte, not with its page; keep:
+    each launch's metrics are part of the record.
+    """
+
+    program: Program
+    gpu: GpuSpec
+    energy: EnergySpec = field(default_factory=EnergySpec)
+    timing: bool = True
+    launches: RunOptions = field(default_factory=RunOptions)
+    kernels: str | None = None
+    exact: bool = False
+    keep: bool = False
+
+    @property
+    def title(self) -> str:
+        """The command line of the program."""
+        return " ".join(self.program.arguments)
+
+    def resolved(self) -> dict[str, Any]:
+        """Return every value, as plain data."""
+        how = self.launches
+        return {
+            "gpu": self.gpu.model_dump(mode="json"),
+            "energy": self.energy.model_dump(mode="json"),
+            "program": list(self.program.arguments),
+            "timing": self.timing,
+            "sampling": None if how.sampling is None else how.sampling.model_dump(mode="json"),
+            "kernels": self.kernels,
+            "bounds": "exact" if self.exact else "page",
+            "run": {"checked": how.checked, "hotspots": how.hotspots, "max_cycles": how.max_cycles},
+        }
+
+    @property
+    def work(self) -> Work:
+        """What a store knows the run by; it is always run, as no hash tells what a program does."""
+        return Work("hip", self.title, self.resolved(), (), self.gpu.name, repeatable=False)
+
+
+class HipJob:
+    """A program on the simulated GPU (gpusim.running.job.Job)."""
+
+    kind = "hip"
+    engine_spec = None
+    about: Mapping[str, Any] = {"kind": "hip"}
+
+    def __init__(self, asked: HipAsked) -> None:
+        self._asked = asked
+
+    @property
+    def title(self) -> str:
+        """The command line of the program."""
+        return self._asked.title
+
+    @property
+    def gpu(self) -> GpuSpec:
+        """The GPU that the program finds."""
+        return self._asked.gpu
+
+    @property
+    def energy_spec(self) -> EnergySpec:
+        """The energies that were asked for."""
+        return self._asked.energy
+
+    @property
+    def options(self) -> JobOptions:
+        """How launches are run; what their results should be the program knows alone."""
+        return JobOptions(self._asked.timing, verify=False, launches=self._asked.launches)
+
+    @property
+    def variants(self) -> Sequence[Variant]:
+        """The one variant that there is."""
+        return [Variant("", False, lambda: HipTask(self._asked))]
+
+    def resolved(self) -> dict[str, Any]:
+        """Return every value, as plain data."""
+        return self._asked.resolved()
+
+
+class HipTask:
+    """A program that is ready to start (gpusim.running.job.Task)."""
+
+    def __init__(self, asked: HipAsked) -> None:
+        self._asked = asked
+
+    def run(self, context: Context, record: RunRecord) -> None:
+        """Run the program to its end and serve what it asks of its GPU; a row of the record is a kernel."""
+        asked = self._asked
+        context.interrupt.deferred = True  # what was simulated by then is reported
+        made: list[Launches] = []
+
+        def sessions() -> "Callable[[socket.socket, int], Session]":
+            from gpusim.hip.launching import Launches, Options  # the compiled core: while the program starts
+            from gpusim.hip.session import Session
+
+            how = Options(
+                asked.gpu,
+                asked.timing,
+                None if asked.kernels is None else re.compile(asked.kernels),
+                replace(context.launches, timeline=context.timeline),
+                asked.keep,
+                asked.exact,
+            )
+            made.append(launches := Launches())
+            errors = Reporter(quiet=False)
+            errors.on_terminal = False
+            return lambda socket, file: Session(socket, file, how, launches, errors, lambda: context.interrupt.asked)
+
+        code = run_program(asked.program, context.reporter, sessions, lambda: context.interrupt.asked)
+        (launches,) = made
+        if launches.partial:  # whatever a program that was told of it makes of that
+            code = EXIT_INTERRUPTED if context.interrupt.asked else code or EXIT_NOT_AS_EXPECTED
+        _fill(record, launches, code)
+
+    def counts(self) -> Mapping[str, float]:
+        """Return nothing: nothing is known of the program's data."""
+        return {}
+
+    def verify(self) -> None:
+        """Compare nothing: a program compares its results itself."""
+
+    def finish(self) -> None:
+        """Keep nothing."""
+
+
+def _fill(record: RunRecord, launches: "Launches", code: int) -> None:
+    """Put what was launched into the record of a run, the kernels that took longest first."""
+    ordered = sorted(launches.sums.items(), key=lambda item: (-item[1].cycles, -item[1].instructions, item[0]))
+    record.parts = [_part(name, sums) for name, sums in ordered]
+    record.launches, record.places = launches.kept, launches.places
+    record.launch_count = sum(sums.launches for sums in launches.sums.values())
+    record.commands = launches.times
+    record.host_time_us = max((times.ended_us for times in launches.times), default=0.0)
+    record.partial |= launches.partial
+    record.exit_code = code
+    record.values = {"exit_code": code, "streams": _streams(launches.times)}
+    record.kernel = " + ".join(short(name) for name, _ in ordered)
+
+
+def _part(name: str, sums: "KernelSums") -> PartRecord:
+    """Make the row of a kernel, by all its launches."""
+    values = {
+        "launches": sums.launches,
+        "timed": sums.timed,
+        "simulated_launches": sums.timed,
+        "workgroups": sums.workgroups,
+        "wavefront_instructions": sums.instructions,
+    }
+    return PartRecord(name, values=values, facts=sums.facts)
+
+
+def _streams(times: Sequence[CommandTimes]) -> list[dict[str, Any]]:
+    """Sum up what each stream of each process did, the default streams by the name of 0."""
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for one in times:
+        key = (one.place, one.stream)
+        if key not in found:
+            number = sum(place == one.place for place, _ in found) if one.stream else 0
+            label = f"{one.place}: {number}" if len({place for place, _ in found} | {one.place}) > 1 else str(number)
+            blank = {"kernels": 0, "kernel_us": 0.0, "copies": 0, "copied_bytes": 0, "copy_us": 0.0, "ended_us": 0.0}
+            found[key] = {"stream": label, **blank}
+        row, took_us = found[key], one.ended_us - one.started_us
+        row["ended_us"] = max(row["ended_us"], one.ended_us)
+        if one.copied_bytes:
+            row["copies"] += 1
+            row["copied_bytes"] += one.copied_bytes
+            row["copy_us"] += took_us
+        else:
+            row["kernels"] += 1
+            row["kernel_us"] += took_us
+    return list(found.values())

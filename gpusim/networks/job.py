@@ -1,0 +1,290 @@
+"""A network's iteration as a job: with the compaction engine off, on, or both, each variant on the same inputs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpusim.base.errors import UserError
+from gpusim.config.engine import check_share
+from gpusim.config.network_run import NetworkSettings
+from gpusim.config.workload import EngineMode
+from gpusim.core.facts import RunFacts
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.energy.spec import EnergySpec
+from gpusim.host.queue import DEFAULT, StreamQueue
+from gpusim.networks.binding import Iteration
+from gpusim.networks.choice import Place, choose
+from gpusim.networks.launches import LaunchClass
+from gpusim.networks.rows import Row
+from gpusim.networks.run import NetworkRecord, Wanted, is_real, run_iteration, schedule_of
+from gpusim.networks.storage import network_plan
+from gpusim.results.record import KernelChoice, PartLaunch, PartRecord, RunRecord, VerificationFacts
+from gpusim.running.job import Context, JobOptions, Task, Variant
+from gpusim.store.work import NetworkRows, Work, identity_of
+from spartan.engine_spec import EngineSpec
+from workloads.networks.graph import Network
+from workloads.operators.conv_algorithms import ALGORITHMS
+from workloads.operators.verify import Verification
+
+# key in the JSON object, as of any job, and the engine's mode of each variant
+VARIANTS: Mapping[EngineMode, tuple[tuple[str, EngineMode], ...]] = {
+    "off": (("", "off"),),
+    "on": (("", "on"),),
+    "both": (("dense", "off"), ("sparse", "on")),
+}
+
+
+class NetworkJob:
+    """An iteration of a network (gpusim.running.job.Job).
+
+    wanted: what of it is run; inputs: arrays by tensor; keep_outputs: `outputs` has outputs and gradients by tensor
+    after the run; source: where the inputs come from, for errors. Raises UserError for what cannot be.
+    """
+
+    kind = "net"
+
+    def __init__(
+        self,
+        network: Network,
+        settings: NetworkSettings,
+        wanted: Wanted,
+        inputs: Mapping[str, np.ndarray] | None = None,
+        keep_outputs: bool = False,
+        source: str = "inputs",
+    ) -> None:
+        if keep_outputs and wanted.engine == "both":
+            raise UserError("outputs: engine both runs the network twice; with outputs on or off is allowed")
+        if wanted.engine != "off" and ALGORITHMS[settings.sparse_convolution].uses_engine:
+            try:
+                check_share(settings.gpu, settings.engine)
+            except ValueError as error:
+                raise UserError(str(error)) from None
+        self.network, self.settings = network, settings
+        self.wanted = _decided(network, settings, wanted)
+        self.outputs: dict[str, np.ndarray] = {}
+        self.found: dict[str, NetworkRecord] = {}  # by variant, what has been run
+        self._inputs, self._keep_outputs, self._source = inputs, keep_outputs, source
+        self._choices: Mapping[Place, KernelChoice] | None = None
+        self._known: Mapping[LaunchClass, RunFacts] = {}
+
+    @property
+    def title(self) -> str:
+        """The network, its phase and its batch."""
+        layers = f", {self.wanted.layers}" if isinstance(self.wanted.layers, str) else ""
+        return f"{self.network.name}, {_phase(self.wanted)}, batch {self.wanted.batch}{layers}"
+
+    @property
+    def gpu(self) -> GpuSpec:
+        """The GPU of the settings."""
+        return self.settings.gpu
+
+    @property
+    def engine_spec(self) -> EngineSpec:
+        """The engine of the settings."""
+        return self.settings.engine
+
+    @property
+    def energy_spec(self) -> EnergySpec:
+        """The energies of the settings."""
+        return self.settings.energy
+
+    @property
+    def options(self) -> JobOptions:
+        """How launches are run; each step is compared with NumPy as soon as it has been run."""
+        return JobOptions(self.wanted.timing, verify=False, launches=self.wanted.launches)
+
+    @property
+    def variants(self) -> Sequence[Variant]:
+        """The dense iteration, the one that skips zeros, or both to be compared."""
+        return [
+            Variant(name or self.network.name, mode == "on", partial(self._prepare, name, mode), name)
+            for name, mode in VARIANTS[self.wanted.engine]
+        ]
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """The network, its phase and batch, and which values its tensors have."""
+        return {
+            "kind": self.kind,
+            "network": self.network.name,
+            "phase": _phase(self.wanted),
+            "batch": self.wanted.batch,
+            "data": self.wanted.data,
+            "engine": self.wanted.engine,
+            "remarks": list(self.network.remarks),
+        }
+
+    def resolved(self) -> dict[str, Any]:
+        """Return the settings and what of the network is run."""
+        return resolved(self.network, self.settings, self.wanted)
+
+    def _prepare(self, name: str, mode: EngineMode) -> Task:
+        return NetworkTask(self, name, mode)
+
+    def iterate(self, name: str, mode: EngineMode, context: Context) -> NetworkRecord:
+        """Run the iteration in one mode of the engine; what was found out before is not simulated again."""
+        if self._choices is None:
+            chosen = choose(self.network, self.settings, self.wanted, context.reporter, context.interrupt)
+            self._choices, self._known = chosen.choices, chosen.exact
+        record = run_iteration(
+            self.network,
+            self.settings,
+            replace(self.wanted, engine=mode),
+            context.reporter,
+            context.interrupt,
+            self._inputs,
+            self._keep_outputs,
+            self._source,
+            self._known,
+            {place: choice.kernel for place, choice in self._choices.items()},
+        )
+        self.found[name], self._known, self.outputs = record, record.of_class, record.outputs
+        return record
+
+    def choice_of(self, place: Place) -> KernelChoice | None:
+        """Return how the algorithm of a layer's pass was chosen, where it was."""
+        return (self._choices or {}).get(place)
+
+
+class NetworkTask:
+    """One variant of a network's iteration (gpusim.running.job.Task)."""
+
+    def __init__(self, job: NetworkJob, name: str, mode: EngineMode) -> None:
+        self._job, self._name, self._mode = job, name, mode
+
+    def run(self, context: Context, record: RunRecord) -> None:
+        """Run the steps; a row of the record is a layer's pass."""
+        found = self._job.iterate(self._name, self._mode, context)
+        fill(record, found, self._job)
+
+    def counts(self) -> Mapping[str, float]:
+        """Return nothing: rows have their zeros."""
+        return {}
+
+    def verify(self) -> Verification | None:
+        """Return None: each step was compared when it had been run."""
+        return None
+
+    def finish(self) -> None:
+        """Keep nothing."""
+
+
+def fill(record: RunRecord, found: NetworkRecord, job: NetworkJob | None = None) -> None:
+    """Add an iteration to the record of a run: its rows, when its launches happen, the comparison with NumPy."""
+    queue = StreamQueue(found.settings.gpu.kernel_launch_us)
+    for row in found.rows:
+        for step in row.steps:
+            for one in step.classes:
+                if one in found.of_class and found.of_class[one].roofline is not None:
+                    place = f"{row.layer} {row.what}"
+                    queue.kernel(DEFAULT, found.of_class[one].time_us, name=one.kernel, place=place)
+    queue.finish()
+    record.parts += [_part(row, found, job) for row in found.rows]
+    record.commands += queue.times
+    record.launch_count = sum(len(part.launches) for part in record.parts)
+    record.partial = record.partial or bool(found.stopped_by)
+    if queue.times:
+        record.host_time_us = (record.host_time_us or 0.0) + queue.times[-1].ended_us
+    record.verification = _worst([part.verification for part in record.parts if part.verification is not None])
+    record.values["planned_bytes"] = max(record.values.get("planned_bytes", 0), found.planned_bytes)
+
+
+def _part(row: Row, found: NetworkRecord, job: NetworkJob | None) -> PartRecord:
+    """Make the row of a layer's pass."""
+    works = [work for step in row.steps for work in step.work]
+    values: dict[str, Any] = {
+        "kind": found.schedule.network[row.layer].kind_name if row.layer in found.schedule.network.named else "",
+        "operator": row.operators,
+        "macs": row.macs,
+        "needed_macs": row.needed_macs,
+        "operations": sum(work.operations for work in works),
+        "minimum_bytes": sum(work.read_bytes + work.written_bytes for work in works),
+    }
+    if row.zeros is not None:
+        values["zeros"] = {"fraction": row.zeros.fraction, "of_terms": row.zeros.of_terms}
+    if row.why_dense:
+        values["why_dense"] = row.why_dense
+    choice = job.choice_of((row.layer, row.what)) if job is not None and not row.zeros else None
+    if choice is not None:
+        values["choice"] = asdict(choice)
+    launches = [
+        PartLaunch(one.kernel, found.of_class.get(one), number in step.simulated)
+        for step in row.steps
+        for number, one in enumerate(step.classes)
+    ]
+    verified = _worst([step.verification for step in row.steps if step.verification is not None])
+    return PartRecord(row.layer, str(row.what), values, launches, row.facts, verified)
+
+
+def _worst(compared: Sequence[VerificationFacts]) -> VerificationFacts | None:
+    """Return the comparison that comes closest to its bound, or exceeds it most; None where there is none."""
+    if not compared:
+        return None
+    worst = max(compared, key=lambda v: (not v.passed, v.max_error / v.bound if v.bound else 0.0))
+    return VerificationFacts(all(one.passed for one in compared), worst.max_error, worst.bound)
+
+
+def _decided(network: Network, settings: NetworkSettings, wanted: Wanted) -> Wanted:
+    """Decide for real data or made-up ones, alike in all variants: the sparse one's workspace is the larger."""
+    if wanted.data != "auto":
+        return wanted
+    schedule = schedule_of(network, settings, wanted.batch, wanted.train)
+    planned = network_plan(schedule, Iteration.under(settings, sparse=wanted.engine != "off"))
+    return replace(wanted, data="real" if is_real(wanted, planned) else "synthetic")
+
+
+def _phase(wanted: Wanted) -> str:
+    return "train" if wanted.train else "inference"
+
+
+def resolved(network: Network, settings: NetworkSettings, wanted: Wanted) -> dict[str, Any]:
+    """Return every value of the settings, and under `network` what of it is run."""
+    asked = {
+        "name": network.name,
+        "phase": _phase(wanted),
+        "batch": wanted.batch,
+        "layers": wanted.layers if wanted.layers is None or isinstance(wanted.layers, str) else sorted(wanted.layers),
+        "data": wanted.data,
+        "verify": wanted.verify,
+        "timing": wanted.timing,
+        "engine": wanted.engine,
+    }
+    launches = {name: value for name, value in asdict(wanted.launches).items() if name in ("hotspots", "max_cycles")}
+    return {**settings.resolved(), "network": asked, "run": {"checked": wanted.launches.checked, **launches}}
+
+
+def work_of_network(
+    network: Network, settings: NetworkSettings, wanted: Wanted, inputs: Path | None = None, writes: bool = False
+) -> Work:
+    """Return what `gpusim net` is asked for. inputs: file of arrays; writes: it writes arrays, and so is always run."""
+    read = [inputs] if inputs is not None else []
+    source = Path(network.source)
+    if network.values is not None and source.is_file():
+        read.append(source)  # holds the parameters
+    rows = NetworkRows(
+        network.name,
+        network.source,
+        identity_of_network(network),
+        [(layer.name, layer.kind_name) for layer in network.layers],
+    )
+    return Work(
+        "net",
+        f"{network.name}, {_phase(wanted)}, batch {wanted.batch}" + (f", {wanted.layers}" if wanted.layers else ""),
+        resolved(network, settings, wanted),
+        read,
+        settings.gpu.name,
+        settings.seed,
+        wanted.batch,
+        _phase(wanted),
+        rows,
+        repeatable=not writes and (network.values is None or source.is_file()),
+    )
+
+
+def identity_of_network(network: Network) -> str:
+    """Return a hash that is the same for the same layers and shapes."""
+    return identity_of(network.inputs, network.layers, network.input_gradients, network.remarks)

@@ -1,0 +1,391 @@
+"""What a run of many rows says, as tables: where a network's or a program's time goes first, then row by row."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from gpusim.base.progress import scaled
+from gpusim.base.table import MISSING, Cell, Column, Table
+from gpusim.report.measures import unit_name
+from gpusim.report.result import Measured, Result, Row, choice_text
+from isa.object.names import short
+
+DEAREST = 10  # rows that are listed before all are
+# in full and abbreviated
+PASSES = {
+    "forward": ("forward", "fwd"), "loss": ("loss", "loss"), "loss_gradient": ("loss gradient", "dloss"),
+    "backward_data": ("back data", "bwd d"), "backward_weights": ("back weights", "bwd w"),
+    "backward_bias": ("back bias", "bwd b"), "backward": ("backward", "bwd"),
+    "gradient_sum": ("gradient sum", "sum"), "update": ("update", "upd"),
+}  # fmt: skip
+REASONS = {
+    "execution_dependency": ("exec", "exe"), "memory_dependency": ("memory", "mem"),
+    "memory_throttle": ("throttle", "thr"), "synchronization": ("barrier", "bar"),
+    "instruction_fetch": ("fetch", "fet"), "branch_latency": ("branch", "bra"),
+    "not_selected": ("not selected", "sel"), "idle": ("idle", "idl"),
+}  # fmt: skip
+LEGEND = (
+    "fwd forward, bwd backward of d data, w weights, b bias, upd update; run: launches, of them simulated; stalls:"
+    " mem memory, thr memory throttle, exe execution, bar barrier, fet fetch, bra branch, sel not selected, idl idle"
+)
+# what the phases of a training iteration are called, by the passes that they have
+PHASES = {"forward": "forward", "loss": "forward", "update": "update"}
+BACKWARD = "backward"
+ZEROS = "zeros: of the map's values; padded: of the products with them, where the padding's zeros count too"
+ENGINE = "requests: the engine's; lines: that it read from DRAM; wasted: the share of them that went into no answer"
+
+
+def summaries(result: Result) -> list[Table]:
+    """Return the tables that answer where the time goes: by pass and kind of layer, or by stream; the dearest rows."""
+    timed = [row for row in _last(result) if row.values.get("cycles") is not None]
+    if result.kind == "hip":
+        return [table for table in (_streams(result),) if table is not None]
+    if not timed:
+        return []
+    by_pass = _grouped(timed, "pass", lambda row: PHASES.get(row.values["pass"], BACKWARD))
+    by_kind = _grouped(timed, "kind of layer", lambda row: str(row.values.get("kind") or "other").replace("_", " "))
+    return [by_pass, by_kind, *([_dearest(timed)] if len(timed) > DEAREST else [])]
+
+
+def rows_table(result: Result) -> Table:
+    """Return the table of all rows of the variant that ran last."""
+    return _kernels(result) if result.kind == "hip" else _layers(result)
+
+
+def _last(result: Result) -> list[Row]:
+    """Return the rows of the variant that ran last: of the sparse one, where two were compared."""
+    return [row for row in result.rows if row.variant == result.columns[-1].name]
+
+
+def _grouped(rows: Sequence[Row], head: str, key: Callable[[Row], str]) -> Table:
+    """Sum up rows by a key, the longest first."""
+    whole = sum(row.values["time_us"] for row in rows)
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    found = []
+    for name, held in groups.items():
+        time_us = sum(row.values["time_us"] for row in held)
+        found.append((name, time_us, time_us / whole if whole else 0.0, sum(row.values["launches"] for row in held)))
+    found.sort(key=lambda one: -one[1])
+    return Table(
+        [Column(head), Column("time us", "{:,.1f}".format), Column("share", _percent), Column("launches")],
+        found,
+        f"by-{head.partition(' ')[0]}",
+        f"time by {head}",
+    )
+
+
+def _dearest(rows: Sequence[Row]) -> Table:
+    """List the rows that take the most time, with what bounds them and what their wavefronts wait for."""
+    dearest = sorted(rows, key=lambda row: -row.values["time_us"])[:DEAREST]
+    return Table(
+        [
+            Column("row"), Column("time us", "{:,.1f}".format), Column("share", _percent), Column("bound"),
+            Column("largest stall"),
+        ],
+        [
+            (
+                row.measured.name,
+                row.values["time_us"],
+                row.values["share"],
+                _bound(row.values),
+                next(((f"{reason.replace('_', ' ')} {_percent(share)}") for reason, share in _stalls(row)), MISSING),
+            )
+            for row in dearest
+        ],
+        "dearest",
+        f"the {DEAREST} dearest rows of {len(rows)}",
+    )  # fmt: skip
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}%"
+
+
+def _bound(values: Mapping[str, Any]) -> str:
+    bound = values.get("bound")
+    if not bound:
+        return MISSING
+    near = bound["utilization"]
+    return unit_name(bound["name"]) + ("" if near is None else f" {100 * near:.0f}%")
+
+
+def _stalls(row: Row) -> list[tuple[str, float]]:
+    return list((row.values.get("stalls") or {}).items())
+
+
+def three_digits(value: float) -> str:
+    """Write at least three digits of a number."""
+    return f"{value:,.0f}" if value >= 99.95 else f"{value:.1f}"
+
+
+def _time(values: Mapping[str, Any]) -> Cell | None:
+    time_us = values.get("time_us")
+    if time_us is None:
+        return None
+    width = values.get("time_us_half_width")
+    bar = f" ± {100 * width / time_us:.2g}%" if width and time_us else ""
+    return Cell(time_us, f"{time_us:,.1f}{bar}", f"{three_digits(time_us)}{bar}")
+
+
+def _share(values: Mapping[str, Any]) -> Cell | None:
+    share = values.get("share")
+    return None if share is None else Cell(share, _percent(share), f"{100 * share:.0f}")
+
+
+def _number(row: Row, path: str, full: Callable[[float], str], brief: Callable[[float], str] | None = None) -> Any:
+    value = row.measured.get(path)
+    return Cell(value, full(value), (brief or full)(value)) if isinstance(value, int | float) else None
+
+
+def _whole_percent(share: float) -> str:
+    return f"{100 * share:.0f}%"
+
+
+def _whole(share: float) -> str:
+    return f"{100 * share:.0f}"
+
+
+def _megabytes(size: float) -> str:
+    return f"{size / 1e6:,.1f}"
+
+
+def _layers(result: Result) -> Table:
+    """Make the table of layers and passes."""
+    columns = [
+        Column("layer"), Column("pass"), Column("time us", short="us", right=True),
+        Column("share", short="%", right=True), Column("IPC", right=True), Column("bound", short="bound %"),
+        Column("stalls", short="stalls %"), Column("L1", short="L1%", right=True),
+        Column("L2", short="L2%", right=True),
+        Column("DRAM MB", short="MB", right=True), Column("launches", short="run", right=True),
+        Column("verified", short="ok", right=True),
+    ]  # fmt: skip
+    rows = []
+    for row in _last(result):
+        values, stalls = row.values, _stalls(row)
+        bound = values.get("bound")
+        full = ", ".join(f"{REASONS[reason][0]} {100 * share:.0f}%" for reason, share in stalls)
+        brief = " ".join(f"{REASONS[reason][1]} {100 * share:.0f}" for reason, share in stalls)
+        passed = (values.get("verification") or {}).get("passed")
+        of_bound = (bound["name"], 100 * bound["utilization"]) if bound else ("", 0.0)
+        rows.append(
+            [
+                row.values["name"],
+                Cell(values["pass"], *PASSES.get(values["pass"], (values["pass"],) * 2)),
+                _time(values) or Cell(None, MISSING),
+                _share(values),
+                _number(row, "kernel.ipc", "{:.1f}".format),
+                Cell(bound["name"], f"{of_bound[0]} {of_bound[1]:.0f}%", f"{of_bound[0]} {of_bound[1]:.0f}")
+                if bound
+                else "",
+                Cell(full, full, brief),
+                _number(row, "l1.hit_rate", _whole_percent, _whole),
+                _number(row, "l2.hit_rate", _whole_percent, _whole),
+                _number(row, "dram.bytes", _megabytes, lambda size: three_digits(size / 1e6)),
+                _launches(values),
+                {None: MISSING, True: Cell(True, "yes"), False: Cell(False, "WRONG", "NO")}[passed],
+            ]
+        )
+    return Table(columns, rows, "rows", result.what, closing(result))
+
+
+def _launches(values: Mapping[str, Any]) -> Cell:
+    count, simulated = values["launches"], values["simulated_launches"]
+    if count == simulated:
+        return Cell(count, f"{count}")
+    return Cell(count, f"{count} ({simulated})", f"{count},{simulated}")
+
+
+def _kernels(result: Result) -> Table:
+    """Make the table of a program's kernels."""
+    columns = [
+        Column("launches", right=True), Column("cycles", right=True), Column("time us", right=True),
+        Column("share", right=True), Column("bound", right=True), Column("instructions", right=True), Column("kernel"),
+    ]  # fmt: skip
+    rows = []
+    for row in _last(result):
+        values = row.values
+        count, timed = values["launches"], values["timed"]
+        launches = f"{count:,}" if timed in (0, count) else f"{count:,} ({timed:,} timed)"
+        width = values.get("cycles_half_width")
+        cycles = values.get("cycles")
+        said = MISSING if cycles is None else f"{cycles:,}" + (f" ± {max(1, round(width)):,}" if width else "")
+        rows.append(
+            [
+                Cell(count, launches),
+                Cell(cycles, said),
+                _time(values) or Cell(None, MISSING),
+                Cell(None, MISSING)
+                if values.get("share") is None
+                else Cell(values["share"], _percent(values["share"])),
+                _bound(values),
+                Cell(values["wavefront_instructions"], f"{values['wavefront_instructions']:,}"),
+                short(values["name"]),
+            ]
+        )
+    return Table(columns, rows, "rows", result.what, closing(result))
+
+
+def _streams(result: Result) -> Table | None:
+    """Make the table of a program's streams: what they did, and for how long."""
+    streams = result.document.get("streams")
+    if not streams:
+        return None
+    whole = max(one["ended_us"] for one in streams)
+    rows = [
+        (
+            one["stream"], one["kernels"], one["kernel_us"], one["copies"], one["copied_bytes"] / 1e6, one["copy_us"],
+            (one["kernel_us"] + one["copy_us"]) / whole if whole else 0.0,
+        )
+        for one in streams
+    ]  # fmt: skip
+    return Table(
+        [
+            Column("stream"), Column("kernels"), Column("kernels us", "{:,.1f}".format), Column("copies"),
+            Column("copied MB", "{:,.2f}".format), Column("copies us", "{:,.1f}".format), Column("busy", _percent),
+        ],
+        rows,
+        "streams",
+        f"by stream, of {whole:,.1f} us",
+    )  # fmt: skip
+
+
+def closing(result: Result) -> list[str]:
+    """Return the lines that hold for the whole run, as text below its rows."""
+    column = result.columns[-1]
+    total: Mapping[str, Any] = column.tree.get("total") or {}
+    return list(_of_program(column) if result.kind == "hip" else _of_network(result, column, total))
+
+
+def _of_program(column: Measured) -> Iterator[str]:
+    sampling = column.tree.get("sampling")
+    if sampling:
+        yield (f"sampled: {sampling['fraction']:.1%} of the timed instructions simulated; half-widths (±) at")
+
+
+def _of_network(result: Result, column: Measured, total: Mapping[str, Any]) -> Iterator[str]:
+    rows = _last(result)
+    timed = [row for row in rows if row.values.get("cycles") is not None]
+    cycles, time_us = column.number("kernel.cycles"), column.number("kernel.time_us")
+    if timed:
+        yield f"total: {time_us:,.1f} us in {cycles:,.0f} cycles{_rates(timed, time_us)}"
+        yield from _overhead(column, time_us)
+    launches, simulated = total.get("launches", 0), total.get("simulated_launches", 0)
+    yield f"launches: {launches}, of which {simulated} were simulated; equal ones, here or before, count as the first"
+    sampling = column.tree.get("sampling")
+    if sampling and time_us:
+        width = column.number("kernel.time_us_half_width")
+        yield (
+            f"sampled: {100 * sampling['fraction']:.3g} % of the instructions simulated, {sampling['speed_up']:.3g}"
+            f" times fewer; total ± {width:,.1f} us ({100 * width / time_us:.2g} %) at"
+            f" {100 * sampling['confidence']:g} % confidence"
+        )
+    yield _compared(result, rows)
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        reasons.setdefault(row.values.get("why_dense", ""), []).append(_place(row))
+    yield from (f"dense, {reason}: {', '.join(names)}" for reason, names in reasons.items() if reason)
+    if result.stopped_by:
+        yield f"{result.stopped_by}: {len(rows) - len(timed)} of {len(rows)} rows are not finished"
+    yield from result.remarks
+
+
+def _rates(timed: Sequence[Row], time_us: float) -> str:
+    """Say the rate of arithmetic: multiply-accumulates of the definition, and those that are needed."""
+    counts = [sum(row.values[name] for row in timed) for name in ("macs", "needed_macs")]
+    rate, needed = (2e-3 * macs / time_us if time_us else 0.0 for macs in counts)
+    return f"; {rate:,.0f} GFLOP/s in multiply-accumulates ({needed:,.0f} in those that are needed)"
+
+
+def _overhead(column: Measured, time_us: float) -> Iterator[str]:
+    """Say what launching adds on the host's clock."""
+    host_us = column.number("host.time_us")
+    if host_us:
+        share = 1 - time_us / host_us
+        yield f"on the host {host_us:,.1f} us, of which launching takes {host_us - time_us:,.1f} us ({_percent(share)})"
+
+
+def _compared(result: Result, rows: Sequence[Row]) -> str:
+    data = {"real": "real values", "synthetic": "made-up values"}.get(str(result.document.get("data")), "values")
+    compared = [row for row in rows if (row.values.get("verification") or {}).get("passed") is not None]
+    wrong = [_place(row) for row in compared if not row.values["verification"]["passed"]]
+    if wrong:
+        return f"{data}; WRONG: {', '.join(wrong)}"
+    if compared:
+        return f"{data}; {len(compared)} of {len(rows)} rows compared with NumPy, all as expected"
+    return f"{data}; no result is compared"
+
+
+def _place(row: Row) -> str:
+    return f"{row.values['name']} {PASSES.get(row.values['pass'], (row.values['pass'],))[0]}"
+
+
+def sparse_table(result: Result) -> Table | None:
+    """Make the table of layers that skip zeros, next to the dense ones where both ran; None where none does."""
+    rows = [row for row in _last(result) if row.values.get("zeros")]
+    if not rows:
+        return None
+    both = len(result.columns) > 1
+    dense = {
+        (row.values["name"], row.values["pass"]): row for row in result.rows if both and row.variant != rows[0].variant
+    }
+    engine = any(row.measured.tree.get("engine") for row in rows)
+    heads = ["zeros", "padded", "us", *(["dense us", "speed-up", "dense by"] if both else [])]
+    heads += ["requests", "lines", "wasted"] if engine else []
+    table = [
+        [row.values["name"], *_sparse_cells(row, dense.get((row.values["name"], row.values["pass"])), both, engine)]
+        for row in rows
+    ]
+    notes = [ZEROS, *([ENGINE] if engine else [])]
+    if both:
+        notes.append("speed-up: cycles of the dense row / those of the sparse one, im2col and transpositions included")
+        whole = result.speed_up(result.columns[-1])
+        if whole is not None:
+            notes.append(f"all rows: {whole:.3f}x")
+    columns = [Column("layer"), *(Column(head, right=head != "dense by") for head in heads)]
+    return Table(columns, table, "sparse", "layers that skip zeros", notes)
+
+
+def _sparse_cells(row: Row, dense: Row | None, both: bool, engine: bool) -> list[Any]:
+    zeros = row.values["zeros"]
+    cells: list[Any] = [Cell(zeros[key], f"{100 * zeros[key]:.1f}%") for key in ("fraction", "of_terms")]
+    cells.append(_plain_time(row))
+    if both:
+        cycles, before = row.values.get("cycles"), dense.values.get("cycles") if dense is not None else None
+        speed_up = before / cycles if cycles and before else None
+        by = "" if dense is None else str(dense.values["operator"]).partition("(")[2].rstrip(")")
+        cells += [
+            _plain_time(dense),
+            Cell(None, MISSING) if speed_up is None else Cell(speed_up, f"{speed_up:.2f}x"),
+            by or Cell(None, MISSING),
+        ]
+    if engine:
+        cells += _engine_cells(row)
+    return cells
+
+
+def _plain_time(row: Row | None) -> Cell:
+    time_us = None if row is None else row.values.get("time_us")
+    return Cell(None, MISSING) if time_us is None else Cell(time_us, three_digits(time_us))
+
+
+def _engine_cells(row: Row) -> list[Any]:
+    counts = row.measured.tree.get("engine")
+    if not counts:
+        return [Cell(None, MISSING)] * 3
+    wasted = counts["lines_wasted"] / counts["lines_fetched"] if counts["lines_fetched"] else 0.0
+    lines = counts["lines_fetched"] + (counts.get("compacted_fetched") or 0)
+    return [
+        Cell(counts["requests"], scaled(counts["requests"])),
+        Cell(lines, scaled(lines)),
+        Cell(wasted, f"{100 * wasted:.0f}%"),
+    ]
+
+
+def choice_lines(result: Result) -> list[str]:
+    """Say of each row how its algorithm was chosen, where it was: how many times as long others take."""
+    chosen = [row for row in result.rows if row.values.get("choice")]
+    said = [
+        f"{row.measured.name}: {choice_text(row.values['choice'], row.values.get('cycles') or 0)}" for row in chosen
+    ]
+    return ["convolution by the fastest algorithm, and how many times as long others take:", *said] if said else []

@@ -1,0 +1,100 @@
+"""The dense kernel of a matrix product by its shape: `kernels.dense: auto`.
+
+Where estimates do not decide (gpusim.running.choice), kernels are measured: alone, sampled where that saves something,
+over zeros, which cost what other values do.
+"""
+
+from collections.abc import Callable, Mapping
+
+from gpusim.base.progress import Progress, Reporter
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOptions
+from gpusim.results.record import KernelChoice, RunRecord
+from gpusim.running.choice import Candidate, Measured, Question, choose, in_question, likeliest
+from gpusim.running.operators import gpu_facts
+from gpusim.sampling.spec import SamplingSpec
+from isa.device_memory import DeviceMemory, DeviceMemoryError
+from workloads.operators.gemm import GemmBuffers, gemm
+from workloads.operators.gemm_estimates import estimates
+from workloads.operators.operator import GpuFacts
+from workloads.shapes import GemmShape
+
+ERROR = 0.01  # of what is sampled: the choice is then within 2 % of the best
+Choices = Mapping[tuple[GemmShape, str], KernelChoice]  # by shape, and a GPU as JSON
+# of this process: points of a sweep and variants of a run ask for the same product again
+_known: dict[tuple[GemmShape, str], KernelChoice] = {}
+
+
+def known_choices() -> Choices:
+    """What has been chosen so far, or been told."""
+    return dict(_known)
+
+
+def tell_choices(choices: Choices) -> None:
+    """What another process of this simulator has chosen need not be chosen again."""
+    _known.update(choices)
+
+
+def likely_dense(shape: GemmShape, gpu: GpuSpec) -> str:
+    """The kernel that is the fastest by its estimate alone."""
+    return likeliest(dense_candidates(shape, gpu_facts(gpu))).name
+
+
+def dense_candidates(shape: GemmShape, gpu: GpuFacts) -> list[Candidate]:
+    """The dense kernels by their estimates."""
+    return [Candidate(one.kernel, one.least, one.most) for one in estimates(shape, gpu)]
+
+
+def choose_dense(
+    shape: GemmShape, gpu: GpuSpec, reporter: Reporter, stopped: Callable[[], bool] = lambda: False
+) -> KernelChoice:
+    """The fastest dense kernel for a shape, of those whose operands and workspace the GPU's memory holds.
+
+    Raises DeviceMemoryError where it holds none's, KeyboardInterrupt once `stopped()`, and what a launch raises.
+    """
+    key = (shape, gpu.model_dump_json())
+    if key not in _known:
+        _known[key] = _chosen(shape, gpu, reporter, stopped)
+    return _known[key]
+
+
+def _chosen(shape: GemmShape, gpu: GpuSpec, reporter: Reporter, stopped: Callable[[], bool]) -> KernelChoice:
+    candidates = dense_candidates(shape, gpu_facts(gpu))
+    too_large: list[DeviceMemoryError] = []
+
+    def measure(asked: Question) -> Measured:
+        try:
+            return cycles_of(asked.name, shape, gpu, SamplingSpec(error=ERROR), asked.most, stopped)
+        except DeviceMemoryError as error:  # of sums in parts, which others do without
+            too_large.append(error)
+            return float("inf")
+
+    if len(in_question(candidates)) > 1:
+        reporter.say(f"choosing the dense kernel for {shape.m} x {shape.n} x {shape.k}: measuring")
+    choice = choose(candidates, measure)
+    if too_large and not choice.cycles:
+        raise too_large[-1]
+    return choice
+
+
+def cycles_of(
+    kernel: str,
+    shape: GemmShape,
+    gpu: GpuSpec,
+    sampling: SamplingSpec | None = None,
+    most: float = float("inf"),
+    stopped: Callable[[], bool] = lambda: False,
+) -> int | None:
+    """A dense kernel's cycles for a product of zeros, all launches; None where they are more than `most`."""
+    operator = gemm(kernel, GemmBuffers.allocate(shape, DeviceMemory(gpu.memory_mib << 20)), gpu_facts(gpu))
+    record = RunRecord(False, kernel, [])
+
+    def observe(progress: Progress) -> bool:
+        return not stopped() and progress.cycles + sum(facts.cycles for facts in record.launches) <= most
+
+    processor = CommandProcessor(gpu, Reporter(quiet=True))
+    commands, options = [LaunchCommand(launch) for launch in operator.launches], RunOptions(sampling=sampling)
+    processor.run(commands, record, options, observe, stopped)
+    if stopped():
+        raise KeyboardInterrupt
+    return None if record.partial else sum(facts.cycles for facts in record.launches)

@@ -1,0 +1,168 @@
+"""What a run does: a job, in one or several variants, each a task that launches kernels and knows its reference.
+
+A job is made from what a command is asked for (gpusim.jobs.kinds) and run by gpusim.running.runner, which knows nothing
+of what is computed.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gpusim.host.command_processor import CommandProcessor, HostCommand, RunOptions
+
+if TYPE_CHECKING:
+    from gpusim.base.interrupt import Interrupt
+    from gpusim.base.progress import Progress, Reporter
+    from gpusim.config.exec import ExecRunSpec
+    from gpusim.config.workload import RunSpec
+    from gpusim.core.gpu_spec import GpuSpec
+    from gpusim.core.recording import Watcher
+    from gpusim.energy.spec import EnergySpec
+    from gpusim.results.record import KernelChoice, RunRecord
+    from gpusim.sampling.spec import SamplingSpec
+    from spartan.engine_spec import EngineSpec
+    from workloads.operators.verify import Verification
+
+
+@dataclass(frozen=True)
+class Context:
+    """With what a task is run: the machine, how launches are run, and who may end them.
+
+    engine_spec: None where the engine takes no part; timing: False executes for the results alone; timeline: what
+    happens in each cycle is drawn into it.
+    """
+
+    gpu: "GpuSpec"
+    reporter: "Reporter"
+    interrupt: "Interrupt"
+    launches: RunOptions
+    engine_spec: "EngineSpec | None" = None
+    timing: bool = True
+    timeline: "Watcher | None" = None
+
+    def observe(self, _: "Progress") -> bool:
+        """Tell whether a launch is to go on; from the first look on an interrupt waits for the next one."""
+        return not self.stopped()
+
+    def stopped(self) -> bool:
+        """Tell whether the user has interrupted; from now on the core comes back to ask several times a second."""
+        self.interrupt.deferred = True
+        return self.interrupt.asked
+
+
+class Task(Protocol):
+    """A variant that is ready to run: its operands lie in device memory."""
+
+    def run(self, context: Context, record: "RunRecord") -> None:
+        """Launch what there is to launch and put into `record` what is known of it; partial where it was ended."""
+
+    def counts(self) -> Mapping[str, float]:
+        """Return what is known of the data that have been in device memory, by the names of RunRecord's fields."""
+
+    def verify(self) -> "Verification | None":
+        """Compare the results with the reference; None where there is none."""
+
+    def finish(self) -> None:
+        """Keep what the user asked for of the results; also after an interrupted run."""
+
+
+class CommandTask:
+    """A task that is a list of launches and copies, each after the one before."""
+
+    @property
+    def commands(self) -> Sequence[HostCommand]:
+        """Launches and copies in order."""
+        raise AttributeError("commands")
+
+    def run(self, context: Context, record: "RunRecord") -> None:
+        """Put the commands through the GPU's queue."""
+        processor = CommandProcessor(
+            context.gpu, context.reporter, timing=context.timing, engine_spec=context.engine_spec
+        )
+        options = replace(context.launches, timeline=context.timeline)
+        processor.run(self.commands, record, options, context.observe, lambda: context.interrupt.asked)
+
+    def counts(self) -> Mapping[str, float]:
+        """Return nothing: nothing is known of the user's data."""
+        return {}
+
+    def finish(self) -> None:
+        """Keep nothing."""
+
+
+def launch_options(run: "RunSpec | ExecRunSpec") -> RunOptions:
+    """Return how launches are run, as a configuration says."""
+    return launches(run.checked, run.hotspots, run.max_cycles, run.sampling)
+
+
+def launches(
+    checked: bool = False, hotspots: int = 0, max_cycles: int = 0, sampling: "SamplingSpec | None" = None
+) -> RunOptions:
+    """Return how launches are run: what is asserted, listed, and when they end (gpusim.host.command_processor)."""
+    return RunOptions(checked, hotspots, max_cycles=max_cycles, sampling=sampling)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to do a job.
+
+    label: for people, the kernel's configured name; uses_engine: whether the compaction engine takes part; prepare:
+    put the operands into device memory; name: key in the JSON object where a job has several variants, which are
+    compared with the first; decide: where the kernel is to be found out first: the variant that is run in place of this
+    one, whose kernel is the likeliest, and how it was chosen. It is given the reporter, and what says whether the user
+    has interrupted, upon which it raises KeyboardInterrupt.
+    """
+
+    label: str
+    uses_engine: bool
+    prepare: Callable[[], Task]
+    name: str = ""
+    decide: "Callable[[Reporter, Callable[[], bool]], tuple[Variant, KernelChoice]] | None" = None
+
+
+@dataclass(frozen=True)
+class JobOptions:
+    """How a job is run. timing: False executes for the results alone; verify: compare with the reference."""
+
+    timing: bool = True
+    verify: bool = True
+    launches: RunOptions = field(default_factory=RunOptions)
+
+
+class Job(Protocol):
+    """What one command is asked for."""
+
+    @property
+    def kind(self) -> str:
+        """The command's name: its row in gpusim.jobs.kinds."""
+
+    @property
+    def title(self) -> str:
+        """What is computed, in messages."""
+
+    @property
+    def gpu(self) -> "GpuSpec":
+        """The GPU that it runs on."""
+
+    @property
+    def engine_spec(self) -> "EngineSpec | None":
+        """The compaction engine, in the variants that use one."""
+
+    @property
+    def energy_spec(self) -> "EnergySpec":
+        """What events of the machine take, and whether that is reported."""
+
+    @property
+    def options(self) -> JobOptions:
+        """How launches are run and results compared."""
+
+    @property
+    def variants(self) -> Sequence[Variant]:
+        """The variants in the order in which they are run."""
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What the JSON object says of the job before its results."""
+
+    def resolved(self) -> dict[str, Any]:
+        """Return the configuration, every value, as plain data."""

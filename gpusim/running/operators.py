@@ -1,0 +1,41 @@
+"""Operators in runs: what they know of a GPU, and the tasks that they become."""
+
+from collections.abc import Mapping, Sequence
+
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.host.command_processor import HostCommand, LaunchCommand
+from gpusim.running.job import CommandTask
+from workloads.operators.operator import GpuFacts, Operator, before
+from workloads.operators.verify import Verification, verify
+
+
+def gpu_facts(gpu: GpuSpec) -> GpuFacts:
+    """What operators know of a GPU."""
+    return GpuFacts(gpu.cus, gpu.cu.lds_kib * 1024)
+
+
+def launch_commands(operator: Operator) -> list[LaunchCommand]:
+    """To run an operator's launches, one after another."""
+    return [
+        LaunchCommand(launch, decisive=number in operator.decisive) for number, launch in enumerate(operator.launches)
+    ]
+
+
+class OperatorTask(CommandTask):
+    """An operator's launches, checked against its reference (gpusim.running.job.Task)."""
+
+    def __init__(self, operator: Operator, counts: Mapping[str, float] | None = None) -> None:
+        self._operator, self._counts, self._inputs = operator, counts or {}, before(operator)
+
+    @property
+    def commands(self) -> Sequence[HostCommand]:
+        """The launches; the operands are there already, as in a network between its other operators."""
+        return launch_commands(self._operator)
+
+    def counts(self) -> Mapping[str, float]:
+        """What the operator's builder knows of the data."""
+        return self._counts
+
+    def verify(self) -> Verification:
+        """With NumPy's result."""
+        return verify(self._operator, self._inputs)

@@ -1,0 +1,56 @@
+"""Running a job for a script: its result as an object."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpusim.api.sections import Section
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.progress import Reporter
+from gpusim.core.recording import Watcher
+from gpusim.report import terminal
+from gpusim.report.document import document
+from gpusim.report.page.fragment import fragment
+from gpusim.results.record import RunRecord
+from gpusim.running import runner
+from gpusim.running.job import Job
+from isa.execution.resident import note_resident
+
+
+class RunResult(Section):
+    """The result of a run: the object that `gpusim run --json` writes, with its sections as attributes and mappings.
+
+    `result.dram.reads`, `result["dram"]["reads"]`, `dict(result.dram)`; of engine="both" `result.dense`,
+    `result.sparse` and `result.normalized`. records: the counts themselves, one of each variant; to_dict: plain data.
+    """
+
+    def __init__(self, values: Mapping[str, Any], records: Sequence[RunRecord]) -> None:
+        super().__init__("", values)
+        self.records = list(records)
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether every result was as expected; None where nothing was compared."""
+        compared = [r.verification.passed for r in self.records if r.verification is not None]
+        return all(compared) if compared else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object, as plain data."""
+        return dict(self._values)
+
+    def __repr__(self) -> str:
+        return terminal.as_text(self._values)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return fragment(self._values)
+
+
+def ran(job: Job, reporter: Reporter, timeline: Watcher | None = None) -> tuple[dict[str, Any], list[RunRecord]]:
+    """Run a job for a script; returns its JSON object and its records. Raises KeyboardInterrupt once interrupted."""
+    with Interrupt() as interrupt:
+        records = runner.run(job, reporter, interrupt, timeline)
+    if interrupt.asked:
+        stopped = KeyboardInterrupt()
+        note_resident(stopped, records[-1].total.resident)
+        raise stopped
+    return document(job.resolved(), records, [variant.name for variant in job.variants], job.about), records
