@@ -1,7 +1,10 @@
 """Do networks skip the zeros of their activation maps as they should: values right, launches told apart, compared?"""
 
+import io
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +20,16 @@ from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
 from gpusim.networks import run
-from gpusim.networks.compare import markdown, show, sparse_layers
+from gpusim.networks.job import NetworkJob
 from gpusim.networks.kept import Kept
-from gpusim.networks.modes import ModesRecord, run_modes
-from gpusim.networks.run import Wanted
+from gpusim.networks.run import NetworkRecord, Wanted
+from gpusim.report import terminal
+from gpusim.report.document import document
 from gpusim.report.result import read
+from gpusim.report.rows import sparse_table
+from gpusim.running import runner
 from spartan.engine_spec import EngineSpec
 from tests.support.small_networks import layer
-from tests.system.test_network_runs import Terminal
 from workloads.operators import conv_sparse
 
 GPU = load_gpu("mi6")
@@ -43,14 +48,39 @@ NETWORK = {"input": [16, 8, 8], "layers": MAPS}
 SPARSE = ("a", "b", "c")
 
 
-def record_of(described: dict[str, Any] = NETWORK, **values: Any) -> ModesRecord:
+@dataclass(frozen=True)
+class Found:
+    """What a run left behind: iterations by variant, and the JSON object."""
+
+    variants: Mapping[str, NetworkRecord]
+    document: dict[str, Any]
+
+    @property
+    def last(self) -> NetworkRecord:
+        """The variant that was run last."""
+        return list(self.variants.values())[-1]
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the last one's results are as expected."""
+        return self.last.passed
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def record_of(described: dict[str, Any] = NETWORK, **values: Any) -> Found:
     settings = NetworkSettings(gpu=GPU, **values.pop("settings", {}))
-    wanted = Wanted(**{"batch": 2, "engine": "on", **values})
+    job = NetworkJob(load_network(described), settings, Wanted(**{"batch": 2, "engine": "on", **values}))
     with Interrupt() as interrupt:
-        return run_modes(load_network(described), settings, wanted, Reporter(quiet=True), interrupt)
+        records = runner.run(job, Reporter(quiet=True), interrupt)
+    names = [variant.name for variant in job.variants]
+    return Found(job.found, document(job.resolved(), records, names, job.about))
 
 
-def simulated(found: ModesRecord) -> dict[str, int]:
+def simulated(found: Found) -> dict[str, int]:
     return {step.step.layer: len(step.simulated) for step in found.last.steps if step.skips_zeros}
 
 
@@ -64,14 +94,14 @@ def lenet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def test_lenet_with_the_engine_and_without(lenet: dict[str, Any]) -> None:
-    assert lenet["verification"] == {"passed": True, "compared": 16, "rows": 16} and lenet["engine"] == "both"
-    (chosen,) = lenet["algorithms"]
-    assert (chosen["name"], chosen["pass"]) == ("conv2", "forward")
-    for variant, conv2 in (("dense", chosen["algorithm"]), ("sparse", "ellpack_dib")):
-        rows = {row["name"]: row for row in lenet[variant]["layers"]}
+    chosen = {row["name"]: row["choice"]["kernel"] for row in lenet["dense"]["rows"] if "choice" in row}
+    assert lenet["engine"] == "both" and chosen.keys() == {"conv2"}
+    for variant, conv2 in (("dense", chosen["conv2"]), ("sparse", "ellpack_dib")):
+        rows, total = {row["name"]: row for row in lenet[variant]["rows"]}, lenet[variant]["total"]
+        assert lenet[variant]["verification"]["passed"] and total["compared_rows"] == total["rows"] == 8
         assert rows["conv1"]["operator"] == "convolution forward (implicit)"
         assert rows["conv2"]["operator"] == f"convolution forward ({conv2})"
-        assert lenet[variant]["total"]["cycles"] == sum(row["cycles"] for row in rows.values())
+        assert total["cycles"] == sum(row["cycles"] for row in rows.values())
         assert bool(rows["conv2"]["metrics"]["engine"]) == (variant == "sparse") == ("zeros" in rows["conv2"])
         assert ("why_dense" in rows["conv1"]) == (variant == "sparse")
     counts = rows["conv2"]["metrics"]["engine"]
@@ -80,16 +110,17 @@ def test_lenet_with_the_engine_and_without(lenet: dict[str, Any]) -> None:
 
 
 def test_a_speed_up_is_against_the_fastest_dense_algorithm(lenet: dict[str, Any]) -> None:
-    (layer_,), (chosen,) = lenet["normalized"]["layers"], lenet["algorithms"]
-    dense = [one["cycles"] for one in layer_["dense"]]
-    computing = chosen["cycles"].keys() | chosen["at_least"].keys()
-    assert computing == {"implicit", "im2col", "im2col_chunked"}, "what computes 5 x 5 windows of several maps"
-    assert layer_["name"] == "conv2" and len(dense) == len(chosen["cycles"]) > 1
-    assert dense == sorted(dense) and layer_["speed_up"] == dense[0] / layer_["sparse"]["cycles"]
-    cycles = [lenet[variant]["total"]["cycles"] for variant in ("dense", "sparse")]
-    assert lenet["normalized"]["total"]["speed_up"] == cycles[0] / cycles[1]
+    dense, sparse = (next(r for r in lenet[variant]["rows"] if r["name"] == "conv2") for variant in ("dense", "sparse"))
+    choice = dense["choice"]
+    assert choice["cycles"].keys() == {"implicit", "im2col", "im2col_chunked"}, "what computes 5 x 5 windows"
+    assert dense["cycles"] == min(choice["cycles"].values()) and "choice" not in sparse
+    totals = [lenet[variant]["total"]["cycles"] for variant in ("dense", "sparse")]
     result = read(lenet)
-    assert result.speed_up(result.columns[1]) == lenet["normalized"]["total"]["speed_up"], "wherever it is shown"
+    assert result.speed_up(result.columns[1]) == totals[0] / totals[1]
+    assert lenet["normalized"]["kernel.cycles"] == totals[1] / totals[0]
+    table = sparse_table(result)
+    assert table is not None and table.notes[-1] == f"all rows: {totals[0] / totals[1]:.3f}x"
+    assert f"{dense['cycles'] / sparse['cycles']:.2f}x" in terminal.as_text(lenet), "wherever it is shown"
 
 
 def test_launches_over_other_zeros_are_no_equals() -> None:
@@ -144,20 +175,16 @@ def test_the_second_table_fits_a_terminal(engine: EngineMode, monkeypatch: pytes
     monkeypatch.setenv("COLUMNS", "80")
     found = record_of(layers=":a", engine=engine)
     out = Terminal()
-    show(found, out)
+    terminal.show(found.document, out)
     lines = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
     assert max(map(len, lines)) <= 80 and not any("…" in line for line in lines)
-    (layer_,) = sparse_layers(found)
     last = next(line for line in reversed(lines) if line.startswith("a "))
     assert last.split()[0] == "a" and last.rstrip().endswith("%")
     if engine == "both":
-        assert layer_.dense is not None
-        fastest = layer_.dense.operators.partition("(")[2].rstrip(")")
-        assert f"{layer_.speed_up:.2f}x {fastest} " in last
-    else:
-        assert layer_.speed_up is None and layer_.dense is None
-    text = markdown(found)
-    assert text.count("| a |") == 1 + 1 and ("speed-up:" in text) == (engine == "both")
+        rows = [next(r for r in found.document[v]["rows"] if r["name"] == "a") for v in ("dense", "sparse")]
+        assert f"{rows[0]['cycles'] / rows[1]['cycles']:.2f}x {rows[0]['choice']['kernel']} " in last
+    text = terminal.as_markdown(found.document)
+    assert ("speed-up:" in text) == (engine == "both")
 
 
 def test_in_software_there_is_no_engine() -> None:
@@ -196,7 +223,7 @@ def test_what_is_kept_is_the_engine_s(tmp_path: Path) -> None:
 def test_a_script_gets_both() -> None:
     result = gpusim.run_network(NETWORK, batch=1, layers="a", engine="both", quiet=True)
     assert result.passed is True
-    assert result.normalized["layers"][0]["name"] == "a" and result.sparse.total.cycles > 0
+    assert result["sparse"]["rows"][0]["name"] == "a" and result.sparse.total.cycles > 0
 
 
 @pytest.mark.parametrize(

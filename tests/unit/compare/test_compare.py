@@ -18,6 +18,7 @@ from gpusim.results.record import RunRecord
 from gpusim.store.keeper import Keeper, Started
 from gpusim.store.outcome import Measured, Outcome, Value, of_records
 from gpusim.store.work import Work
+from tests.support.results import QUIET, network_of, result_of
 
 STALLS = [f"stalls.{rule.measure.partition('.')[2]}" for rule in RULES if rule.topic == "stall"]
 # so that no rule speaks when nothing changes, and each measure can move alone by its numerator
@@ -254,7 +255,7 @@ def test_programs_are_compared_by_kernel(tmp_path: Path) -> None:
         head = {"schema_version": 3, "kind": "hip", "partial": False, "exit_code": 0, "config": config}
         whole = {"kernel": {"cycles": cycles, "name": "k"}, "rows": rows}
         (tmp_path / f"{name}.json").write_text(json.dumps(head | whole))
-    found = compared([side(str(tmp_path / f"{name}.json"), tmp_path / "none.db") for name in ("one", "two")])
+    found = compare([side(str(tmp_path / f"{name}.json"), tmp_path / "none.db") for name in ("one", "two")])
     assert [part.name for part in found.parts] == ["all", "sum"]
 
 
