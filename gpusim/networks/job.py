@@ -184,11 +184,20 @@ def fill(record: RunRecord, found: NetworkRecord, job: NetworkJob | None = None)
                     queue.kernel(DEFAULT, found.of_class[one].time_us, name=one.kernel, place=place)
     queue.finish()
     record.parts += [_part(row, found, job) for row in found.rows]
-    record.commands += queue.times
+    begin_us = record.host_time_us or 0.0  # after an earlier iteration of the same run
+    record.commands += [
+        replace(
+            one,
+            launched_us=begin_us + one.launched_us,
+            started_us=begin_us + one.started_us,
+            ended_us=begin_us + one.ended_us,
+        )
+        for one in queue.times
+    ]
     record.launch_count = sum(len(part.launches) for part in record.parts)
     record.partial = record.partial or bool(found.stopped_by)
     if queue.times:
-        record.host_time_us = (record.host_time_us or 0.0) + queue.times[-1].ended_us
+        record.host_time_us = begin_us + queue.times[-1].ended_us
     record.verification = _worst([part.verification for part in record.parts if part.verification is not None])
     record.values["planned_bytes"] = max(record.values.get("planned_bytes", 0), found.planned_bytes)
 

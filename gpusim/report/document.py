@@ -93,11 +93,12 @@ def _tree(record: RunRecord) -> dict[str, Any]:
             for group in record.total.resident
         ]
     trees = (metrics.launch_tree(facts, record.energy) for facts in record.launches)
-    if record.places:
+    program = record.exit_code is not None
+    if record.places or program:
         tree["launches"] = [{"launch": place, **held} for place, held in zip(record.places, trees, strict=True)]
     elif len(record.launches) > 1:
         tree["launches"] = list(trees)
-    if record.parts:
+    if record.parts or program:  # which may launch nothing
         tree["total"] = _total(record)
         tree["rows"] = [_row(part, record) for part in record.parts]
     return tree | record.values
@@ -106,14 +107,14 @@ def _tree(record: RunRecord) -> dict[str, Any]:
 def _total(record: RunRecord) -> dict[str, Any]:
     """Return what rows come to that no metric says."""
     compared = [part.verification.passed for part in record.parts if part.verification is not None]
-    simulated = sum(launch.simulated for part in record.parts for launch in part.launches)
+    summed = [name for name in SUMMED if any(name in part.values for part in record.parts)]
     return {
         "rows": len(record.parts),
         "finished_rows": sum(part.facts is not None for part in record.parts),
         "compared_rows": len(compared),
         "launches": record.launched,
-        "simulated_launches": simulated,
-        **{name: sum(part.values[name] for part in record.parts) for name in SUMMED if name in record.parts[0].values},
+        "simulated_launches": sum(_launches(part)["simulated_launches"] for part in record.parts),
+        **{name: sum(part.values[name] for part in record.parts) for name in summed},
         **_timed(record.total, record.total),
     }
 
@@ -126,13 +127,19 @@ def _row(part: PartRecord, record: RunRecord) -> dict[str, Any]:
     return {
         "name": part.name,
         **({"pass": part.what} if part.what else {}),
-        "launches": len(part.launches),
-        "simulated_launches": sum(launch.simulated for launch in part.launches),
+        **_launches(part),
         **part.values,
         "verification": {"passed": None} if verification is None else asdict(verification),
         **timed,
         **({} if facts is None else {"metrics": part_tree(part, record)}),
     }
+
+
+def _launches(part: PartRecord) -> dict[str, int]:
+    """Return how many launches a part has, and how many of them were simulated."""
+    simulated = sum(launch.simulated for launch in part.launches)
+    counted = {"launches": len(part.launches), "simulated_launches": simulated}
+    return {name: part.values.get(name, count) for name, count in counted.items()}
 
 
 def _timed(facts: RunFacts, whole: RunFacts) -> dict[str, Any]:

@@ -43,7 +43,8 @@ def summaries(result: Result) -> list[Table]:
         return []
     by_pass = _grouped(timed, "pass", lambda row: PHASES.get(row.values["pass"], BACKWARD))
     by_kind = _grouped(timed, "kind of layer", lambda row: str(row.values.get("kind") or "other").replace("_", " "))
-    return [by_pass, by_kind, *([_dearest(timed)] if len(timed) > DEAREST else [])]
+    said = any(row.values.get("kind") for row in timed)  # older results have none
+    return [by_pass, *([by_kind] if said else []), *([_dearest(timed)] if len(timed) > DEAREST else [])]
 
 
 def rows_table(result: Result) -> Table:
@@ -186,7 +187,7 @@ def _layers(result: Result) -> Table:
                 {None: MISSING, True: Cell(True, "yes"), False: Cell(False, "WRONG", "NO")}[passed],
             ]
         )
-    return Table(columns, rows, "rows", result.what, closing(result))
+    return Table(columns, rows, "rows", result.what, closing(result), LEGEND)
 
 
 def _named(result: Result) -> Table:
@@ -272,13 +273,18 @@ def closing(result: Result) -> list[str]:
     total: Mapping[str, Any] = column.tree.get("total") or {}
     if result.kind == "net":
         return list(_of_network(result, column, total))
-    return list(_of_program(column))
+    return list(_of_program(result, column))
 
 
-def _of_program(column: Measured) -> Iterator[str]:
+def _of_program(result: Result, column: Measured) -> Iterator[str]:
+    if result.stopped_by:
+        yield f"PARTIAL, {result.stopped_by}: all figures are of what was simulated by then"
     sampling = column.tree.get("sampling")
     if sampling:
-        yield (f"sampled: {sampling['fraction']:.1%} of the timed instructions simulated; half-widths (±) at")
+        yield (
+            f"sampled: {sampling['fraction']:.1%} of the timed instructions simulated; half-widths (±) at"
+            f" {100 * sampling['confidence']:g} %"
+        )
 
 
 def _of_network(result: Result, column: Measured, total: Mapping[str, Any]) -> Iterator[str]:
