@@ -53,13 +53,15 @@ def columns(*heads: str, right: bool | None = None) -> list[Column]:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of as many cells as there are columns. name: of its files, beside other tables'; notes: lines below it."""
+    """Rows of as many cells as there are columns. name: of its files, beside other tables'; notes: lines below it;
+    legend: what short heads and cells mean, below a table on a terminal that has them."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
     name: str = ""
     title: str = ""
     notes: Sequence[str] = field(default=())
+    legend: str = ""
 
     def show(self, out: TextIO) -> None:
         """Print it: fitted to a terminal's width, or as lines with tabs on a pipe."""
@@ -87,7 +89,7 @@ class Table:
         if self.title:
             console.print(Text(self.title, "italic"))
         console.print(drawn)
-        for note in self.notes:
+        for note in [self.legend, *self.notes] if narrow and self.legend else self.notes:
             console.print(Text(note))
 
     def tabbed(self, heads: bool = True) -> str:

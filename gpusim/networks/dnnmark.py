@@ -148,8 +148,8 @@ class BenchmarksJob:
             "phase": "train",
             "batch": self.batch,
             "size": self.size,
-            "data": "synthetic",
-            "engine": "off",
+            "values": "synthetic",
+            "engine_mode": "off",
             "remarks": [said] if said else [],
         }
 

@@ -107,14 +107,14 @@ class NetworkJob:
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """The network, its phase and batch, and which values its tensors have."""
+        """The network, its phase and batch, which values its tensors have, and whether zeros are skipped."""
         return {
             "kind": self.kind,
             "network": self.network.name,
             "phase": _phase(self.wanted),
             "batch": self.wanted.batch,
-            "data": self.wanted.data,
-            "engine": self.wanted.engine,
+            "values": self.wanted.data,
+            "engine_mode": self.wanted.engine,
             "remarks": list(self.network.remarks),
         }
 

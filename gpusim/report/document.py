@@ -107,12 +107,14 @@ def _total(record: RunRecord) -> dict[str, Any]:
     """Return what rows come to that no metric says."""
     compared = [part.verification.passed for part in record.parts if part.verification is not None]
     simulated = sum(launch.simulated for part in record.parts for launch in part.launches)
+    unknown = sum(launch.facts is None for part in record.parts for launch in part.launches)
     return {
         "rows": len(record.parts),
         "finished_rows": sum(part.facts is not None for part in record.parts),
         "compared_rows": len(compared),
         "launches": record.launched,
         "simulated_launches": simulated,
+        **({"unknown_launches": unknown} if record.partial else {}),
         **{name: sum(part.values[name] for part in record.parts) for name in SUMMED if name in record.parts[0].values},
         **_timed(record.total, record.total),
     }

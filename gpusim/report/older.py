@@ -30,10 +30,12 @@ def _kind(config: Mapping[str, Any]) -> str:
 
 
 def _network(document: Mapping[str, Any]) -> dict[str, Any]:
+    head = {name: value for name, value in document.items() if name not in ("layers", "data", "engine")}
+    head |= {"kind": "net", "values": document.get("data"), "engine_mode": document.get("engine")}
     if "layers" in document:
-        return {**{k: v for k, v in document.items() if k != "layers"}, "kind": "net", **_body(document)}
+        return {**head, **_body(document)}
     bodies = {name: _body(document[name]) for name in _MODES if document.get(name)}
-    return {**document, "kind": "net", "normalized": {}, **bodies}
+    return {**head, "normalized": {}, **bodies}
 
 
 def _body(body: Mapping[str, Any]) -> dict[str, Any]:
