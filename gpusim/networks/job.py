@@ -101,7 +101,7 @@ class NetworkJob:
     def variants(self) -> Sequence[Variant]:
         """The dense iteration, the one that skips zeros, or both to be compared."""
         return [
-            Variant(name or self.network.name, mode == "on", partial(self._prepare, name, mode), name)
+            Variant(name, mode == "on", partial(self._prepare, name, mode), name)
             for name, mode in VARIANTS[self.wanted.engine]
         ]
 
@@ -212,7 +212,7 @@ def _part(row: Row, found: NetworkRecord, job: NetworkJob | None) -> PartRecord:
     if choice is not None:
         values["choice"] = asdict(choice)
     launches = [
-        PartLaunch(one.kernel, found.of_class.get(one), number in step.simulated)
+        PartLaunch(one.kernel, found.of_class.get(one), number in step.simulated, one in found.of_class)
         for step in row.steps
         for number, one in enumerate(step.classes)
     ]

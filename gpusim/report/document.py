@@ -107,7 +107,7 @@ def _total(record: RunRecord) -> dict[str, Any]:
     """Return what rows come to that no metric says."""
     compared = [part.verification.passed for part in record.parts if part.verification is not None]
     simulated = sum(launch.simulated for part in record.parts for launch in part.launches)
-    unknown = sum(launch.facts is None for part in record.parts for launch in part.launches)
+    unknown = sum(not launch.known for part in record.parts for launch in part.launches)
     return {
         "rows": len(record.parts),
         "finished_rows": sum(part.facts is not None for part in record.parts),
@@ -161,7 +161,11 @@ def part_tree(part: PartRecord, record: RunRecord) -> dict[str, Any]:
 
 
 def launch_part_tree(facts: RunFacts, record: RunRecord) -> dict[str, Any]:
-    """Return the same metrics of any launches of a run."""
-    tree = metrics.launch_tree(facts, record.energy)
-    tree.pop("stalls_by_compute_unit", None)
-    return tree
+    """Return the same metrics of any launches of a run; they are found out once for all who ask."""
+
+    def make() -> dict[str, Any]:
+        tree = metrics.launch_tree(facts, record.energy)
+        tree.pop("stalls_by_compute_unit", None)
+        return tree
+
+    return record.once(facts, make)
