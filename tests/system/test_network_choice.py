@@ -6,22 +6,17 @@ from typing import Any
 import pytest
 
 import gpusim
-from gpusim.base.interrupt import Interrupt
-from gpusim.base.progress import Reporter
-from gpusim.config.gpu import load_gpu
-from gpusim.config.network import load_network
-from gpusim.config.network_run import AUTO, NetworkSettings
+from gpusim.config.network_run import AUTO
 from gpusim.networks import choice
-from gpusim.networks.choice import PASSES, lines
-from gpusim.networks.compare import document
-from gpusim.networks.modes import ModesRecord, run_modes
-from gpusim.networks.run import Wanted
-from gpusim.results.record import KernelChoice
+from gpusim.networks.choice import PASSES
+from gpusim.report.result import choice_text, read
+from gpusim.report.rows import choice_lines
+from gpusim.report.terminal import as_markdown
+from tests.support.network_runs import GPU, Ran, piped, run_job
 from tests.support.small_networks import layer
 from workloads.networks.kind import Pass
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS
 
-GPU = load_gpu("mi6")
 NETWORK = {
     "input": [8, 8, 8],
     "layers": [
@@ -33,11 +28,9 @@ NETWORK = {
 }
 
 
-def record_of(convolution: str = AUTO, **values: Any) -> ModesRecord:
-    settings = NetworkSettings(gpu=values.pop("gpu", GPU), convolution=convolution)
-    with Interrupt() as interrupt:
-        wanted = Wanted(**{"batch": 2, "train": True, **values})
-        return run_modes(load_network(NETWORK), settings, wanted, Reporter(quiet=True), interrupt)
+def record_of(convolution: str = AUTO, **values: Any) -> Ran:
+    settings = {"gpu": values.pop("gpu", GPU), "convolution": convolution}
+    return run_job(NETWORK, settings, **{"batch": 2, "train": True, **values})
 
 
 @pytest.fixture(scope="module")
@@ -46,17 +39,17 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(store: Path) -> ModesRecord:
+def found(store: Path) -> Ran:
     return record_of(store=store)
 
 
-def cycles(record: ModesRecord, name: str, what: Pass) -> int:
+def cycles(record: Ran, name: str, what: Pass) -> int:
     (step,) = (s for s in record.last.steps if (s.step.layer, s.step.what) == (name, what))
     assert step.facts is not None
     return step.facts.cycles
 
 
-def test_each_pass_has_the_fastest_of_what_computes_it(found: ModesRecord) -> None:
+def test_each_pass_has_the_fastest_of_what_computes_it(found: Ran) -> None:
     assert found.passed is True
     by_pass = found.choices
     assert set(by_pass) == {("square", p) for p in PASSES - {Pass.BACKWARD_DATA}} | {("wide", p) for p in PASSES}
@@ -69,23 +62,21 @@ def test_each_pass_has_the_fastest_of_what_computes_it(found: ModesRecord) -> No
 
 
 @pytest.mark.parametrize("algorithm", ["implicit", "im2col"])
-def test_what_is_said_of_an_algorithm_is_what_a_run_by_it_takes(
-    found: ModesRecord, store: Path, algorithm: str
-) -> None:
+def test_what_is_said_of_an_algorithm_is_what_a_run_by_it_takes(found: Ran, store: Path, algorithm: str) -> None:
     alone = record_of(algorithm, store=store)
     for place, one in found.choices.items():
         assert one.cycles[algorithm] == cycles(alone, *place)
         assert cycles(found, *place) <= cycles(alone, *place)
 
 
-def test_what_a_store_knows_is_not_measured_again(found: ModesRecord, store: Path) -> None:
+def test_what_a_store_knows_is_not_measured_again(found: Ran, store: Path) -> None:
     again = record_of(store=store)
     assert again.choices == found.choices
     assert not any(s.simulated for s in again.last.steps if s.step.what in PASSES and s.step.layer != "fc")
     assert all(s.facts is None or s.facts.sampling is None for s in again.last.steps)
 
 
-def test_what_cannot_be_faster_is_not_measured(monkeypatch: pytest.MonkeyPatch, found: ModesRecord) -> None:
+def test_what_cannot_be_faster_is_not_measured(monkeypatch: pytest.MonkeyPatch, found: Ran) -> None:
     monkeypatch.setattr(choice, "ATTAINED", 1e-6)  # as if multiply-accumulates took all the time
     few = record_of(layers="square").choices
     assert few.keys() == {("square", Pass.FORWARD), ("square", Pass.BACKWARD_WEIGHTS)}
@@ -95,7 +86,7 @@ def test_what_cannot_be_faster_is_not_measured(monkeypatch: pytest.MonkeyPatch, 
         assert min(one.at_least.values()) > one.cycles["winograd_4x4"]
 
 
-def test_bounds_are_below_what_is_measured(monkeypatch: pytest.MonkeyPatch, found: ModesRecord) -> None:
+def test_bounds_are_below_what_is_measured(monkeypatch: pytest.MonkeyPatch, found: Ran) -> None:
     asked: dict[Any, Any] = {}
 
     def instead(candidates: Any, _: Any) -> Any:
@@ -109,13 +100,32 @@ def test_bounds_are_below_what_is_measured(monkeypatch: pytest.MonkeyPatch, foun
         assert all(0 < one.least <= found.choices[place].cycles[one.name] for one in candidates)
 
 
-def test_it_is_said(found: ModesRecord) -> None:
-    tree = document(found)["algorithms"]
-    assert [(one["name"], one["pass"]) for one in tree] == [(layer, str(what)) for layer, what in found.choices]
-    assert all(one["algorithm"] == one["kernel"] == min(one["cycles"], key=one["cycles"].get) for one in tree)
-    one = KernelChoice("implicit", {"implicit": 100, "im2col": 250}, {"direct": 400})
-    said = "a forward: implicit by measurement; im2col 2.50 ×, direct at least 4.00 ×"
-    assert lines({("a", Pass.FORWARD): one})[1:] == [said] and not lines({})
+def test_it_is_said(found: Ran) -> None:
+    tree = found.tree
+    chosen = {(row["name"], row["pass"]): row for row in tree["rows"] if "choice" in row}
+    assert list(chosen) == [(layer, str(what)) for layer, what in found.choices]
+    for row in chosen.values():
+        held = row["choice"]
+        assert (
+            held["kernel"] == min(held["cycles"], key=held["cycles"].get) and f"({held['kernel']})" in row["operator"]
+        )
+        assert held["cycles"][held["kernel"]] == row["cycles"]
+    one = {"kernel": "implicit", "cycles": {"implicit": 100, "im2col": 250}, "at_least": {"direct": 400}}
+    assert choice_text(one) == "implicit by measurement; im2col 2.50 ×, direct at least 4.00 ×"
+    head, *said = choice_lines(read(tree))
+    assert head == "convolution by the fastest algorithm, and how many times as long others take:"
+    assert len(said) == len(chosen) and said[0].startswith(f"square forward: {one_of(chosen).get('kernel')} by ")
+    assert all(f"{line}\n" in piped(tree) and f"- {line}\n" in as_markdown(tree) for line in [head, *said])
+
+
+def one_of(chosen: dict[Any, Any]) -> dict[str, Any]:
+    """The first row's choice."""
+    choice: dict[str, Any] = next(iter(chosen.values()))["choice"]
+    return choice
+
+
+def test_nothing_is_said_where_nothing_was_chosen() -> None:
+    assert choice_lines(read(record_of("implicit", layers="square", train=False).tree)) == []
 
 
 def test_an_algorithm_that_does_not_fit_the_memory_is_left_out() -> None:
@@ -127,4 +137,4 @@ def test_an_algorithm_that_does_not_fit_the_memory_is_left_out() -> None:
 
 def test_a_script_may_say_auto() -> None:
     result = gpusim.run_network(NETWORK, layers="wide", sets={"convolution": "auto"}, quiet=True)
-    assert result.algorithms[0]["algorithm"] in DENSE_ALGORITHMS
+    assert result["rows"][0]["choice"]["kernel"] in DENSE_ALGORITHMS

@@ -1,7 +1,6 @@
 """Do networks skip the zeros of their activation maps as they should: values right, launches told apart, compared?"""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -9,25 +8,19 @@ import pytest
 import yaml
 
 import gpusim
-from gpusim.base.interrupt import Interrupt
-from gpusim.base.progress import Reporter
 from gpusim.cli.main import invoke
-from gpusim.config.gpu import load_gpu
-from gpusim.config.network import load_network
-from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
 from gpusim.networks import run
-from gpusim.networks.compare import markdown, show, sparse_layers
 from gpusim.networks.kept import Kept
-from gpusim.networks.modes import ModesRecord, run_modes
-from gpusim.networks.run import Wanted
+from gpusim.report.page.fragment import fragment
 from gpusim.report.result import read
+from gpusim.report.rows import sparse_table
+from gpusim.report.terminal import as_markdown
 from spartan.engine_spec import EngineSpec
+from tests.support.network_runs import GPU, Ran, piped, run_job, shown
 from tests.support.small_networks import layer
-from tests.system.test_network_runs import Terminal
 from workloads.operators import conv_sparse
 
-GPU = load_gpu("mi6")
 # equal convolutions over different maps, of multiples of a line; the last one's zeros are those of two ReLUs' sum
 MAPS = [
     layer("first", "convolution", filters=16, kernel=3, padding=1),
@@ -43,14 +36,11 @@ NETWORK = {"input": [16, 8, 8], "layers": MAPS}
 SPARSE = ("a", "b", "c")
 
 
-def record_of(described: dict[str, Any] = NETWORK, **values: Any) -> ModesRecord:
-    settings = NetworkSettings(gpu=GPU, **values.pop("settings", {}))
-    wanted = Wanted(**{"batch": 2, "engine": "on", **values})
-    with Interrupt() as interrupt:
-        return run_modes(load_network(described), settings, wanted, Reporter(quiet=True), interrupt)
+def record_of(described: dict[str, Any] = NETWORK, **values: Any) -> Ran:
+    return run_job(described, values.pop("settings", None), **{"batch": 2, "engine": "on", **values})
 
 
-def simulated(found: ModesRecord) -> dict[str, int]:
+def simulated(found: Ran) -> dict[str, int]:
     return {step.step.layer: len(step.simulated) for step in found.last.steps if step.skips_zeros}
 
 
@@ -63,33 +53,55 @@ def lenet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
+def rows_of(tree: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {row["name"]: row for row in tree["rows"]}
+
+
 def test_lenet_with_the_engine_and_without(lenet: dict[str, Any]) -> None:
-    assert lenet["verification"] == {"passed": True, "compared": 16, "rows": 16} and lenet["engine"] == "both"
-    (chosen,) = lenet["algorithms"]
-    assert (chosen["name"], chosen["pass"]) == ("conv2", "forward")
-    for variant, conv2 in (("dense", chosen["algorithm"]), ("sparse", "ellpack_dib")):
-        rows = {row["name"]: row for row in lenet[variant]["layers"]}
+    assert lenet["engine_mode"] == "both" and lenet["values"] == "real" and not lenet["partial"]
+    choices = {variant: rows_of(lenet[variant])["conv2"].get("choice") for variant in ("dense", "sparse")}
+    assert choices["sparse"] is None, "the sparse one is asked for by name"
+    for variant, conv2 in (("dense", choices["dense"]["kernel"]), ("sparse", "ellpack_dib")):
+        tree, rows = lenet[variant], rows_of(lenet[variant])
+        assert tree["verification"]["passed"] is True
+        assert tree["total"]["compared_rows"] == tree["total"]["rows"] == len(rows) == 8
         assert rows["conv1"]["operator"] == "convolution forward (implicit)"
         assert rows["conv2"]["operator"] == f"convolution forward ({conv2})"
-        assert lenet[variant]["total"]["cycles"] == sum(row["cycles"] for row in rows.values())
+        assert tree["kernel"]["cycles"] == tree["total"]["cycles"] == sum(row["cycles"] for row in rows.values())
         assert bool(rows["conv2"]["metrics"]["engine"]) == (variant == "sparse") == ("zeros" in rows["conv2"])
+        assert bool(tree["engine"]) == (variant == "sparse")
         assert ("why_dense" in rows["conv1"]) == (variant == "sparse")
     counts = rows["conv2"]["metrics"]["engine"]
     assert counts["requests"] > 0 == counts["response_mismatches"] == counts["faults"]
     assert counts["lines_fetched"] == counts["lines_needed"] + counts["lines_wasted"]
 
 
-def test_a_speed_up_is_against_the_fastest_dense_algorithm(lenet: dict[str, Any]) -> None:
-    (layer_,), (chosen,) = lenet["normalized"]["layers"], lenet["algorithms"]
-    dense = [one["cycles"] for one in layer_["dense"]]
+def test_a_speed_up_is_against_the_fastest_dense_algorithm(
+    lenet: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dense, sparse = (rows_of(lenet[variant])["conv2"] for variant in ("dense", "sparse"))
+    chosen = dense["choice"]
     computing = chosen["cycles"].keys() | chosen["at_least"].keys()
     assert computing == {"implicit", "im2col", "im2col_chunked"}, "what computes 5 x 5 windows of several maps"
-    assert layer_["name"] == "conv2" and len(dense) == len(chosen["cycles"]) > 1
-    assert dense == sorted(dense) and layer_["speed_up"] == dense[0] / layer_["sparse"]["cycles"]
+    assert len(chosen["cycles"]) > 1
+    assert dense["cycles"] == chosen["cycles"][chosen["kernel"]] == min(chosen["cycles"].values())
+    ratio = dense["cycles"] / sparse["cycles"]
     cycles = [lenet[variant]["total"]["cycles"] for variant in ("dense", "sparse")]
-    assert lenet["normalized"]["total"]["speed_up"] == cycles[0] / cycles[1]
     result = read(lenet)
-    assert result.speed_up(result.columns[1]) == lenet["normalized"]["total"]["speed_up"], "wherever it is shown"
+    assert [column.name for column in result.columns] == ["dense", "sparse"]
+    assert result.speed_up(result.columns[0]) == 1, "the dense one is what all are compared with"
+    assert result.speed_up(result.columns[1]) == cycles[0] / cycles[1], "wherever it is shown"
+    assert lenet["normalized"]["kernel.cycles"] == cycles[1] / cycles[0], "as of any run"
+    table = sparse_table(result)
+    assert table is not None
+    (row,) = table.rows
+    shown_there = dict(zip((column.head for column in table.columns), row, strict=True))
+    assert shown_there["speed-up"].value == ratio and shown_there["dense by"] == chosen["kernel"]
+    whole, layer_ = f"all rows: {cycles[0] / cycles[1]:.3f}x", f"{ratio:.2f}x"
+    for text in (piped(lenet), as_markdown(lenet), fragment(lenet), "\n".join(shown(lenet, 120, monkeypatch))):
+        assert layer_ in text
+    for text in (piped(lenet), as_markdown(lenet), "\n".join(shown(lenet, 120, monkeypatch))):
+        assert whole in text
 
 
 def test_launches_over_other_zeros_are_no_equals() -> None:
@@ -125,6 +137,7 @@ def test_both_variants_have_data_of_one_kind(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(run, "MOST_REAL_BYTES", plain)  # with the sparse algorithm's workspace it is too large
     found = record_of(engine="both", settings={"sparsity": 0.5})
     assert [record.real for record in found.variants.values()] == [False, False]
+    assert found.tree["values"] == "synthetic"
     assert found.variants["sparse"].planned_bytes > plain
 
 
@@ -141,23 +154,23 @@ def test_more_zeros_cost_less_and_are_those_that_were_asked_for() -> None:
 
 @pytest.mark.parametrize("engine", ["on", "both"])
 def test_the_second_table_fits_a_terminal(engine: EngineMode, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
     found = record_of(layers=":a", engine=engine)
-    out = Terminal()
-    show(found, out)
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
+    tree = found.tree
+    lines = shown(tree, 80, monkeypatch)
     assert max(map(len, lines)) <= 80 and not any("…" in line for line in lines)
-    (layer_,) = sparse_layers(found)
-    last = next(line for line in reversed(lines) if line.startswith("a "))
-    assert last.split()[0] == "a" and last.rstrip().endswith("%")
+    head = next(line for line in lines if line.startswith("layer") and "padded" in line)
+    last = lines[lines.index(head) + 1]
+    assert last.split()[0] == "a" and last.rstrip().endswith("%"), "the row is one line, none of its cells cut"
+    assert len(last.split()) == len(head.replace("dense us", "dense_us").replace("dense by", "dense_by").split())
     if engine == "both":
-        assert layer_.dense is not None
-        fastest = layer_.dense.operators.partition("(")[2].rstrip(")")
-        assert f"{layer_.speed_up:.2f}x {fastest} " in last
+        dense, sparse = (rows_of(tree[variant])["a"] for variant in ("dense", "sparse"))
+        fastest = dense["choice"]["kernel"]
+        assert f"({fastest})" in dense["operator"]
+        assert f"{dense['cycles'] / sparse['cycles']:.2f}x {fastest} " in last
     else:
-        assert layer_.speed_up is None and layer_.dense is None
-    text = markdown(found)
-    assert text.count("| a |") == 1 + 1 and ("speed-up:" in text) == (engine == "both")
+        assert "speed-up" not in head and "choice" not in rows_of(tree)["a"]
+    text = as_markdown(tree)
+    assert text.count("\n| a |") == 1 + 1 and ("speed-up:" in text) == (engine == "both")
 
 
 def test_in_software_there_is_no_engine() -> None:
@@ -196,7 +209,8 @@ def test_what_is_kept_is_the_engine_s(tmp_path: Path) -> None:
 def test_a_script_gets_both() -> None:
     result = gpusim.run_network(NETWORK, batch=1, layers="a", engine="both", quiet=True)
     assert result.passed is True
-    assert result.normalized["layers"][0]["name"] == "a" and result.sparse.total.cycles > 0
+    assert [row["name"] for row in result.sparse["rows"]] == ["a"] and result.sparse.total.cycles > 0
+    assert result.normalized["kernel.cycles"] == result.sparse.kernel.cycles / result.dense.kernel.cycles
 
 
 @pytest.mark.parametrize(
