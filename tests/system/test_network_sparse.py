@@ -102,6 +102,8 @@ def test_a_speed_up_is_against_the_fastest_dense_algorithm(
         assert layer_ in text
     for text in (piped(lenet), as_markdown(lenet), "\n".join(shown(lenet, 120, monkeypatch))):
         assert whole in text
+    factor = f"{cycles[0] / cycles[1]:.2f} ×"
+    assert all(factor in text for text in (piped(lenet), fragment(lenet))), "the screen and the page say it too"
 
 
 def test_launches_over_other_zeros_are_no_equals() -> None:
