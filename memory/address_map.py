@@ -27,10 +27,10 @@ ADDRESS_MAP = State(
 def configure_address_map(  # type: ignore[no-untyped-def]
     m, l2_channels: int, dram_channels: int, interleave_bytes: int, l2_hash_bits: int, dram_hash_bits: int
 ) -> None:
-    """Say in the machine record how many channels there are, and how `interleave_bytes` after another go to them.
+    """Set the number of channels in the machine record, and how lines are interleaved over them.
 
-    hash_bits: of so many low bits of a channel's number, each is XORed with the address bit that stands as far above
-    it as a channel's number has bits.
+    interleave_bytes: so many consecutive bytes go to one channel; hash_bits: of so many low bits of a channel's number,
+    each is XORed with the address bit that stands as far above it as a channel's number has bits.
     """
     a = m.map
     a.l2_channels, a.dram_channels = l2_channels, dram_channels
@@ -48,19 +48,19 @@ def _channel(m, line, bits, hash_mask):
 
 @jit
 def l2_channel(m, line):
-    """L2 channel of a line."""
+    """Return the L2 channel of a line."""
     return _channel(m, line, m.map.l2_channel_bits, m.map.l2_hash_mask)
 
 
 @jit
 def dram_channel(m, line):
-    """DRAM channel of a line."""
+    """Return the DRAM channel of a line."""
     return _channel(m, line, m.map.dram_channel_bits, m.map.dram_hash_mask)
 
 
 @jit
 def _local(m, line, bits):
-    """Line number within its channel: the address with the channel bits taken out."""
+    """Return a line's number within its channel: the address with the channel bits taken out."""
     low = m.map.interleave_lines_bits
     plain = line & LINE_ADDRESS_MASK
     return ((plain >> (low + bits)) << low) | (plain & ((1 << low) - 1))
@@ -68,11 +68,11 @@ def _local(m, line, bits):
 
 @jit
 def l2_local_line(m, line):
-    """Line number within its L2 channel (indexes the sets)."""
+    """Return a line's number within its L2 channel (indexes the sets)."""
     return _local(m, line, m.map.l2_channel_bits)
 
 
 @jit
 def dram_local_line(m, line):
-    """Line number within its DRAM channel (gives bank, row and column)."""
+    """Return a line's number within its DRAM channel (gives bank, row and column)."""
     return _local(m, line, m.map.dram_channel_bits)

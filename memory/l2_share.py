@@ -22,7 +22,10 @@ class L2Share:
 
 
 def sets_and_ways_left(sets: int, ways: int, taken: L2Share | None) -> tuple[int, int]:
-    """Sets and ways of a channel that cache lines; ValueError names a share that leaves no such cache, and others."""
+    """Return the sets and ways of a channel that cache lines.
+
+    ValueError names a share that leaves no such cache, and shares that are possible.
+    """
     if taken is None or taken.fraction == 0:
         return sets, ways
     if taken.by == SETS:

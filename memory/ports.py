@@ -77,7 +77,10 @@ def _beyond_the_wheel(m):
 
 @jit(inline=True)
 def deliver_in_order(m, t, port, tag, cause):
-    """As `deliver`, from a unit that decides ahead of time: entries of cycle `t` are ordered by their `cause`."""
+    """Put an answer into `port` as `deliver` does, from a unit that decides ahead of time.
+
+    Entries of cycle `t` are ordered by their `cause`.
+    """
     p = m.ports
     n = p.count[port]
     if n >= PORT_DEPTH:
@@ -113,7 +116,10 @@ def deliver(m, t, port, tag):
 
 @jit
 def port_ready(m, now, port):
-    """1 if the port's oldest entry may be taken now. If it is only ready later the caller must wake itself."""
+    """Return 1 if the port's oldest entry may be taken now, else 0.
+
+    If that is ready only later, the caller must arrange its own wake-up.
+    """
     p = m.ports
     return 1 if p.count[port] and p.ready[port, p.head[port]] <= now else 0
 
@@ -132,7 +138,7 @@ def port_take(m, port):
 
 @jit
 def sparse_request(m, t, channel, line, mshr):
-    """Hand an L2 channel's sparse miss to the engine, visible from cycle `t`; 0: it waits for a slot of the queue."""
+    """Hand an L2 channel's sparse miss to the engine, visible from cycle `t`; returns 0 if it waits for a slot."""
     p = m.ports
     n = p.sparse_count[channel]
     if n >= p.sparse_limit:
@@ -159,9 +165,9 @@ def sparse_taken(m, now, channel):
 
 @jit(inline=True)
 def dram_turn(m, now, queue, channel):
-    """1 if the L2 channel may ask a DRAM channel now: who waited goes first, round robin. If not, it is woken again.
+    """Return 1 if the L2 channel may ask a DRAM channel now; if not, 0, and the L2 channel is woken again.
 
-    queue: the DRAM channel for its reads, DRAM_WRITES more for its writes.
+    Channels that waited go first, round robin. queue: the DRAM channel for its reads, DRAM_WRITES more for its writes.
     """
     if goes_first(m, now, queue, channel):
         return 1
@@ -171,13 +177,13 @@ def dram_turn(m, now, queue, channel):
 
 @jit
 def anyone_waits_for_dram(m, dram_ch):
-    """Not 0 if a unit waits for a slot of one of a DRAM channel's queues."""
+    """Return the mask of the units that wait for a slot of one of a DRAM channel's queues."""
     return m.waiting.waiters[dram_ch] | m.waiting.waiters[dram_ch + DRAM_WRITES]
 
 
 @jit
 def dram_space_freed(m, now, dram_ch):
-    """DRAM took a request out of its queues: wake all who waited for a slot, in the next cycle."""
+    """Wake, in the next cycle, all who wait for a slot of a DRAM channel's queues, as one came free."""
     for queue in (dram_ch, dram_ch + DRAM_WRITES):
         waiters = slots_freed(m, now + 1, queue)
         if waiters >> ENGINE_WAITER:

@@ -40,7 +40,7 @@ TIMELINE = State(
 
 @jit(cold=True)
 def record(m, kind, a, b, c):
-    """Write an event of this cycle down; one that finds the buffer full is counted, so that it is missed."""
+    """Record an event of this cycle; one that finds the buffer full is only counted."""
     t = m.timeline
     n = t.count
     if n < t.capacity:

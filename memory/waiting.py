@@ -43,8 +43,8 @@ assert max(MAX_L2_CHANNELS, _MAX_CUS // 2) <= ENGINE_WAITER < FILLS < INSTRUCTIO
 class Resource:
     """A kind of resource.
 
-    what: is waited for; owner: whose it is; count: of these, each with one; first: the first owner's resource;
-    waiter: what the waiters' numbers count.
+    what: is waited for; owner: the kind of unit that it belongs to; count: of these, each with one; first: the first
+    owner's resource; waiter: what the waiters' numbers count.
     """
 
     what: str
@@ -58,7 +58,7 @@ RESOURCES: list[Resource] = []
 
 
 def _resource(what: str, owner: str, count: int, waiter: str = "") -> int:
-    """Number of the first owner's resource; those of the others follow."""
+    """Reserve a resource for each owner; returns the number of the first owner's, which the others' follow."""
     first = RESOURCES[-1].first + RESOURCES[-1].count if RESOURCES else 0
     RESOURCES.append(Resource(what, owner, count, first, waiter))
     return first
@@ -126,19 +126,19 @@ WAITING = State(
 
 @jit
 def wait_for(m, resource, waiter):
-    """Put a waiter on the resource's list: it found none free."""
+    """Put a waiter, which found the resource used up, on the resource's list."""
     m.waiting.waiters[resource] |= 1 << waiter
 
 
 @jit
 def waits(m, resource, waiter):
-    """1 if the waiter is on the resource's list."""
+    """Return 1 if the waiter is on the resource's list, else 0."""
     return (m.waiting.waiters[resource] >> waiter) & 1
 
 
 @jit
 def freed(m, resource):
-    """Some of the resource came free: those who wait for it, who are on its list no longer and have to be woken."""
+    """Empty the resource's list, as some of it came free; returns the mask of waiters, which have to be woken."""
     waiters = m.waiting.waiters[resource]
     if waiters:
         m.waiting.waiters[resource] = 0
@@ -147,13 +147,13 @@ def freed(m, resource):
 
 @jit
 def take_off(m, resource, waiter):
-    """Take one waiter off the resource's list, who is to be woken; the others stay."""
+    """Take one waiter, which is to be woken, off the resource's list; the others stay."""
     m.waiting.waiters[resource] &= ~(1 << waiter)
 
 
 @jit
 def short(m, resource, start, end):
-    """None of a timed resource is to be had in cycles [start, end); shortages follow one another in time."""
+    """Note that a timed resource is short in cycles [start, end); shortages follow one another in time."""
     shortage = m.waiting.shortage[resource - TIMED]
     shortage.total += max(shortage.end - shortage.start, 0)
     shortage.start = start
@@ -162,32 +162,32 @@ def short(m, resource, start, end):
 
 @jit
 def is_short(m, resource):
-    """True while none of a timed resource is to be had and when some comes free is not known."""
+    """Tell whether a timed resource is short until it is given back, in a cycle that is not known yet."""
     return m.waiting.shortage[resource - TIMED].end == UNTIL_FREED
 
 
 @jit
 def short_since(m, resource):
-    """First cycle of a timed resource's shortage."""
+    """Return the first cycle of a timed resource's shortage."""
     return m.waiting.shortage[resource - TIMED].start
 
 
 @jit
 def no_longer_short(m, t, resource):
-    """Some of a timed resource came free in cycle `t`."""
+    """End the shortage of a timed resource in cycle `t`, in which some of it came free."""
     m.waiting.shortage[resource - TIMED].end = t
 
 
 @jit
 def cycles_short(m, resource, t):
-    """Cycles before `t` in which a timed resource was short."""
+    """Return the number of cycles before `t` in which a timed resource was short."""
     shortage = m.waiting.shortage[resource - TIMED]
     return shortage.total + max(min(t, shortage.end) - shortage.start, 0)
 
 
 @jit
 def slots_freed(m, t, resource):
-    """As `freed`, for one slot of a contested resource: those who wait try again in cycle `t`."""
+    """Free one slot of a contested resource as `freed` does: its waiters try again in cycle `t`; returns their mask."""
     contest = m.waiting.contest[resource]
     waiters = m.waiting.waiters[resource]
     if waiters == 0 and contest.tried_in != t:
@@ -204,7 +204,10 @@ def slots_freed(m, t, resource):
 
 @jit(inline=True)
 def goes_first(m, now, resource, waiter):
-    """1 if the waiter may ask for a slot of a contested resource now: enough slots for those who go before it."""
+    """Return 1 if the waiter may ask for a slot of a contested resource now, else 0.
+
+    It may if there are enough slots for the waiters that go before it.
+    """
     contest = m.waiting.contest[resource]
     if contest.tried_in != now:
         return 1
@@ -221,7 +224,7 @@ def goes_first(m, now, resource, waiter):
 
 @jit
 def slot_taken(m, now, resource, waiter):
-    """The waiter got a slot of a contested resource: the one after it goes first next time."""
+    """Note that the waiter got a slot of a contested resource: the one after it goes first next time."""
     contest = m.waiting.contest[resource]
     contest.next = waiter + 1
     if contest.tried_in == now:
@@ -229,7 +232,7 @@ def slot_taken(m, now, resource, waiter):
 
 
 def waiting_for_what(m: Any) -> list[str]:
-    """One line for each kind of resource that is waited for: of whose, and who waits."""
+    """Return a line for each kind of resource that is waited for: whose resource, and who waits."""
     lines = []
     for resource in RESOURCES:
         waiters = m.waiting.waiters[resource.first : resource.first + resource.count]
@@ -240,7 +243,7 @@ def waiting_for_what(m: Any) -> list[str]:
 
 
 def short_of(m: Any, resource: int) -> str:
-    """What a timed resource is if it is short in this cycle, "" if some is to be had."""
+    """Return what a timed resource is if it is short in this cycle, "" if it is not."""
     shortage = m.waiting.shortage[resource - TIMED]
     if not int(shortage["start"]) <= int(m.wheel.now) < int(shortage["end"]):
         return ""
@@ -248,7 +251,7 @@ def short_of(m: Any, resource: int) -> str:
 
 
 def _names(mask: int, kind: str) -> str:
-    """Who is in a mask of waiters of a kind, where that is not clear from the owner."""
+    """Name the waiters of a kind in a mask, where they are not clear from the owner."""
     special = {ENGINE_WAITER: "engine", FILLS: "fills", INSTRUCTIONS: "instructions"}
     bits = [bit for bit in range(64) if mask >> bit & 1]
     if bits == [LOOK_UP] and not kind:

@@ -39,12 +39,12 @@ WHEEL = State(
 
 
 def wake_at_start(m: Any, unit_class: int) -> None:
-    """Before a run: have unit 0 of a class run in the present cycle."""
+    """Have unit 0 of a class run in the present cycle, before the run begins."""
     m.wheel.row[int(m.wheel.now) & (SIZE - 1), unit_class] |= 1
 
 
 def let_sleep(m: Any, unit_class: int) -> None:
-    """Before a run: take back that unit 0 of a class runs in the present cycle."""
+    """Cancel, before the run begins, that unit 0 of a class runs in the present cycle."""
     m.wheel.row[int(m.wheel.now) & (SIZE - 1), unit_class] &= ~np.uint32(1)
 
 
@@ -57,7 +57,10 @@ def wake_at(m, unit_class, t, unit):
 
 @jit
 def within_reach(m, t):
-    """Cycle `t`, or the last one that the wheel reaches if that is before: the unit then wakes itself again."""
+    """Return cycle `t`, or the last one that the wheel reaches if that is before.
+
+    In the latter case the unit then wakes itself again.
+    """
     return min(t, m.wheel.now + SIZE - 1)
 
 
@@ -70,7 +73,7 @@ def wake(m, unit_class, t, unit):
 
 @jit
 def due(m, slot, unit_class):
-    """Mask of the units of a class that run in a cycle; they are taken off the wheel."""
+    """Return the mask of the units of a class that run in a cycle, and take them off the wheel."""
     wheel = m.wheel
     wheel.running = unit_class
     units = np.int64(wheel.row[slot, unit_class])
@@ -83,7 +86,7 @@ def due(m, slot, unit_class):
 
 @jit
 def anything_due(m, slot):
-    """Not 0 if a unit runs in a cycle."""
+    """Return a number that is not 0 if a unit runs in a cycle."""
     units = 0
     for word in range(WORDS):
         units |= np.int64(m.wheel.row[slot, word])

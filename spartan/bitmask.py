@@ -10,7 +10,7 @@ from spartan.state import NONE
 
 @jit
 def next_set_bit(m, entry, start, end):
-    """First set bit of the entry's bitmask in [start, end), or NONE."""
+    """Return the location of the first set bit of the entry's bitmask in [start, end), or NONE."""
     engine = m.engine
     if start >= end:
         return NONE
@@ -26,19 +26,19 @@ def next_set_bit(m, entry, start, end):
 
 @jit
 def find_first_non_zero_bit(m, entry):
-    """Location of the first sparse line with a non-zero, or NONE."""
+    """Return the location of the first sparse line with a non-zero, or NONE."""
     return next_set_bit(m, entry, 0, profiled(m, entry))
 
 
 @jit
 def find_next_non_zero_bit(m, entry, location):
-    """Location of the next set bit after `location`, or NONE."""
+    """Return the location of the next set bit after `location`, or NONE."""
     return next_set_bit(m, entry, location + 1, profiled(m, entry))
 
 
 @jit
 def find_next_bit_location(m, entry, location, n):
-    """Location of the set bit that is `n` set bits after `location`, or NONE."""
+    """Return the location of the set bit that is `n` set bits after `location`, or NONE."""
     engine = m.engine
     if n == 0:
         return location
@@ -65,7 +65,7 @@ def find_next_bit_location(m, entry, location, n):
 
 @jit
 def find_previous_bit_location(m, entry, location, n):
-    """Location of the set bit that is `n` set bits before `location`, or NONE; `n` at least 1."""
+    """Return the location of the set bit that is `n` (at least 1) set bits before `location`, or NONE."""
     engine = m.engine
     w = location >> 5
     word = engine.bitmask[entry * engine.bitmask_words + w] & ((1 << (location & 31)) - 1) if location & 31 else 0

@@ -28,7 +28,7 @@ def compact(m, address, first_row, elements):
 
 @jit
 def _finish_line(m, now, read):
-    """A sparse line has left its unit: profile it and add its non-zeros to the lane's line."""
+    """Take a sparse line from its unit: profile it and add its non-zeros to the lane's line."""
     engine = m.engine
     lane = engine.read_lane[read]
     location = engine.read_line[read]
@@ -138,7 +138,7 @@ def _unqueue_unit(m, unit):
 
 @jit
 def _start_line(m, now, lane):
-    """The lane's oldest read enters its unit."""
+    """Let the lane's oldest read enter its unit."""
     engine = m.engine
     read = engine.lane_read_first[lane]
     engine.lane_read_first[lane] = engine.read_next[read]
@@ -155,7 +155,7 @@ def _start_line(m, now, lane):
 
 @jit
 def start_units(m, now):
-    """Each unit takes at most one line: the oldest of the lane that is first in its queue."""
+    """Let each unit take at most one line: the oldest of the lane that is first in its queue."""
     engine = m.engine
     busy = engine.unit_mask
     while busy:
@@ -173,7 +173,7 @@ def start_units(m, now):
 
 @jit
 def finish_units(m, now):
-    """Lines that leave their units now."""
+    """Finish the lines that leave their units in cycle `now`."""
     engine = m.engine
     while engine.pipe_count and engine.pipe_ready[engine.pipe_head] <= now:
         read = engine.pipe_read[engine.pipe_head]
@@ -186,7 +186,7 @@ def finish_units(m, now):
 
 @jit
 def data_arrived(m, read):
-    """DRAM has answered read `r`; lines of a column enter their unit in the order of issue."""
+    """Take DRAM's answer to a read; lines of a column enter their unit in the order of issue."""
     engine = m.engine
     lane = engine.read_lane[read]
     if lane == NONE:

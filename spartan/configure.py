@@ -44,10 +44,10 @@ UNLIMITED = 2 * MAX_READS  # more reads than there can be
 
 @dataclass(frozen=True)
 class EngineBuffers:
-    """What the record keeps only addresses of: hold it as long as the record is used.
+    """Buffers whose addresses the machine record keeps: hold them as long as the record is used.
 
     layout: the SIB's; by_column: of each column its SIB entry, or its compacted lines where the regions lie compacted
-    in DRAM; written: these regions there.
+    in DRAM; written: the compacted image of these regions.
     """
 
     layout: SibLayout
@@ -109,7 +109,7 @@ def configure_engine(
 
 
 def _reset(engine: Any) -> None:
-    """Clear what is not written when it is taken into use; large arrays keep their untouched pages."""
+    """Clear the fields that are not written when they are first used; large arrays keep their untouched pages."""
     for name, field in ENGINE.fields.items():
         value = NONE if name in _NONE_FIELDS else 0
         if field.shape == ():
@@ -171,5 +171,5 @@ def _chain(links: np.ndarray, count: int) -> int:
 
 
 def engine_pending(m: Any) -> int:
-    """Requests that the engine has taken and not answered, for a report of who waits for whom."""
+    """Return the number of requests that the engine has taken and not answered, for a deadlock's report."""
     return int(m.engine.requests_held)

@@ -47,7 +47,7 @@ from spartan.written import fetch_written, line_fetched, look_up_written
 
 @jit
 def _entry_for(m, region, column):
-    """The column's SIB entry, allocated if there is none yet; NONE if no entry can be replaced."""
+    """Return the column's SIB entry, allocated if there is none yet; NONE if no entry can be replaced."""
     entry = find_entry(m, region, column)
     if entry == NONE:
         entry = entry_to_replace(m, region, column)
@@ -64,7 +64,10 @@ def _entry_for(m, region, column):
 
 @jit
 def _look_up(m, now, request):
-    """Answer a request from what is known, or let it wait at a lane; 0 if no SIB entry or lane can be had now."""
+    """Answer a request from what is known, or let it wait at a lane.
+
+    Returns 0 if no SIB entry or lane can be had now.
+    """
     engine = m.engine
     if engine.on_write:
         look_up_written(m, now, request)
@@ -182,7 +185,7 @@ def _take_requests(m, now):
 
 @jit
 def _block(m, lane, channel):
-    """The lane waits until the DRAM channel's queue has space."""
+    """Let the lane wait until the DRAM channel's queue has room."""
     engine = m.engine
     wait_for(m, DRAM_READ_SLOT + channel, ENGINE_WAITER)
     if engine.lane_blocked[lane]:
@@ -198,7 +201,7 @@ def _block(m, lane, channel):
 
 @jit
 def _line_of(m, lane, location):
-    """DRAM line of a sparse line of the lane's column."""
+    """Return the DRAM line of a sparse line of the lane's column."""
     entry = m.engine.lane_entry[lane]
     region = m.engine.entry_region[entry]
     return addr_calc(m, region, entry_column(m, entry) - m.engine.region_column[region], location)
@@ -208,7 +211,7 @@ def _line_of(m, lane, location):
 def _issue(m, now, lane, location):
     """Ask DRAM for a sparse line of the lane's column; a read record and an address calculator must be free.
 
-    0 if the channel is full, or the data buffer of the lane's unit: the lane then waits for that.
+    Returns 0 if the channel's queue, or the data buffer of the lane's unit, is full: the lane then waits for room.
     """
     engine = m.engine
     unit = unit_of(m, lane)
@@ -255,10 +258,10 @@ def _issue(m, now, lane, location):
 
 @jit
 def _retry_blocked(m, now):
-    """Lanes whose DRAM channel has had space since: the first keeps its turn for all that it reads next there.
+    """Retry lanes whose DRAM channel has had room since: the first keeps its turn for all that it reads next there.
 
-    Neighbouring lines of a column lie in one DRAM row; between those of hundreds of columns the row would be lost.
-    The channels' order rotates with the cycle: read records may be short.
+    Neighbouring lines of a column lie in one DRAM row; between those of hundreds of columns the row would be lost. The
+    channels' order rotates with the cycle, since read records may be scarce.
     """
     engine = m.engine
     for n in range(m.map.dram_channels):
@@ -283,7 +286,7 @@ def _retry_blocked(m, now):
 
 @jit
 def _search_cycles(m):
-    """Cycles of the last search."""
+    """Return the cycles that the last search took."""
     engine = m.engine
     scan = (engine.scanned + engine.scan_bits - 1) // engine.scan_bits
     return max(1, scan + (engine.summed + engine.mapping_sums - 1) // engine.mapping_sums)
@@ -291,7 +294,10 @@ def _search_cycles(m):
 
 @jit
 def _run_shifters(m, now):
-    """A shifter stays with a lane until that has nothing more to read: neighbours in a DRAM row are read together."""
+    """Let shifters find and issue reads.
+
+    A shifter stays with a lane until that has nothing more to read: neighbours in a DRAM row are read together.
+    """
     engine = m.engine
     for k in range(engine.shifters):
         if engine.shifter_ready[k] > now:
@@ -326,7 +332,7 @@ def _run_shifters(m, now):
 
 @jit
 def _wake_again(m, now, more_requests):
-    """Wake the engine for what it knows to come; data, requests and DRAM space wake it themselves."""
+    """Wake the engine for events known in advance; data, requests and DRAM space wake it themselves."""
     engine = m.engine
     if engine.unit_mask:
         wake_at(m, ENGINE_CLASS, now + 1, 0)
@@ -380,7 +386,10 @@ def engine_tick(m, now):
 
 @jit
 def engine_finish(m, now) -> None:
-    """At a kernel's end: what the engine still holds was never needed; afterwards fetched = needed + wasted."""
+    """Close all lanes at a kernel's end: what the engine still holds was never needed.
+
+    Afterwards lines fetched = needed + wasted.
+    """
     engine = m.engine
     while engine.lane_first != NONE:
         close_lane(m, engine.lane_first)

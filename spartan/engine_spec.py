@@ -242,7 +242,7 @@ class EngineSpec(Spec):
 
     @property
     def compacts_on_write(self) -> bool:
-        """Whether B lies compacted in DRAM."""
+        """Whether the sparse matrix B lies compacted in DRAM."""
         return self.compact == ON_WRITE
 
     @property
@@ -252,7 +252,7 @@ class EngineSpec(Spec):
 
     @property
     def l2_taken(self) -> L2Share:
-        """What L2 gives up to the engine."""
+        """The share of L2 that the engine takes."""
         return L2Share(self.l2_share, self.l2_partition)
 
     @property

@@ -26,7 +26,10 @@ _QUIET_NAN_16 = 0x7E00
 
 @jit
 def half_bits(word):
-    """FP16 bits of the FP32 bits `word`: nearest even, overflow to infinity, NaNs made quiet (IEEE 754-2019)."""
+    """Return the FP16 bits of the FP32 number with the bits `word`.
+
+    Rounded to nearest even, overflow to infinity, NaNs made quiet (IEEE 754-2019).
+    """
     sign = (word >> 16) & 0x8000
     a = word & 0x7FFF_FFFF
     if a >= _SMALLEST_NORMAL_HALF_32:
@@ -91,7 +94,7 @@ def pack(dense: np.ndarray, rows: int, columns: int, leading_dimension: int) -> 
 
 
 def unpack(image: np.ndarray, lines: np.ndarray, rows: int, columns: int, leading_dimension: int) -> np.ndarray:
-    """The dense matrix, rows x columns float32 in Fortran order, whose values are FP16-rounded, of a packed image."""
+    """Return the dense matrix of a packed image: rows x columns float32 in Fortran order, with FP16-rounded values."""
     out = np.zeros((rows, columns), np.float32, order="F")
     for c in range(columns):
         start = c * leading_dimension
@@ -103,17 +106,18 @@ def unpack(image: np.ndarray, lines: np.ndarray, rows: int, columns: int, leadin
 
 
 def half_error_bound(values: np.ndarray) -> np.ndarray:
-    """Largest |FP16(x) - x| of each element (float64): half an ulp, infinite where FP16 overflows."""
+    """Return the largest |FP16(x) - x| of each element (float64): half an ulp, infinite where FP16 overflows."""
     magnitude = np.abs(values.astype(np.float64))
     bound = np.maximum(magnitude * HALF_RELATIVE_ERROR, HALF_SUBNORMAL_ERROR)
     return np.where(magnitude == 0, 0.0, np.where(magnitude >= HALF_OVERFLOW, np.inf, bound))
 
 
 def gemm_error_bound(weights: np.ndarray, dense: np.ndarray) -> np.ndarray:
-    """Largest |C - A B| (M x N, float64) of a sparse GEMM that takes B as FP16 and sums in FP32 in any order.
+    """Return the largest |C - A B| (M x N, float64) of a sparse GEMM that takes B as FP16 and sums in FP32.
 
-    weights: M x K, dense: K x N, as used by the reference product in float64. The product with the rounded B
-    errs by |A| e(B); summing n terms in FP32 adds gamma(n + 1) |A| (|B| + e(B)) (Higham 2002, section 3.1).
+    The sums may be in any order. weights: M x K, dense: K x N, as used by the reference product in float64. The product
+    with the rounded B errs by |A| e(B); summing n terms in FP32 adds gamma(n + 1) |A| (|B| + e(B)) (Higham 2002,
+    section 3.1).
     """
     a = np.abs(weights.astype(np.float64))
     b = np.abs(dense.astype(np.float64))

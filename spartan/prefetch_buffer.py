@@ -14,7 +14,7 @@ from spartan.state import ARRIVED, NONE, REPLAY
 
 @jit
 def take_slot(m):
-    """A free buffer line, which must exist."""
+    """Take a free buffer line, which must exist; returns its slot."""
     engine = m.engine
     slot = engine.slot_free
     engine.slot_free = engine.slot_next[slot]
@@ -26,7 +26,7 @@ def take_slot(m):
 
 @jit
 def free_slot(m, slot):
-    """Return a buffer line; reads that it was to count as needed are wasted."""
+    """Return a buffer line to the free list; reads that it would have counted as needed are counted as wasted."""
     engine = m.engine
     engine.lines_wasted += engine.slot_reads[slot]
     engine.slot_next[slot] = engine.slot_free
@@ -62,7 +62,7 @@ def _append_lane(m, lane):
 
 @jit
 def use_lane(m, lane):
-    """A request used the lane."""
+    """Note that a request used the lane, for replacement."""
     if moves_to_end(m.engine.lane_replacement) and m.engine.lane_last != lane:
         _unlink_lane(m, lane)
         _append_lane(m, lane)
@@ -97,7 +97,10 @@ def close_lane(m, lane):
 
 @jit
 def open_lane(m, entry, kind):
-    """A lane for the SIB entry, or NONE if requests wait for every lane that could be closed for it."""
+    """Open a lane for the SIB entry, closing others if need be.
+
+    Returns NONE if requests wait for every lane that could be closed for it.
+    """
     engine = m.engine
     while engine.lane_free == NONE or engine.slots_free == 0:
         victim = engine.lane_first
@@ -146,7 +149,7 @@ def close_if_done(m, lane):
 
 @jit
 def find_filled(m, lane, line):
-    """Buffer line that holds finished compacted line `line` in the lane, or NONE."""
+    """Return the buffer line that holds finished compacted line `line` in the lane, or NONE."""
     engine = m.engine
     slot = engine.lane_filled_first[lane]
     while slot != NONE and engine.slot_line[slot] != line:
@@ -177,7 +180,7 @@ def take_filled(m, lane, slot):
 
 @jit
 def emit_line(m, now, lane, last, shared):
-    """The line under construction is finished: answer, keep or drop it, and begin the next one.
+    """Finish the line under construction: answer with it, keep or drop it, and begin the next one.
 
     `shared` is 1 if the newest read also feeds the next line, which it then counts for if this one is dropped.
     """

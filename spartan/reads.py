@@ -9,13 +9,13 @@ from spartan.state import AHEAD, DEMAND, NONE
 
 @jit
 def unit_of(m, lane):
-    """The compaction unit that a lane belongs to."""
+    """Return the compaction unit that a lane belongs to."""
     return lane % m.engine.units
 
 
 @jit
 def queue_issue(m, lane):
-    """Queue the lane for a shifter, before those that only read ahead if a request waits for it."""
+    """Queue the lane for a shifter, before lanes that only read ahead if a request waits for it."""
     engine = m.engine
     if engine.lane_blocked[lane] or engine.lane_unit_full[lane]:
         return
@@ -33,7 +33,7 @@ def queue_issue(m, lane):
 
 @jit
 def unqueue_issue(m):
-    """The next lane for a shifter, or NONE."""
+    """Take the next lane for a shifter off its queue; returns it, or NONE."""
     engine = m.engine
     for q in range(2):
         lane = engine.issue_first[q]
@@ -46,7 +46,7 @@ def unqueue_issue(m):
 
 @jit
 def free_read(m, read):
-    """Return a read's record and its line of its unit's data buffer, for which lanes may wait."""
+    """Free a read's record and its line of its unit's data buffer, for which lanes may wait."""
     engine = m.engine
     engine.read_next[read] = engine.read_free
     engine.read_free = read
@@ -62,7 +62,7 @@ def free_read(m, read):
 
 @jit
 def wait_for_unit(m, lane, unit):
-    """The lane, which may stand in both issue queues, waits until a line of its unit's data buffer is free."""
+    """Let the lane, which may be in both issue queues, wait until a line of its unit's data buffer is free."""
     engine = m.engine
     if engine.lane_unit_full[lane]:
         return

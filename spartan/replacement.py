@@ -26,19 +26,22 @@ CMI_REPLACEMENT = {
 
 @jit
 def moves_to_end(policy):
-    """1 if a use makes an entry or a lane the last to be replaced."""
+    """Return 1 if a use makes an entry or a lane the last to be replaced, else 0."""
     return 1 if policy == LRU else 0
 
 
 @jit
 def mapping_place(policy, capacity, i):
-    """Where in a window of `capacity` mappings that of compacted line `i` goes."""
+    """Return the place of the mapping of compacted line `i` in a window of `capacity` mappings."""
     return i % capacity if policy == SLIDING else min(i, capacity - 1)
 
 
 @jit
 def are_held(policy, capacity, count, low, high):
-    """1 if of `count` mappings made, a window of `capacity` holds all from `low` to `high` - 1; none is always held."""
+    """Return 1 if a window of `capacity` mappings holds all from `low` to `high` - 1 of `count` mappings made, else 0.
+
+    An empty range is always held.
+    """
     if low >= high or count <= capacity:
         return 1
     if policy == SLIDING:

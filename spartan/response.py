@@ -12,7 +12,10 @@ from spartan.state import NONE
 
 @jit
 def accept_request(m, arrival, channel, line, mshr):
-    """Note a sparse miss: which compacted line of which column it wants. Returns the request; one must be free."""
+    """Note which compacted line of which column a sparse miss wants.
+
+    Returns the request; one must be free.
+    """
     engine = m.engine
     request = engine.request_free
     engine.request_free = engine.request_next[request]
@@ -37,7 +40,7 @@ def accept_request(m, arrival, channel, line, mshr):
 
 @jit
 def _matches(m, request, slot, last):
-    """1 if the answer is bit for bit what the functional part computed with."""
+    """Return 1 if the answer is bit for bit what the functional part computed with, else 0."""
     engine = m.engine
     region = engine.request_region[request]
     if region == NONE:
@@ -59,7 +62,7 @@ def _matches(m, request, slot, last):
 
 @jit
 def _written_matches(m, request, last):
-    """As `_matches`, of a line that the write phase has written."""
+    """Compare as `_matches` does, for a line that the write phase has written."""
     engine = m.engine
     region, line = engine.request_region[request], engine.request_line[request]
     if last != (1 if line == ld_i64(engine.region_counts[region], engine.request_column[request]) - 1 else 0):
@@ -73,7 +76,10 @@ def _written_matches(m, request, last):
 
 @jit
 def _leave(m, read, request):
-    """A request's answer leaves for L2, one line a cycle and channel. read: cycle in which its line can be read."""
+    """Send a request's answer to L2, one line a cycle and channel.
+
+    read: the cycle in which the line can be read from the buffer.
+    """
     engine = m.engine
     channel = engine.request_channel[request]
     t = max(read + engine.buffer_read, engine.output_free[channel])

@@ -35,7 +35,10 @@ _OFFSET_SHIFT = 5  # of a CMI entry: NNC_needed, 0 to 16, below it
 
 @jit
 def get_cmi_entry(m, entry, i):
-    """Mapping of compacted line `i`, for `nnc_needed` and `cmi_offset`, or NONE if there is none or it is not held."""
+    """Return the mapping of compacted line `i`, for `nnc_needed` and `cmi_offset`.
+
+    NONE if there is none or it is not held.
+    """
     if i >= compacted(m, entry) or not mappings_held(m, entry, i, i + 1):
         return NONE
     return mapping_needed(m, entry, i) | mapping_offset(m, entry, i) << _OFFSET_SHIFT
@@ -43,27 +46,31 @@ def get_cmi_entry(m, entry, i):
 
 @jit
 def nnc_needed(cmi):
-    """Sparse lines with non-zeros that a compacted line needs beside the one before it."""
+    """Return how many sparse lines with non-zeros a compacted line needs besides the last one of its predecessor."""
     return cmi & ((1 << _OFFSET_SHIFT) - 1)
 
 
 @jit
 def cmi_offset(cmi):
-    """Position of a compacted line's last element in its last sparse line; EXHAUSTED: nothing follows it there."""
+    """Return the position of a compacted line's last element in its last sparse line.
+
+    EXHAUSTED: nothing follows it there.
+    """
     return cmi >> _OFFSET_SHIFT
 
 
 @jit
 def addr_calc(m, region, column, location):
-    """Line (byte address >> 6) of sparse line `location` of a column."""
+    """Return the line (byte address >> 6) of sparse line `location` of a column."""
     return m.engine.region_line[region] + column * m.engine.region_stride[region] + location
 
 
 @jit
 def search_mode(m, entry, i):
-    """How compacted line `i` of the entry's column is searched for.
+    """Return how compacted line `i` of the entry's column is searched for: ACCURATE, PRUDENT or HASTY.
 
-    A line that is mapped but not known to be the last or not needs the profile to go on: hasty.
+    HASTY is for a line that is not mapped, or that is mapped but not known to be the last or not: it needs the profile
+    to go on.
     """
     if not line_settled(m, entry, i):
         return HASTY
@@ -72,10 +79,10 @@ def search_mode(m, entry, i):
 
 @jit
 def find_line_end(m, entry, i):
-    """Location of the last sparse line that compacted line `i` used.
+    """Return the location of the last sparse line that compacted line `i` used.
 
-    The mappings up to `i`, or those after it, are held: forwards from the first set bit over all earlier mappings
-    (algorithm 4, lines 4 to 7), or backwards from the profiled end over the later ones.
+    The mappings up to `i`, or those after it, are held. The search goes forwards from the first set bit over all
+    earlier mappings (algorithm 4, lines 4 to 7), or backwards from the profiled end over the later ones.
     """
     engine = m.engine
     t = compacted(m, entry)
@@ -125,7 +132,7 @@ def place_profile_lane(m, lane, entry):
 
 @jit
 def _reads_end_before(m, lane, i):
-    """1 if the reads issued end exactly before compacted line `i` or an earlier one that is still to come."""
+    """Return 1 if the issued reads end exactly before compacted line `i` or an earlier one still to come, else 0."""
     engine = m.engine
     exact = engine.lane_exact[lane]
     if exact == NONE or exact > i:
@@ -137,7 +144,7 @@ def _reads_end_before(m, lane, i):
 
 @jit
 def accurate_search(m, lane, entry, i):
-    """Algorithm 4: the lane is to read the sparse lines that compacted line `i` is made of, and no others.
+    """Let the lane read the sparse lines that compacted line `i` is made of, and no others (algorithm 4).
 
     Its mapping is held. Returns how many lines those are, from `lane_position` on. Where the lane's reads end just
     before line `i`, they go on; else they begin anew where the earlier mappings say.
@@ -154,9 +161,9 @@ def accurate_search(m, lane, entry, i):
 
 @jit
 def prudent_search(m, lane, i):
-    """Algorithm 5, prudent: the lane is to read lines whose bit is set, until it has passed compacted line `i`.
+    """Let the lane read lines whose bit is set, until it has passed compacted line `i` (algorithm 5, prudent).
 
-    From the first one, or from where the lane stands if that is before line `i`.
+    It begins at the first such line, or where the lane stands if that is before line `i`.
     """
     engine = m.engine
     if _reads_end_before(m, lane, i):
@@ -171,7 +178,7 @@ def prudent_search(m, lane, i):
 
 @jit
 def hasty_search(m, lane, entry):
-    """Algorithm 5, hasty: the line after the last one, or NONE after the column's last.
+    """Return the line after the last one read, or NONE after the column's last (algorithm 5, hasty).
 
     A new lane begins in what is profiled already: there, lines whose bit is 0 are left out.
     """
@@ -186,14 +193,17 @@ def hasty_search(m, lane, entry):
 
 @jit
 def _space_ahead(m, lane):
-    """1 if a further read ahead finds a free buffer line even if each one under way finishes a line."""
+    """Return 1 if a further read ahead finds a free buffer line even if each one under way finishes a line, else 0."""
     engine = m.engine
     return 1 if engine.lane_issued[lane] - engine.lane_consumed[lane] < engine.slots_free else 0
 
 
 @jit
 def _begin_replay(m, lane, entry):
-    """Begin what a replay lane searches for next, or go on with its prudent run: 0 if there is nothing to be read."""
+    """Begin what a replay lane searches for next, or continue its prudent run.
+
+    Returns 0 if there is nothing to be read.
+    """
     engine = m.engine
     while True:
         run = engine.lane_run[lane]
@@ -232,7 +242,7 @@ def _begin_replay(m, lane, entry):
 
 @jit
 def next_read(m, lane):
-    """Sparse line that the lane reads next, or NONE; begins a search when a waiting request needs one."""
+    """Return the sparse line that the lane reads next, or NONE; begins a search when a waiting request needs one."""
     engine = m.engine
     engine.scanned = 0
     engine.summed = 0
@@ -254,5 +264,5 @@ def next_read(m, lane):
 
 @jit
 def column_ends_after(m, entry, location):
-    """1 if the column is known and has no non-zero after sparse line `location`."""
+    """Return 1 if the column is known and has no non-zero after sparse line `location`, else 0."""
     return 1 if column_complete(m, entry) and find_next_non_zero_bit(m, entry, location) == NONE else 0

@@ -10,7 +10,10 @@ Shadows = list[tuple[np.ndarray, np.ndarray]]
 
 
 def shadows_of(launch: Launch) -> Shadows:
-    """Of each sparse region of a launch what `spartan.format.pack` gives: answers to its sparse loads."""
+    """Return the packed matrix of each sparse region of a launch, as `spartan.format.pack` gives it.
+
+    Sparse loads are answered from it.
+    """
     found: Shadows = []
     for region in launch.regions:
         start = region.address - VIRTUAL_BASE

@@ -28,7 +28,7 @@ EXHAUSTED = 15  # offset: no further non-zero in the line
 
 @jit
 def pack_metadata(m, column, compacted, profiled, dropped_offset, tail):
-    """The 48 bits of an entry."""
+    """Return the 48 bits of an entry's metadata."""
     w = m.engine.line_bits
     return (
         (column << (_COUNTS + 2 * w))
@@ -41,57 +41,63 @@ def pack_metadata(m, column, compacted, profiled, dropped_offset, tail):
 
 @jit
 def entry_column(m, entry):
-    """Number of the entry's column among the columns of all regions."""
+    """Return the number of the entry's column among the columns of all regions."""
     return m.engine.meta[entry] >> (_COUNTS + 2 * m.engine.line_bits)
 
 
 @jit
 def compacted(m, entry):
-    """Compacted lines of the column that have been mapped."""
+    """Return how many compacted lines of the column have been mapped."""
     w = m.engine.line_bits
     return (m.engine.meta[entry] >> (_COUNTS + w)) & ((1 << w) - 1)
 
 
 @jit
 def profiled(m, entry):
-    """Sparse lines of the column whose bit is known: the first ones."""
+    """Return how many sparse lines of the column, from the first on, have a known bit."""
     return (m.engine.meta[entry] >> _COUNTS) & ((1 << m.engine.line_bits) - 1)
 
 
 @jit
 def tail(m, entry):
-    """Set bits after the last mapped compacted line's last sparse line."""
+    """Return the number of set bits after the last mapped compacted line's last sparse line."""
     return m.engine.meta[entry] & _TAIL_MASK
 
 
 @jit
 def column_complete(m, entry):
-    """1 if every sparse line of the column has been profiled: its length is known."""
+    """Return 1 if every sparse line of the column has been profiled, so that its length is known, else 0."""
     return 1 if profiled(m, entry) == m.engine.region_lines[m.engine.entry_region[entry]] else 0
 
 
 @jit
 def mappings_held(m, entry, low, high):
-    """1 if the mappings of compacted lines `low` to `high` - 1, all of them made, are held; none always are."""
+    """Return 1 if the mappings of compacted lines `low` to `high` - 1, all of them made, are held, else 0.
+
+    An empty range is always held.
+    """
     return are_held(m.engine.cmi_replacement, m.engine.mappings, compacted(m, entry), low, high)
 
 
 @jit
 def _mapping_at(m, entry, i):
-    """Where in `cmi` the mapping of compacted line `i` is, or goes."""
+    """Return the index in `cmi` of the mapping of compacted line `i`, whether it is there already or not."""
     engine = m.engine
     return entry * engine.mappings + mapping_place(engine.cmi_replacement, engine.mappings, i)
 
 
 @jit
 def mapping_byte(needed, offset):
-    """Byte of a mapping: `needed` 0 (last line of carried elements only) to 16, `offset` 0 to 15."""
+    """Return the byte of a mapping.
+
+    needed: 0 (last line of carried elements only) to 16; offset: 0 to 15.
+    """
     return 0 if needed == 0 else ((needed & 15) << 4) | offset
 
 
 @jit
 def byte_needed(byte, last):
-    """NNC_needed of a mapping byte; `last`: it is the last one of a complete column."""
+    """Return NNC_needed of a mapping byte. last: whether it is the last one of a complete column."""
     if byte >> 4:
         return byte >> 4
     return 0 if last and byte == 0 else 16
@@ -99,7 +105,7 @@ def byte_needed(byte, last):
 
 @jit
 def byte_offset(byte, last):
-    """Offset of a mapping byte."""
+    """Return the offset of a mapping byte. last: whether it is the last one of a complete column."""
     return EXHAUSTED if last else byte & 15
 
 
@@ -110,13 +116,16 @@ def _is_last(m, entry, i):
 
 @jit
 def mapping_needed(m, entry, i):
-    """NNC_needed of compacted line `i`, whose mapping is held."""
+    """Return NNC_needed of compacted line `i`, whose mapping is held."""
     return byte_needed(np.int64(m.engine.cmi[_mapping_at(m, entry, i)]), _is_last(m, entry, i))
 
 
 @jit
 def mapping_offset(m, entry, i):
-    """Offset of compacted line `i`: its mapping is held, or was the last to leave the window."""
+    """Return the offset of compacted line `i`.
+
+    Its mapping is held, or was the last to leave the window.
+    """
     if not mappings_held(m, entry, i, i + 1):
         return (m.engine.meta[entry] >> TAIL_BITS) & _OFFSET_MASK
     return byte_offset(np.int64(m.engine.cmi[_mapping_at(m, entry, i)]), _is_last(m, entry, i))
@@ -154,7 +163,10 @@ def lengthen_tail(m, entry):
 
 @jit
 def line_settled(m, entry, i):
-    """1 if it is known whether compacted line `i` is the last: mapped, and a non-zero or the column's end follows."""
+    """Return 1 if it is known whether compacted line `i` is the last, else 0.
+
+    It is known if the line is mapped, and a non-zero or the column's end is known to follow.
+    """
     t = compacted(m, entry)
     if i < t - 1 or (i < t and column_complete(m, entry)):
         return 1
@@ -163,7 +175,7 @@ def line_settled(m, entry, i):
 
 @jit
 def find_entry(m, region, column):
-    """SIB entry of a column, or NONE."""
+    """Return the SIB entry of a column, or NONE."""
     return ld_i32(m.engine.entry_of_column, m.engine.region_column[region] + column) - 1
 
 
@@ -197,7 +209,7 @@ def _append_entry(m, entry):
 
 @jit
 def use_entry(m, entry):
-    """A request used the entry."""
+    """Note that a request used the entry, for replacement."""
     if moves_to_end(m.engine.sib_replacement) and m.engine.set_last[entry // m.engine.ways] != entry:
         _unlink_entry(m, entry)
         _append_entry(m, entry)
@@ -210,16 +222,16 @@ def _lane_waited_for(m, lane):
 
 @jit
 def entry_in_use(m, entry):
-    """1 if the entry belongs to a column."""
+    """Return 1 if the entry belongs to a column, else 0."""
     return 1 if entry % m.engine.ways < m.engine.set_used[entry // m.engine.ways] else 0
 
 
 @jit
 def entry_to_replace(m, region, column):
-    """A SIB entry for a column that has none: unused, or the first in replacement order that no request waits for.
+    """Return an entry for a column that has none: unused, or the first in replacement order with no waiting request.
 
-    Of the column's set: its number's remainder. NONE if requests wait for all of them. The caller closes the entry's
-    lanes before `assign_entry`.
+    The entry is one of the column's set, its number's remainder. NONE if requests wait for all of them. The caller
+    closes the entry's lanes before `assign_entry`.
     """
     engine = m.engine
     chosen = (engine.region_column[region] + column) % engine.sets

@@ -9,7 +9,7 @@ from spartan.engine_spec import COUNT_BYTES, METADATA_BITS, METADATA_BYTES, OFFS
 
 @dataclass(frozen=True)
 class SibLayout:
-    """How the SIB is divided for a launch's sparse regions.
+    """Division of the SIB for a launch's sparse regions.
 
     entry_bytes: metadata, bitmask and mapping bytes of a column; bitmask_bytes; mappings: capacity of the sliding
     window; entries: columns held, in `sets` of `ways`; line_bits: width of a count of lines in the metadata. Where the

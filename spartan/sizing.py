@@ -14,11 +14,11 @@ LINES_A_COLUMN = 8  # assumed: two lines under construction, and what prefetch_l
 
 
 def sized_for(spec: EngineSpec, regions: Sequence[SparseRegion], l2_kib: int, l2_ways: int) -> EngineSpec:
-    """The engine for a launch with these regions (at least one), on an L2 of so many KiB and ways.
+    """Return the engine for a launch with these regions (at least one), on an L2 of `l2_kib` KiB and `l2_ways` ways.
 
     With `l2_sizing` fixed it is `spec`. Else its SIB has an entry for every column and its prefetch buffer
     LINES_A_COLUMN lines for each (for each under way, where the write phase alone has any), no more than in `spec`, and
-    it takes as many ways of L2 as that fills. ValueError as `sib_layout`, and if that is all ways.
+    it takes as many ways of L2 as that fills. ValueError as for `sib_layout`, and if that is all ways.
     """
     if spec.l2_sizing == FIXED:
         return spec

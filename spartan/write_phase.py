@@ -29,7 +29,7 @@ from spartan.state import MAX_READS, NONE
 
 @jit
 def _put_out(m, now, unit, region, column):
-    """The unit's line is finished: it goes to DRAM when it has been read from the prefetch buffer."""
+    """Queue the unit's finished line for DRAM, to go there when it has been read from the prefetch buffer."""
     engine = m.engine
     slot = engine.unit_slot[unit]
     line = addr_calc(m, region, column, engine.unit_compacted[unit])
@@ -53,7 +53,10 @@ def _put_out(m, now, unit, region, column):
 
 @jit
 def _finish_line(m, now, read):
-    """A dense line has left its unit: its bundles join the unit's line, which may become full, or end with it."""
+    """Take a dense line from its unit: its bundles join the unit's compacted line.
+
+    That line may become full, or end with the column.
+    """
     engine = m.engine
     unit, region, column = engine.read_unit[read], engine.read_region[read], engine.read_column[read]
     location = engine.read_line[read]
@@ -84,7 +87,7 @@ def _finish_line(m, now, read):
 
 @jit
 def _next_column(m, unit):
-    """Give the unit the next column; 0 if all are taken."""
+    """Give the unit the next column; returns 0 if all are taken."""
     engine = m.engine
     region = engine.write_region
     if region == engine.regions:
@@ -101,7 +104,7 @@ def _next_column(m, unit):
 
 @jit
 def _take_lines(m, now):
-    """Each unit takes its column's next line, if its L2 channel has not handed one over in this cycle.
+    """Let each unit take its column's next line, if its L2 channel has not handed one over in this cycle.
 
     Which unit is first rotates with the cycle.
     """
@@ -139,7 +142,7 @@ def _take_lines(m, now):
 
 @jit
 def _write_lines(m, now):
-    """Each DRAM channel takes the oldest of the lines that go there, if it has room."""
+    """Let each DRAM channel take the oldest of the lines that go there, if it has room."""
     engine = m.engine
     for channel in range(m.map.dram_channels):
         slot = engine.out_first[channel]

@@ -17,7 +17,7 @@ from spartan.state import IN_FLIGHT, NONE
 
 @jit
 def _lines_of(m, request):
-    """Compacted lines of the request's column; 0: all of it is zero."""
+    """Return the number of compacted lines of the request's column; 0 if the column is zero."""
     engine = m.engine
     region = engine.request_region[request]
     return ld_i32(engine.lines_of_column, engine.region_column[region] + engine.request_column[request])
@@ -25,7 +25,10 @@ def _lines_of(m, request):
 
 @jit
 def look_up_written(m, now, request):
-    """Answer a request for what lies past its column's end; have any other line read."""
+    """Answer a request for a line past its column's end, which is zero.
+
+    Any other line is queued to be read.
+    """
     engine = m.engine
     region = engine.request_region[request]
     if region == NONE or engine.request_line[request] >= _lines_of(m, request):
@@ -46,7 +49,7 @@ def look_up_written(m, now, request):
 
 @jit
 def fetch_written(m, now):
-    """Read what has been asked for, in order in each DRAM channel; the channels' order rotates with the cycle."""
+    """Read the lines asked for, in order in each DRAM channel; the channels' order rotates with the cycle."""
     engine = m.engine
     for n in range(m.map.dram_channels):
         channel = (now + n) & (m.map.dram_channels - 1)
@@ -76,7 +79,7 @@ def fetch_written(m, now):
 
 @jit
 def line_fetched(m, now, read):
-    """DRAM has answered a read: the line goes to L2."""
+    """Take DRAM's answer to a read, and send the line to L2."""
     engine = m.engine
     request = engine.read_request[read]
     engine.read_next[read] = engine.read_free

@@ -1,30 +1,25 @@
-"""`gpusim correlate`: points measured on a real card beside the model."""
+"""`gpusim correlate`: points measured on a real card next to the model."""
 
 import json
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
-from gpusim.base.interrupt import interrupt_python
-from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.base.pictures import check_format, require_matplotlib
-from gpusim.base.processors import default_jobs
-from gpusim.base.progress import Reporter, clock
-from gpusim.cli.options import JobsOption, JsonOption, MarkdownOption, SetOption
+from gpusim.cli.options import JobOptions, JobsOption, LiveOptions, MarkdownOption, StoreOptions
 
 if TYPE_CHECKING:
     from gpusim.config.measured import MeasuredTable, Point
-    from gpusim.correlation.compare import Compared
-    from gpusim.correlation.fit import Fitted
-    from gpusim.correlation.predict import Prediction
     from gpusim.correlation.report import Restored
+
+OF_MANY = "points are launched in several processes, and what is compared is their times"
 
 
 @dataclass(frozen=True)
@@ -35,7 +30,6 @@ class CorrelateOptions:
         Path | None,
         typer.Option("--kernels", metavar="DIR", help="Folder with the kernels. [default: the installed package's]"),
     ] = None
-    sets: SetOption = field(default_factory=list)
     only: Annotated[
         list[str],
         typer.Option(
@@ -56,94 +50,99 @@ class CorrelateOptions:
         typer.Option("--from", metavar="FILE", help="Run nothing: show and draw what --json has written."),
     ] = None
     jobs: JobsOption = None
-    json_file: JsonOption = None
     picture: Annotated[
         Path | None,
         typer.Option("--picture", metavar="FILE", help="Draw measured against modelled (.svg, .png; Matplotlib)."),
     ] = None
     markdown: MarkdownOption = False
-    quiet: Annotated[bool, typer.Option("--quiet", help="Report no progress.")] = False
 
 
 def correlate(
-    options: CorrelateOptions,
+    asked: CorrelateOptions,
+    options: JobOptions,
+    storing: StoreOptions,
+    live: LiveOptions,
     table: Annotated[
         str, typer.Argument(metavar="[TABLE]", help="Table of measured points: a shipped one or a file's path.")
     ] = "rocblas-r9nano",
 ) -> int:
     """Run points measured on a real card on the model, and compare: ratios, spread, error, rank correlation."""
+    from gpusim.base.processors import default_jobs
+    from gpusim.cli.outcome import JobAsked, run_job
     from gpusim.config.exec import file_beside
     from gpusim.config.measured import load_measured, read_points
 
     measured, document = load_measured(table, options.sets)
     file = file_beside(measured.points, document.path)
-    points = _chosen(read_points(file), options.only, file)
-    check_outputs({"--json": options.json_file, "--picture": options.picture}, [*document.files, file])
-    if options.picture is not None:
-        check_format(options.picture)
+    points = _chosen(read_points(file), asked.only, file)
+    files = [*document.files, file]
+    if asked.picture is not None:
+        check_format(asked.picture)
         require_matplotlib("correlate")
-    from gpusim.correlation.compare import Compared
-    from gpusim.correlation.fit import fit
+    if asked.earlier is not None:
+        check_outputs({"--json": options.json_file, "--picture": asked.picture}, files)
+        return _again(measured, points, file, asked, options)
+    from gpusim.correlation.job import MeasuredJob
     from gpusim.correlation.kernels import kernel_files
+    from gpusim.jobs.kinds import make_job
 
-    if options.earlier is not None:
-        earlier = _earlier(options.earlier)
-        chosen = {point.label for point in points}
-        rows = [row for row in earlier.rows if row.prediction.point.label in chosen]
-        if not rows:
-            raise UserError(f"--from {options.earlier}: holds none of the {len(points)} points of {file} asked for")
-        return _shown(measured, rows, earlier.fitted, earlier.partial, options)
-    paths = kernel_files(measured.kernels, options.kernels)
-    interrupt_python()
-    run = _Runs(measured, points, paths, options)
-    fitted = None
-    try:
-        if options.fit:
-            run.points = _searched(points, measured)
-            fitted = fit(measured.fit, run.all_of)
-            run.points = points
-            (predictions,), launch_us = run.all_of([fitted.values]), fitted.launch_us
-        else:
-            (predictions,), launch_us = run.all_of([{}]), measured.launch_us
-    except KeyboardInterrupt:
-        predictions, launch_us = run.done_so_far(), measured.launch_us
-        if options.fit or not predictions:
-            run.reporter.say("interrupted: nothing is reported")
-            return EXIT_INTERRUPTED
-    rows = [Compared(prediction, launch_us) for prediction in predictions]
-    partial = len(rows) < len(points)
-    if partial:
-        run.reporter.say(f"interrupted: {len(rows)} of {len(points)} points")
-    return _shown(measured, rows, fitted, partial, options)
+    paths = kernel_files(measured.kernels, asked.kernels)
+    jobs = asked.jobs or default_jobs()
+    job = make_job("correlate", measured, points, files, paths, asked.limit_gflop, asked.fit, jobs)
+    assert isinstance(job, MeasuredJob)
+    refuses = dict.fromkeys(("--timeline", "--hotspots", "--checked", "--max-cycles"), OF_MANY)
+    made = JobAsked(
+        lambda _: job, job.work, files, {"--picture": asked.picture}, asked.markdown,
+        also=lambda result: _draw(measured, result, asked.picture),
+        shown=lambda result, out, as_page: _show(measured, result, out, as_page), refuses=refuses,
+    )  # fmt: skip
+    return run_job(made, options, storing, live)
 
 
-def _shown(
-    table: "MeasuredTable",
-    rows: "Sequence[Compared]",
-    fitted: "Fitted | None",
-    partial: bool,
-    options: CorrelateOptions,
+def _again(
+    table: "MeasuredTable", points: "Sequence[Point]", file: Path, asked: CorrelateOptions, options: JobOptions
 ) -> int:
-    from gpusim.correlation import report
+    """Show and draw what an earlier run has written; returns the exit code that it had."""
+    from gpusim.correlation.report import document
     from gpusim.report.document import as_json
 
-    to_output = options.json_file == STANDARD_OUTPUT
+    assert asked.earlier is not None
+    earlier = _earlier(asked.earlier)
+    chosen = {point.label for point in points}
+    rows = [row for row in earlier.rows if row.prediction.point.label in chosen]
+    if not rows:
+        raise UserError(f"--from {asked.earlier}: holds none of the {len(points)} points of {file} asked for")
+    result = document(table, rows, earlier.fitted, earlier.partial)
     if options.json_file is not None:
-        content = as_json(report.document(table, rows, fitted, partial))
-        if to_output:
-            sys.stdout.write(content)
-        else:
-            write_whole(options.json_file, content)
-    if options.picture is not None:
+        put(options.json_file, as_json(result))
+    _draw(table, result, asked.picture)
+    if asked.markdown or not options.quiet:
+        _show(table, result, sys.stderr if options.json_file == STANDARD_OUTPUT else sys.stdout, asked.markdown)
+    return EXIT_INTERRUPTED if earlier.partial else 0
+
+
+def _draw(table: "MeasuredTable", result: Mapping[str, Any], file: Path | None) -> None:
+    """Draw a comparison, given as its JSON object, into a file, where one is asked for."""
+    from gpusim.correlation.report import restored
+
+    rows = restored(result).rows
+    if file is not None and rows:
         from gpusim.correlation.picture import picture
 
-        write_whole(options.picture, picture(rows, table.title).file(options.picture.suffix.lower()))
-    out = sys.stderr if to_output else sys.stdout
-    if options.markdown:
-        out.write(report.markdown(table, rows, fitted))
+        write_whole(file, picture(rows, table.title).file(file.suffix.lower()))
+
+
+def _show(table: "MeasuredTable", result: Mapping[str, Any], out: TextIO, as_page: bool) -> None:
+    """Print a comparison, given as its JSON object."""
+    from gpusim.correlation import report
+
+    found = report.restored(result)
+    if not found.rows:
+        print("no point was finished", file=out)
+    elif as_page:
+        out.write(report.markdown(table, found.rows, found.fitted))
     else:
-        report.show(table, rows, fitted, out)
-    return EXIT_INTERRUPTED if partial else 0
+        report.show(table, found.rows, found.fitted, out)
 
 
 def _earlier(path: Path) -> "Restored":
@@ -162,49 +161,3 @@ def _chosen(points: "Sequence[Point]", only: Sequence[str], file: Path) -> "list
     if not chosen:
         raise UserError(f"--only {only[0]}: no point of {file} has it in its label, as {points[0].label}")
     return chosen
-
-
-def _searched(points: "Sequence[Point]", table: "MeasuredTable") -> "list[Point]":
-    most = table.fit.most_gflop
-    chosen = [p for p in points if most is None or p.gflop <= most]
-    if not chosen:
-        raise UserError(f"fit.most_gflop: {most:g}: every point chosen has more work")
-    return chosen
-
-
-class _Runs:
-    """The points under one or several sets of values, with progress."""
-
-    def __init__(
-        self, table: "MeasuredTable", points: "Sequence[Point]", paths: list[Path], options: CorrelateOptions
-    ) -> None:
-        self.table, self.points, self.paths, self.options = table, points, paths, options
-        self.reporter = Reporter(options.quiet)
-        self._done: dict[tuple[int, int], Prediction] = {}
-
-    def all_of(self, values: Sequence[dict[str, Any]]) -> "list[list[Prediction]]":
-        """Predictions of all points for each set of values, laid over the table's GPU."""
-        from gpusim.correlation.predict import Conditions, predicted, replaced
-
-        work, under = [], []
-        for variant, held in enumerate(values):
-            condition = Conditions.of(self.table, self.options.limit_gflop)
-            for path, value in held.items():
-                condition = condition.with_gpu(replaced(condition.gpu, path, value))
-            work += [((variant, index), point) for index, point in enumerate(self.points)]
-            under += [condition] * len(self.points)
-        jobs = min(self.options.jobs or default_jobs(), len(work))
-        change = self.table.kernels.multiply_accumulate
-        self._done = {}
-        start = time.monotonic()
-        for key, prediction in predicted(work, under, self.paths, change, jobs):
-            self._done[key] = prediction
-            self.reporter.say(
-                f"{len(self._done)}/{len(work)} points, {clock(time.monotonic() - start)}: {prediction.point.label}, "
-                f"{prediction.time_us:.1f} us, measured {prediction.point.time_us:.1f} us"
-            )
-        return [[self._done[variant, index] for index in range(len(self.points))] for variant in range(len(values))]
-
-    def done_so_far(self) -> "list[Prediction]":
-        """Predictions of the points that were run, in the table's order."""
-        return [self._done[key] for key in sorted(self._done)]

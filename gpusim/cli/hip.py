@@ -100,8 +100,9 @@ def hip_command(
     settings = load_hip(gpu_file, [*options.sets, *sampling.overrides()])
     if settings.sampling is not None and options.timeline is not None and options.window is not None:
         raise UserError(f"--window {options.window}: a sampled launch has no timeline of cycles; --full")
-    from gpusim.hip.job import HipAsked, HipJob
+    from gpusim.hip.job import HipAsked
     from gpusim.hip.supervisor import Program
+    from gpusim.jobs.kinds import make_job
     from gpusim.running.job import launches
 
     how = settings.sampling
@@ -120,7 +121,7 @@ def hip_command(
     )
 
     def make(_: "Reporter") -> "Job":
-        return HipJob(hip)
+        return make_job("hip", hip)
 
     files = [*gpu_file.files, Path(program[0])]
     return run_job(JobAsked(make, hip.work, files, markdown=asked.markdown, to_errors=True), options, storing, live)

@@ -122,12 +122,13 @@ def net_command(
     if asked.outputs is not None and asked.outputs.suffix != ".npz":
         raise UserError(f"--outputs {asked.outputs}: the arrays are written as .npz")
     wanted = _wanted(asked, options, storing, asked.batch if asked.batch is not None else network.batch or 1)
+    from gpusim.jobs.kinds import make_job
     from gpusim.networks.job import NetworkJob, work_of_network  # imports what runs kernels: up to a second
     from gpusim.networks.values import load_arrays, write_arrays
 
     def make(_: Reporter) -> "Job":
         arrays = load_arrays(asked.inputs) if asked.inputs is not None else {}
-        return NetworkJob(network, settings, wanted, arrays, asked.outputs is not None, str(asked.inputs))
+        return make_job("net", network, settings, wanted, arrays, asked.outputs is not None, str(asked.inputs))
 
     def write_outputs(job: "Job") -> None:
         if asked.outputs is not None and isinstance(job, NetworkJob):

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import yaml
 
@@ -52,7 +52,9 @@ class JobAsked:
 
     inputs: all files that it reads; outputs: what it writes, by what asks for them; markdown: its tables are printed
     so; ended: called with the job after its run, before anything is written; to_errors: what a person reads goes to
-    standard error, as standard output is the program's own.
+    standard error, as standard output is the program's own; also: writes what else is asked for of the JSON object;
+    shown: prints the JSON object as its kind does, None: as the screen does; refuses: options that mean nothing, and
+    why.
     """
 
     make: "Callable[[Reporter], Job]"
@@ -62,10 +64,14 @@ class JobAsked:
     markdown: bool = False
     ended: "Callable[[Job], None] | None" = None
     to_errors: bool = False
+    also: "Callable[[Mapping[str, Any]], None] | None" = None
+    shown: "Callable[[Mapping[str, Any], TextIO, bool], None] | None" = None
+    refuses: Mapping[str, str] = field(default_factory=dict)
 
 
 def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, live: LiveOptions) -> int:
     """Run a job, or find what an equal one left in the store; returns the exit code."""
+    _check_options(asked, options)
     written: dict[str, Path | None] = {
         "--json": options.json_file, "--timeline": options.timeline, **asked.outputs,
         "--store": store_to_write(storing.store),
@@ -92,6 +98,19 @@ def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, live: L
             return exit_code(records)
         with live_view(live.live, f"{asked.work.kind} {asked.work.title}", reporter):
             return _run(asked, options, None if of_launches else cycles, reporter, keeper)
+
+
+def _check_options(asked: JobAsked, options: JobOptions) -> None:
+    """Raise UserError for an option that means nothing for a kind of job: the line says why."""
+    given = {
+        "--timeline": options.timeline,
+        "--hotspots": options.hotspots or None,
+        "--checked": options.checked or None,
+        "--max-cycles": options.max_cycles,
+    }
+    for option, why in asked.refuses.items():
+        if given.get(option) is not None:
+            raise UserError(f"{option}: {why}")
 
 
 def timeline_of(kind: str, options: JobOptions) -> str:
@@ -166,9 +185,11 @@ def _write(
     to_output = options.json_file == STANDARD_OUTPUT
     if options.json_file is not None and not to_output:
         write_whole(options.json_file, as_json(result))
+    if asked.also is not None:
+        asked.also(result)
     if options.out is not None:
         text = io.StringIO()
-        terminal.show(result, text, wanted)
+        _show(asked, result, text, wanted)
         contents = (
             yaml.safe_dump(configuration, sort_keys=False, allow_unicode=True),
             text.getvalue(),
@@ -178,7 +199,15 @@ def _write(
     if to_output:
         sys.stdout.write(as_json(result))
     printed = sys.stderr if to_output or asked.to_errors else sys.stdout
-    if asked.markdown:
+    if asked.markdown and asked.shown is None:
         printed.write(terminal.as_markdown(result))
-    elif not options.quiet:
-        terminal.show(result, printed, wanted)
+    elif asked.markdown or not options.quiet:
+        _show(asked, result, printed, wanted)
+
+
+def _show(asked: JobAsked, result: Mapping[str, Any], out: TextIO, wanted: terminal.Wanted) -> None:
+    """Print a result as its kind is printed; sections and details as of any other."""
+    if asked.shown is None or wanted.sections or wanted.details:
+        terminal.show(result, out, wanted)
+    else:
+        asked.shown(result, out, asked.markdown)

@@ -308,12 +308,14 @@ def _show_result(stored: "StoredRun", wanted: "Wanted") -> None:
     """Print the run's result as the command that made it does."""
     from gpusim.report import listing, terminal
 
-    if stored.records:
-        terminal.show(stored.document(), wanted=wanted)
-    elif "plain" in stored.content:
+    if "plain" in stored.content:  # a network's of an earlier version
         listing.show_plain(stored.content["plain"], sys.stdout)
-    else:
-        from gpusim.microbench import stored as measurements
-        from gpusim.microbench import table
+        return
+    document = stored.document()
+    if "figures" in document and not (wanted.sections or wanted.details):
+        from gpusim.microbench.job import measured_again
+        from gpusim.microbench.table import show
 
-        table.show(measurements.measured_again(stored.content), stored.row["gpu"], sys.stdout)
+        show(measured_again(document), stored.row["gpu"], sys.stdout)
+    else:
+        terminal.show(document, wanted=wanted)

@@ -53,7 +53,7 @@ class RunFacts:
 
     @classmethod
     def of(cls, partial: bool = False, **sections: Mapping[str, Any]) -> "RunFacts":
-        """Facts with the given sections; ValueError names a section or count that no table has."""
+        """Make facts with the given sections; ValueError names a section or count that no table has."""
         facts = cls(partial=partial)
         for section, counts in sections.items():
             facts.add(section, counts)

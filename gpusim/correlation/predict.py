@@ -29,7 +29,8 @@ class Prediction:
 
     time_us: of its kernels, at the clock of the table; first_us: the same with empty caches, None where it was
     extrapolated; launches: kernels of one call; workgroups: of the product; bound: the largest bound of the roofline;
-    utilization: that bound / cycles; simulated: the share of the product's columns in the longest of its runs.
+    utilization: that bound / cycles; simulated: the share of the product's columns in the longest of its runs; facts:
+    of that run's launches as one, None of what was read from a file.
     """
 
     point: Point
@@ -40,6 +41,7 @@ class Prediction:
     bound: str
     utilization: float
     simulated: float
+    facts: "RunFacts | None" = None
 
     @property
     def extrapolated(self) -> bool:
@@ -181,4 +183,6 @@ def _prediction(
     bounds = {name: cycles for name, cycles in product.roofline.items() if name != "latency"}
     bound = max(bounds, key=lambda name: bounds[name])
     share = bounds[bound] / product.kernel.cycles
-    return Prediction(point, time_us, first_us, len(call), tiles, bound, share, simulated)
+    from gpusim.core.facts import combined
+
+    return Prediction(point, time_us, first_us, len(call), tiles, bound, share, simulated, combined(call))

@@ -10,8 +10,10 @@ from gpusim.config.measured import MeasuredTable, Point
 from gpusim.correlation.compare import Compared, Summary, groups
 from gpusim.correlation.fit import Fitted, Tried
 from gpusim.correlation.predict import Prediction
+from gpusim.results import metrics
 
-SCHEMA_VERSION = 2  # of 1, simulated_share was that of both runs of an extrapolated product together
+SCHEMA_VERSION = metrics.SCHEMA_VERSION
+_OLDER_SCHEMA = 2  # which had the points alone
 one_digit, two_digits = "{:.1f}".format, "{:.2f}".format
 
 
@@ -99,14 +101,15 @@ class Restored(NamedTuple):
 
 
 def restored(document: Mapping[str, Any]) -> Restored:
-    """The rows, the fit and the state of a JSON object that `document` has made; raises UserError for another one."""
+    """Read the rows, the fit and the state of a JSON object of a comparison; raises UserError for another one."""
     try:
         version = document["schema_version"]
-        if version != SCHEMA_VERSION:
-            raise UserError(f"schema_version {version}: only {SCHEMA_VERSION} can be read; run the points again")
-        rows = [_restored_row(point) for point in document["points"]]
+        if version not in (_OLDER_SCHEMA, SCHEMA_VERSION):
+            raise UserError(f"schema_version {version}: {_OLDER_SCHEMA} and {SCHEMA_VERSION} can be read")
+        points = document["points"] if version == _OLDER_SCHEMA else [row["point"] for row in document["rows"]]
         held = document.get("fit")
-        return Restored(rows, None if held is None else _restored_fit(held), document["partial"])
+        fitted = None if held is None else _restored_fit(held)
+        return Restored([_restored_row(point) for point in points], fitted, document["partial"])
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"not a result of gpusim correlate --json: {error}") from None
 
@@ -132,36 +135,32 @@ def _restored_row(held: Mapping[str, Any]) -> Compared:
     return Compared(prediction, held["launch_us"])
 
 
-def document(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None, partial: bool) -> dict[str, Any]:
-    """The JSON object: times in microseconds, ratios of modelled to measured time."""
-    points = []
-    for row in rows:
-        p = row.prediction
-        points.append(
-            {
-                "transposes": p.point.transposes,
-                **{name: getattr(p.point, name) for name in ("m", "n", "k", "kernel")},
-                "measured_us": p.point.time_us,
-                "modelled_us": row.modelled_us,
-                "launch_us": row.launch_us,
-                "kernels_us": p.time_us,
-                "kernels_first_us": p.first_us,
-                "ratio": row.ratio,
-                "launches": p.launches,
-                "workgroups": p.workgroups,
-                "bound": p.bound,
-                "bound_utilization": p.utilization,
-                "simulated_share": p.simulated,
-            }
-        )
+def point_said(row: Compared) -> dict[str, Any]:
+    """Return a point as plain data: times in microseconds, the ratio of modelled to measured time."""
+    p = row.prediction
+    return {
+        "transposes": p.point.transposes,
+        **{name: getattr(p.point, name) for name in ("m", "n", "k", "kernel")},
+        "measured_us": p.point.time_us,
+        "modelled_us": row.modelled_us,
+        "launch_us": row.launch_us,
+        "kernels_us": p.time_us,
+        "kernels_first_us": p.first_us,
+        "ratio": row.ratio,
+        "launches": p.launches,
+        "workgroups": p.workgroups,
+        "bound": p.bound,
+        "bound_utilization": p.utilization,
+        "simulated_share": p.simulated,
+    }
+
+
+def said(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) -> dict[str, Any]:
+    """Return what a comparison says of all its points, as plain data."""
     out: dict[str, Any] = {
-        "schema_version": SCHEMA_VERSION,
-        "partial": partial,
         "table": {"title": table.title, "card": table.card, "source": table.source},
-        "gpu": table.gpu.model_dump(mode="json"),
         "clock_ghz": table.clock_ghz,
         "groups": {name: asdict(s) for name, s in groups(rows).items()},
-        "points": points,
     }
     if fitted is not None:
         out["fit"] = {
@@ -173,3 +172,15 @@ def document(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | No
             "tried": [asdict(tried) for tried in fitted.tried],
         }
     return out
+
+
+def document(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None, partial: bool) -> dict[str, Any]:
+    """Return the JSON object of points that were read from a file, without their metrics."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "kind": "correlate",
+        "partial": partial,
+        "config": {"gpu": table.gpu.model_dump(mode="json")},
+        **said(table, rows, fitted),
+        "rows": [{"name": row.prediction.point.label, "point": point_said(row)} for row in rows],
+    }

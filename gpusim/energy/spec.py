@@ -53,5 +53,5 @@ class EnergySpec(Spec):
 
     @property
     def scale(self) -> float:
-        """Energy of an event / its energy at 45 nm."""
+        """An event's energy at the configured process divided by its energy at 45 nm."""
         return self.process_nm / 45.0

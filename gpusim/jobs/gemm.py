@@ -228,3 +228,15 @@ class GemmJob:
         operator = build_gemm(kernel, self._problem.shape, self._problem.data, memory, gpu_facts(self.gpu))
         check_room_for_code(operator, memory)
         return operator
+
+
+def layer_job(config: RunConfig) -> GemmJob:
+    """Make the job of a configuration whose workload is a layer."""
+    assert isinstance(config.workload, LayerWorkload)
+    return GemmJob(config, layer_problem(config.workload))
+
+
+def gemm_job(config: RunConfig) -> GemmJob:
+    """Make the job of a configuration whose workload is a product by itself."""
+    assert isinstance(config.workload, GemmWorkload)
+    return GemmJob(config, gemm_problem(config.workload))

@@ -1,20 +1,37 @@
-"""From a run's configuration to its job: one row for each kind of workload."""
+"""The kinds of jobs: a row for each, from what a command is asked for to its job.
 
-from collections.abc import Callable
+A module is imported when a job of its kind is made.
+"""
+
+from importlib import import_module
 from typing import Any
 
+from gpusim.base.errors import UserError, unknown_name
 from gpusim.config.run import RunConfig
-from gpusim.config.workload import GemmWorkload, LayerWorkload
-from gpusim.jobs.gemm import GemmJob, gemm_problem, layer_problem
 from gpusim.running.job import Job
 
-# class of `workload` in a configuration → its job
-JOBS: dict[type, Callable[[RunConfig, Any], Job]] = {
-    LayerWorkload: lambda config, workload: GemmJob(config, layer_problem(workload)),
-    GemmWorkload: lambda config, workload: GemmJob(config, gemm_problem(workload)),
+# kind → the module that has its job, and what makes it there
+KINDS: dict[str, tuple[str, str]] = {
+    "layer": ("gpusim.jobs.gemm", "layer_job"),
+    "gemm": ("gpusim.jobs.gemm", "gemm_job"),
+    "exec": ("gpusim.jobs.exec", "ExecJob"),
+    "net": ("gpusim.networks.job", "NetworkJob"),
+    "dnnmark": ("gpusim.networks.dnnmark", "BenchmarksJob"),
+    "hip": ("gpusim.hip.job", "HipJob"),
+    "microbench": ("gpusim.microbench.job", "MicrobenchJob"),
+    "correlate": ("gpusim.correlation.job", "MeasuredJob"),
 }
 
 
+def make_job(kind: str, *asked: Any) -> Job:
+    """Make the job of a kind from what it is asked for, as its class takes it; raises UserError for an unknown kind."""
+    if kind not in KINDS:
+        raise UserError(f"kind: {unknown_name('kind of job', kind, KINDS)}")
+    module, name = KINDS[kind]
+    job: Job = getattr(import_module(module), name)(*asked)
+    return job
+
+
 def job_of(config: RunConfig) -> Job:
-    """What the configuration asks for."""
-    return JOBS[type(config.workload)](config, config.workload)
+    """Make the job of a run's configuration, whose workload says its kind."""
+    return make_job(config.workload.kind, config)

@@ -5,7 +5,7 @@ from functools import cache
 from typing import TypeVar
 
 from gpusim.base.progress import Progress, Reporter
-from gpusim.core.facts import RunFacts
+from gpusim.core.facts import RunFacts, combined
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.simulator import simulate
 from gpusim.core.warm import WarmCaches
@@ -39,6 +39,12 @@ class Bench:
         self._stop = stop
         self._cycles = 0
         self._instructions = 0
+        self._facts: list[RunFacts] = []
+
+    def taken(self) -> tuple[RunFacts, int]:
+        """Return the facts of all launches since the last time as one, and how many they were."""
+        facts, self._facts = self._facts, []
+        return combined(facts), len(facts)
 
     def memory(self) -> DeviceMemory:
         """The device's memory, empty."""
@@ -77,6 +83,7 @@ class Bench:
         if facts.partial or self._stop():
             raise KeyboardInterrupt
         self.launches += 1
+        self._facts.append(facts)
         self._cycles += facts.cycles
         self._instructions += facts.kernel.wavefront_instructions
         return facts

@@ -26,11 +26,3 @@ def wanted(names: Sequence[str]) -> list[str]:
         if name not in GROUPS:
             raise UserError(f"--only: {unknown_name('microbenchmark', name, GROUPS)}")
     return [name for name in GROUPS if name in asked or not asked]
-
-
-def run(bench: Bench, names: Sequence[str] = ()) -> Results:
-    """Measure the groups `names` (all if empty)."""
-    results = Results()
-    for name in wanted(names):
-        GROUPS[name](bench, results)
-    return results

@@ -10,7 +10,6 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.microbench.references import published
 from gpusim.microbench.result import Curve, Figure, Results
 
-SCHEMA_VERSION = 1
 FAR_OFF = 0.2  # a deviation from which the table says so
 COLUMNS = ("figure", "what", "model", "unit", "published", "deviation", "part", "source")
 NOTHING = "none found"
@@ -93,8 +92,8 @@ def markdown(results: Results, gpu: GpuSpec) -> str:
     return text
 
 
-def document(results: Results, gpu: GpuSpec) -> dict[str, Any]:
-    """Everything as one JSON object."""
+def said(results: Results) -> dict[str, Any]:
+    """Return figures, published ones with each, and curves as plain data."""
     figures = []
     for figure in results.figures:
         known = [
@@ -109,9 +108,4 @@ def document(results: Results, gpu: GpuSpec) -> dict[str, Any]:
             for row in published(figure.name)
         ]
         figures.append({**vars(figure), "published": known})
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "gpu": gpu.model_dump(mode="json"),
-        "figures": figures,
-        "curves": [vars(curve) for curve in results.curves],
-    }
+    return {"figures": figures, "curves": [vars(curve) for curve in results.curves]}

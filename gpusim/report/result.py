@@ -223,6 +223,10 @@ def what_ran(config: Mapping[str, Any], document: Mapping[str, Any] | None = Non
     if document is not None and "network" in document:
         phase = "training" if document["phase"] == "train" else document["phase"]
         return f"{document['network']}: {phase}, batch {document['batch']}"
+    if "only" in config:
+        return f"microbenchmarks: {', '.join(config['only'])}"
+    if "table" in config:
+        return str(config["table"]["title"])
     if "program" in config:
         return f"program {' '.join(config['program'])}"
     workload = config.get("workload")

@@ -39,7 +39,7 @@ def summaries(result: Result) -> list[Table]:
     timed = [row for row in _last(result) if row.values.get("cycles") is not None]
     if result.kind == "hip":
         return [table for table in (_streams(result),) if table is not None]
-    if not timed:
+    if not timed or result.kind != "net":
         return []
     by_pass = _grouped(timed, "pass", lambda row: PHASES.get(row.values["pass"], BACKWARD))
     by_kind = _grouped(timed, "kind of layer", lambda row: str(row.values.get("kind") or "other").replace("_", " "))
@@ -48,7 +48,7 @@ def summaries(result: Result) -> list[Table]:
 
 def rows_table(result: Result) -> Table:
     """Return the table of all rows of the variant that ran last."""
-    return _kernels(result) if result.kind == "hip" else _layers(result)
+    return {"hip": _kernels, "net": _layers}.get(result.kind, _named)(result)
 
 
 def _last(result: Result) -> list[Row]:
@@ -189,6 +189,22 @@ def _layers(result: Result) -> Table:
     return Table(columns, rows, "rows", result.what, closing(result), LEGEND)
 
 
+def _named(result: Result) -> Table:
+    """Make the table of rows that have a name alone: groups of microbenchmarks, measured points."""
+    columns = [
+        Column("row"), Column("launches"), Column("cycles", "{:,}".format), Column("time us", right=True),
+        Column("share", _percent), Column("bound"),
+    ]  # fmt: skip
+    rows = [
+        (
+            row.measured.name, row.values["launches"], row.values.get("cycles"), _time(row.values),
+            row.values.get("share"), _bound(row.values),
+        )
+        for row in _last(result)
+    ]  # fmt: skip
+    return Table(columns, rows, "rows", result.what, list(result.remarks))
+
+
 def _launches(values: Mapping[str, Any]) -> Cell:
     count, simulated = values["launches"], values["simulated_launches"]
     if count == simulated:
@@ -254,7 +270,9 @@ def closing(result: Result) -> list[str]:
     """Return the lines that hold for the whole run, as text below its rows."""
     column = result.columns[-1]
     total: Mapping[str, Any] = column.tree.get("total") or {}
-    return list(_of_program(column) if result.kind == "hip" else _of_network(result, column, total))
+    if result.kind == "net":
+        return list(_of_network(result, column, total))
+    return list(_of_program(column))
 
 
 def _of_program(column: Measured) -> Iterator[str]:

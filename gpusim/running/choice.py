@@ -7,24 +7,10 @@ those in question are measured, the most promising first, until each other one t
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from gpusim.results.record import KernelChoice
 
-
-class Ranged(Protocol):
-    """Anything with two ends of its cycles."""
-
-    @property
-    def least(self) -> float:
-        """Cycles that it takes at least."""
-
-    @property
-    def most(self) -> float:
-        """And at most; infinite where that is not known."""
-
-
-R = TypeVar("R", bound=Ranged)
 K = TypeVar("K")
 
 
@@ -55,13 +41,13 @@ class Question(NamedTuple):
 Measured = float | None
 
 
-def in_question(found: Sequence[R]) -> list[R]:
+def in_question(found: Sequence[Candidate]) -> list[Candidate]:
     """Those that may be the fastest: of no other one it is certain that it is faster."""
     surely = min(one.most for one in found)
     return [one for one in found if one.least <= surely]
 
 
-def likeliest(found: Sequence[R]) -> R:
+def likeliest(found: Sequence[Candidate]) -> Candidate:
     """The one in question with the lowest upper end; of several the lowest lower end."""
     return min(in_question(found), key=lambda one: (one.most, one.least))
 
@@ -99,16 +85,14 @@ def choose_all(
         chosen |= {key: one for key, one in decided.items() if isinstance(one, KernelChoice)}
         asked = {key: one for key, one in decided.items() if isinstance(one, Question)}
         answers = measure(asked) if asked else {}
-        open_ = {key: _answered(open_[key], one, answers[key]) for key, one in asked.items()}
+        open_ = {key: [_known(one, question, answers[key]) for one in open_[key]] for key, question in asked.items()}
     return {key: chosen[key] for key in candidates}
 
 
-def _answered(found: Sequence[Candidate], question: Question, cycles: Measured) -> list[Candidate]:
-    """What is known once the question is answered."""
-    return [_after(one, question, cycles) if one.name == question.name else one for one in found]
-
-
-def _after(one: Candidate, question: Question, cycles: Measured) -> Candidate:
+def _known(one: Candidate, question: Question, cycles: Measured) -> Candidate:
+    """What is known of a candidate once a question is answered."""
+    if one.name != question.name:
+        return one
     if cycles is None:
         return replace(one, least=question.most)
     return replace(one, least=cycles, most=cycles, measured=True)

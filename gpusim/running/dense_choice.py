@@ -16,6 +16,7 @@ from gpusim.sampling.spec import SamplingSpec
 from isa.device_memory import DeviceMemory, DeviceMemoryError
 from workloads.operators.gemm import GemmBuffers, gemm
 from workloads.operators.gemm_estimates import estimates
+from workloads.operators.operator import GpuFacts
 from workloads.shapes import GemmShape
 
 ERROR = 0.01  # of what is sampled: the choice is then within 2 % of the best
@@ -36,7 +37,12 @@ def tell_choices(choices: Choices) -> None:
 
 def likely_dense(shape: GemmShape, gpu: GpuSpec) -> str:
     """The kernel that is the fastest by its estimate alone."""
-    return likeliest(estimates(shape, gpu_facts(gpu))).kernel
+    return likeliest(dense_candidates(shape, gpu_facts(gpu))).name
+
+
+def dense_candidates(shape: GemmShape, gpu: GpuFacts) -> list[Candidate]:
+    """The dense kernels by their estimates."""
+    return [Candidate(one.kernel, one.least, one.most) for one in estimates(shape, gpu)]
 
 
 def choose_dense(
@@ -53,7 +59,7 @@ def choose_dense(
 
 
 def _chosen(shape: GemmShape, gpu: GpuSpec, reporter: Reporter, stopped: Callable[[], bool]) -> KernelChoice:
-    candidates = [Candidate(one.kernel, one.least, one.most) for one in estimates(shape, gpu_facts(gpu))]
+    candidates = dense_candidates(shape, gpu_facts(gpu))
     too_large: list[DeviceMemoryError] = []
 
     def measure(asked: Question) -> Measured:

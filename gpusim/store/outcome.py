@@ -87,7 +87,8 @@ def of_records(
     measured: list[Measured] = []
     launches: list[LaunchRow] = []
     for record in records:
-        measured.append(Measured(list(values_of(metrics.to_tree(record))), record.variant))
+        values = [*values_of(metrics.to_tree(record)), *_figures(record, about)]
+        measured.append(Measured(values, record.variant))
         numbered = Numbering()
         for part in record.parts:
             measured += _of_part(record, part, launches, numbered)
@@ -99,6 +100,16 @@ def of_records(
     state: State = "partial" if any(record.partial for record in records) else "done"
     content = {"variants": list(variants), "records": plain(records), "about": dict(about or {})}
     return Outcome(content, state, exit_code, measured, launches)
+
+
+def _figures(record: RunRecord, about: Mapping[str, Any] | None) -> Iterator[Value]:
+    """Yield what a job has measured beside its launches: figures, and curves as lists of their points."""
+    kind = (about or {}).get("kind", "")
+    for figure in record.values.get("figures", ()):
+        yield Value(f"{kind}.{figure['name']}", figure["unit"], figure["what"], figure["value"])
+    for c in record.values.get("curves", ()):
+        points = [list(point) for point in c["points"]]
+        yield Value(f"{kind}.{c['group']}.{c['name']}", "", f"{c['y']}, over {c['x']}: points", points)
 
 
 def _of_part(

@@ -18,7 +18,7 @@ MEANINGS: dict[str, tuple[str, dict[str, str]]] = {
         {
             "id": "its number, never given twice",
             "name": "given by `gpusim results name`; null: none",
-            "kind": "run, exec, net, hip or microbench",
+            "kind": "run, exec, net, hip, microbench or correlate",
             "title": "what was run, for people",
             "state": "done; partial: stopped before its end; failed: a sweep's point that ended with an error",
             "exit_code": "of the command",

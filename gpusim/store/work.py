@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from gpusim.store.sources import sources_hash
 
-Kind = Literal["run", "exec", "net", "hip", "microbench"]
+Kind = Literal["run", "exec", "net", "hip", "microbench", "correlate"]
 
 
 @dataclass(frozen=True)

@@ -44,12 +44,12 @@ class Counters:
         self._before: dict[str, int] = {}
 
     def open(self, m: Any, cycle: int) -> None:
-        """Sampling begins in cycle `cycle`."""
+        """Begin to sample in cycle `cycle`."""
         self._cycle, self._before = cycle, self._totals(m)
         self._draw_levels(m, cycle)
 
     def sample(self, m: Any, cycle: int) -> None:
-        """The interval since the last sample ends with cycle `cycle`."""
+        """Draw the counters for the interval from the last sample to cycle `cycle`."""
         cycles = cycle - self._cycle
         if cycles <= 0:
             return
@@ -72,7 +72,7 @@ class Counters:
         return self._gpu.dram.channels * int(m.dram.data_buses)
 
     def close(self, m: Any, cycle: int) -> None:
-        """The last interval ends; the rates have no value after it."""
+        """End the last interval in cycle `cycle`; the rates are 0 after it."""
         self.sample(m, cycle)
         for track in self._rates:
             self._out.value(track, cycle, 0.0)

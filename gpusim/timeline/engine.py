@@ -14,7 +14,7 @@ PENDING = UNKNOWN = -1
 
 
 def _held(links: Sequence[int], free: int, count: int) -> list[int]:
-    """The `count` elements of a pool that are not in its free list, which begins with `free`."""
+    """Return the `count` elements of a pool that are not in its free list, which begins with `free`."""
     unused = set()
     while free != NONE:
         unused.add(free)
@@ -42,7 +42,7 @@ class Engine:
         self._begin = 0
 
     def open(self, m: Any, cycle: int) -> None:
-        """From `cycle` on everything is drawn; requests and reads that came before, from there on."""
+        """Begin to draw in `cycle`; requests and reads that came before are drawn from there on."""
         self._begin = cycle
         g = m.engine
         for number in _held(g.read_next, int(g.read_free), int(g.reads_held)):
@@ -50,32 +50,32 @@ class Engine:
             self._reads[number] = _Read(cycle, UNKNOWN, int(g.read_lane[number]), int(g.read_line[number]), data)
 
     def answered(self, channel: int, line: int, column: int, arrival: int, leaves: int) -> None:
-        """A compacted line goes to L2: the request came in cycle `arrival`, its answer leaves in cycle `leaves`."""
+        """Draw a request that came in cycle `arrival` and whose compacted line leaves for L2 in cycle `leaves`."""
         notes = {"L2 channel": channel, "column": column, "compacted line": line}
         self._request(arrival, min(leaves, self._limit), notes)
 
     def read(self, cycle: int, number: int, line: int, lane: int, location: int) -> None:
-        """The engine asks DRAM for a sparse line."""
+        """Begin a read with which the engine asks DRAM for a sparse line."""
         if number in self._reads:  # nobody needed it any more
             self._draw(number, cycle)
         self._reads[number] = _Read(cycle, line, lane, location)
 
     def fetch(self, cycle: int, number: int, line: int, location: int) -> None:
-        """The engine asks DRAM for a compacted line."""
+        """Begin a read with which the engine asks DRAM for a compacted line."""
         self._reads[number] = _Read(cycle, line, NONE, location)
 
     def data(self, cycle: int, number: int) -> None:
-        """DRAM has answered."""
+        """Note the cycle in which DRAM has answered a read."""
         if number in self._reads:
             self._reads[number].data = cycle
 
     def compacted(self, cycle: int, number: int) -> None:
-        """The sparse line has left its compaction unit."""
+        """Draw a read whose sparse line has left its compaction unit."""
         if number in self._reads:
             self._draw(number, cycle, compacted=True)
 
     def close(self, m: Any, cycle: int) -> None:
-        """Nothing is drawn from `cycle` on: what is under way is cut off."""
+        """Stop drawing in `cycle`, where requests and reads under way are cut off."""
         g = m.engine
         held = set(_held(g.read_next, int(g.read_free), int(g.reads_held)))
         for number in list(self._reads):
@@ -85,7 +85,7 @@ class Engine:
 
     @staticmethod
     def _under_way(m: Any, cycle: int) -> Iterator[tuple[int, Mapping[str, int]]]:
-        """Requests without an answer, taken by the engine or before it: cycle of arrival, notes."""
+        """Yield the cycle of arrival and the notes of each request without an answer, taken by the engine or not."""
         g, p = m.engine, m.ports
         for r in _held(g.request_next, int(g.request_free), int(g.requests_held)):
             notes = {"L2 channel": int(g.request_channel[r]), "column": int(g.request_column[r])}

@@ -129,7 +129,7 @@ class Recording:
                 return status
 
     def finish(self) -> None:
-        """The launch has ended."""
+        """Close the recording and release the machine, as the launch has ended."""
         if self._m is None:
             return
         self._close()
@@ -137,7 +137,7 @@ class Recording:
         self._m = None
 
     def _close(self) -> None:
-        """The launch or its window has ended: cut off what is under way."""
+        """Cut off what is under way, as the launch or its window has ended, and stop recording events."""
         m, now = self._m, int(self._m.wheel.now)
         if not self._is_open:
             return
@@ -155,7 +155,7 @@ class Recording:
             self._out.slice(self._root, self._begun, now, self._kernel, "launch")
 
     def _stop(self, now: int) -> int:
-        """The cycle in which the machine must stop for the recording."""
+        """Return the cycle in which the machine must stop for the recording."""
         if not self._is_open:
             begins = self._lead_in if now < self._lead_in else self._window.begin
             return begins if now < begins and self.ended is None else now + (1 << 40)
@@ -178,7 +178,7 @@ class Recording:
         self._banks.open(m, now)
 
     def _drain(self) -> None:
-        """Decode and draw what was written down since the last time."""
+        """Decode and draw the events recorded since the last time."""
         m = self._m
         count, commands = int(m.timeline.count), int(m.dram.record_count)
         if count > EVENTS or commands > DRAM_COMMANDS:

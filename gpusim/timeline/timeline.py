@@ -41,7 +41,7 @@ class Timeline:
         self._bytes: int | None = None
 
     def attach(self, m: Any, kernel: str, gpu: GpuSpec, instructions: Sequence[Instruction]) -> Recording:
-        """Begin with the next launch, on the machine `m` that is ready to run it."""
+        """Begin to record the next launch, on the machine `m` that is ready to run it."""
         number = len(self._launches) + 1
         # the viewer orders the tracks at the root by name, whatever their rank
         title = f"launch {number:02}: {kernel}" + (", engine on" if m.run.engine_on else "")
@@ -71,7 +71,7 @@ class Timeline:
             raise
 
     def summary(self) -> list[str]:
-        """What was written, and what the user should know of it; empty if nothing was."""
+        """Return lines on what was written and what the user should know of it; empty if no file was written."""
         if self._bytes is None:
             return []
         size = f"{self._bytes / MB:.1f} MB" if self._bytes >= MB / 10 else f"{self._bytes:,} bytes"
@@ -88,7 +88,7 @@ class Timeline:
         return lines
 
     def _keep_up(self) -> bool:
-        """Write out what is drawn; False once the file is as long as it may be."""
+        """Write out the finished part of the trace; returns False once the file is as long as it may be."""
         with self._file.errors():
             self._sink.write(self._out.take())
         return self._out.slices < self._max_slices

@@ -41,7 +41,7 @@ class TraceFile:
         packet.first_packet_on_sequence = True
 
     def track(self, name: str, parent: int = 0, rank: int = 0, description: str = "", unit: str | None = None) -> int:
-        """A new track below `parent` (0: at the root), its siblings ordered by `rank`; returns its number.
+        """Make a track below `parent` (0: at the root), its siblings ordered by `rank`; returns its number.
 
         Siblings of one name are shown as one track, whose slices may then overlap. unit: the track is a counter.
         """
@@ -60,7 +60,7 @@ class TraceFile:
         return self._tracks
 
     def view_from(self, cycle: int) -> None:
-        """When the trace is opened, what was before `cycle` lies to the left of the picture."""
+        """Let the viewer begin at `cycle` when the trace is opened; earlier cycles are left of the picture."""
         packet = self._new_packet()
         packet.timestamp = cycle * NS_PER_CYCLE
         packet.service_event.tracing_started = True
@@ -68,7 +68,7 @@ class TraceFile:
     def begin(
         self, track: int, cycle: Cycle, name: str, category: str, notes: Mapping[str, int | str] | None = None
     ) -> None:
-        """A slice begins. notes: what the viewer shows when the slice is chosen."""
+        """Begin a slice. notes: shown by the viewer when the slice is chosen."""
         self.slices += 1
         packet = self._event(track, cycle, _BEGIN)
         event = packet.track_event
@@ -85,7 +85,7 @@ class TraceFile:
                 )
 
     def end(self, track: int, cycle: Cycle) -> None:
-        """The innermost open slice of the track ends."""
+        """End the innermost open slice of the track."""
         self._event(track, cycle, _END)
 
     def slice(
@@ -97,17 +97,17 @@ class TraceFile:
         category: str,
         notes: Mapping[str, int | str] | None = None,
     ) -> None:
-        """A slice that holds no other."""
+        """Write a slice that holds no other."""
         self.begin(track, begin, name, category, notes)
         self.end(track, end)
 
     def value(self, track: int, cycle: Cycle, value: float) -> None:
-        """A counter's value from `cycle` on."""
+        """Set a counter's value from `cycle` on."""
         packet = self._event(track, cycle, _COUNTER)
         packet.track_event.double_counter_value = value
 
     def take(self) -> bytes:
-        """What was written since the last time; the trace is all of these, one after another."""
+        """Return the bytes written since the last call; the trace is all of these, one after another."""
         self._bytes += self._builder.serialize()
         taken = bytes(self._bytes)
         self._bytes.clear()

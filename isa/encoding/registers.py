@@ -106,7 +106,11 @@ def registers(instruction: Instruction) -> tuple[int, int]:
 
 @cache
 def _plan(opcode: Opcode) -> tuple[tuple[Operand, ...], int, int, bool, bool]:
-    """Operands, what is read and written without being named, whether the destination is read, whether it is kept."""
+    """Return what an opcode reads and writes.
+
+    That is: its operands, what is read and written without being named, whether the destination is read, and whether it
+    is kept.
+    """
     name = opcode.mnemonic
     reads = BRANCH_CONDITIONS.get(name, 0)
     writes = 0

@@ -43,7 +43,10 @@ class Descriptor:
         return ((self.rsrc1 >> 6 & 15) + 1) * SGPR_GRANULE
 
     def asks(self, bit: int) -> bool:
-        """Test bit 0 private segment buffer, 1 dispatch, 2 queue, 3 kernarg, 4 id, 5 scratch init, 6 size"""
+        """Tell whether a property bit is set.
+
+        The bits are 0 private segment buffer, 1 dispatch, 2 queue, 3 kernarg, 4 id, 5 scratch init, 6 size.
+        """
         return bool(self.properties >> bit & 1)
 
 

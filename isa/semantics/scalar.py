@@ -84,7 +84,7 @@ for _width in ("32", "64"):
         return _with_nonzero(result)
 
     def _any_of_quad(x, a):
-        """Bit 0 of each group of four: whether any of the four is set."""
+        """Set bit 0 of each group of four bits to whether any of the four is set."""
         pairs = a | (a >> 1)
         return (pairs | (pairs >> 2)) & (0x1111111111111111 & ((1 << BITS[a.kind]) - 1))
 
@@ -227,12 +227,12 @@ for _kind in ("i32", "u32"):
 
     @sop(f"s_min_{_kind}", f"{_kind} {_kind} -> {_kind} scc")
     def s_min(x, a, b):
-        """SCC = the first is strictly smaller."""
+        """Return the minimum, with SCC = the first is strictly smaller."""
         return x.min(a, b), a < b
 
     @sop(f"s_max_{_kind}", f"{_kind} {_kind} -> {_kind} scc")
     def s_max(x, a, b):
-        """SCC = the first is strictly larger."""
+        """Return the maximum, with SCC = the first is strictly larger."""
         return x.max(a, b), a > b
 
 

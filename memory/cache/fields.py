@@ -8,7 +8,7 @@ from memory.sets.rows import clear_rows, set_fields, stride_of
 
 
 def cache_fields(caches: int, lines: int, mshrs: int) -> dict[str, Field]:
-    """Fields of at most `caches` caches of at most `lines` lines and `mshrs` MSHRs each."""
+    """Return the fields of at most `caches` caches of at most `lines` lines and `mshrs` MSHRs each."""
     return set_fields(caches * lines) | {
         "order": Field((caches,), "running number of the accesses to a cache's sets"),
         "mshrs": Field((), "MSHRs in use at most"),
@@ -19,7 +19,7 @@ def cache_fields(caches: int, lines: int, mshrs: int) -> dict[str, Field]:
 
 
 def configure_cache(cache: Any, lines: int, ways: int, mshrs: int, replacement: str, seed: int, caches: int) -> None:
-    """Size `caches` caches of so many lines each in a unit's record and empty them."""
+    """Size `caches` caches of `lines` lines each in a unit's record, and empty them."""
     cache.sets, cache.ways, cache.stride = lines // ways, ways, stride_of(ways)
     cache.replacement = policy_number(replacement)
     clear_rows(cache.rows, caches * int(cache.sets), ways)

@@ -105,14 +105,14 @@ def set_last_code_line(m, line: int) -> None:  # type: ignore[no-untyped-def]
 
 @jit
 def _first_slot(m, array, line):
-    """Slot of way 0 of the line's set."""
+    """Return the slot of way 0 of the line's set."""
     cache = m.icache
     return (array * cache.sets + (line & (cache.sets - 1))) * cache.stride
 
 
 @jit
 def _next_use(m, array):
-    """Running number of the access that is made now."""
+    """Count an access to the cache; returns its running number."""
     cache = m.icache
     rows = address_in(cache.rows, array * cache.sets * 2 * cache.stride)
     cache.order[array] = next_order(cache.order[array], rows, cache.sets, cache.stride)
@@ -121,7 +121,7 @@ def _next_use(m, array):
 
 @jit
 def _fetch(m, now, array, line):
-    """Ask L2 for a line that is not held, in the place of another; 0 if a way, an MSHR or the port is missing."""
+    """Ask L2 for a line that is not held, in another's place; returns 0 if a way, an MSHR or the port is missing."""
     cache = m.icache
     port = FIRST_SCALAR_PORT + array
     slot = _first_slot(m, array, line)
@@ -146,7 +146,7 @@ def _fetch(m, now, array, line):
 def _prefetch(m, now, array, line):
     """Ask for the lines after a missing one, as far as the configuration says, its page reaches and the code goes.
 
-    The next page would need a translation of its own, for a guess.
+    The next page would need a translation, too much for a guess.
     """
     cache = m.icache
     last_of_page = line | (1 << m.translation.page_bits) - 1
@@ -158,9 +158,9 @@ def _prefetch(m, now, array, line):
 
 @jit(inline=True)
 def bank_can_read(m, busy, line):
-    """1 if the line's bank can read it in this cycle, of whose banks those in the mask `busy` are in use.
+    """Return 1 if the line's bank can read it in this cycle, else 0. busy: mask of the banks in use.
 
-    A bank reads one line; who wants the line that it reads already is served by the same read.
+    A bank reads one line a cycle; all requests for that line are served by the same read.
     """
     bank = line & (m.icache.banks - 1)
     if not (busy >> bank) & 1 or m.icache.bank_line[bank] == line:
@@ -171,7 +171,10 @@ def bank_can_read(m, busy, line):
 
 @jit(inline=True)
 def use_bank(m, busy, line, looked_up):
-    """The banks in use once the line's bank has read it. looked_up: 0 if the look-up stalled, and will for others."""
+    """Return the mask of banks in use once the line's bank has read it. busy: the mask before.
+
+    looked_up: 0 if the look-up stalled, as it will for other requests of the line in this cycle.
+    """
     bank = line & (m.icache.banks - 1)
     if not (busy >> bank) & 1:
         m.icache.bank_line[bank] = line if looked_up else -1
@@ -181,7 +184,7 @@ def use_bank(m, busy, line, looked_up):
 
 @jit(inline=True)
 def instruction_look_up(m, now, array, line):
-    """Look a fetch's line up: FETCH_HIT, FETCH_MERGED, FETCH_MISSED, or FETCH_STALLED with nothing changed."""
+    """Look a fetch's line up; returns FETCH_HIT, FETCH_MERGED, FETCH_MISSED, or FETCH_STALLED with no change."""
     cache = m.icache
     if not translated(m, now, FIRST_INSTRUCTION_USER + array, line):
         return FETCH_STALLED
@@ -203,7 +206,7 @@ def instruction_look_up(m, now, array, line):
 
 @jit
 def instruction_fill(m, now, array, mshr):
-    """The line of an MSHR is here: returns it."""
+    """Complete the fill of the line that an MSHR has asked for; returns the line."""
     cache = m.icache
     slot = cache.m_slot[array, mshr]
     end_filling(address_in(cache.rows, 0), cache.stride, slot)

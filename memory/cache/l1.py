@@ -81,7 +81,7 @@ def l1_queue(m, now, cu, record, flags, token):
 
 @jit
 def _join(m, now, cu, slot, entry):
-    """Have a load wait for a line that is on its way; 0 without a free target."""
+    """Have a load wait for a line that is being filled; returns 0 without a free target."""
     l1 = m.l1
     cache = l1.unit[cu]
     if cache.t_free_count == 0:
@@ -100,7 +100,7 @@ def _join(m, now, cu, slot, entry):
 
 @jit(cold=True)
 def _longest_filling(m, cu, base):
-    """Way of the line asked for longest ago, in a set whose ways are all being filled."""
+    """Return the way whose line was asked for longest ago, in a set whose ways are all being filled."""
     l1 = m.l1
     cache = l1.unit[cu]
     first = 0
@@ -112,7 +112,7 @@ def _longest_filling(m, cu, base):
 
 @jit(inline=True)
 def _fetch(m, now, cu, line, entry, base, row, way):
-    """Ask L2 for a line, into the way that holds it in part or, if that is -1, in the place of another; 0: must wait.
+    """Ask L2 for a line, into the way that holds it in part, or if that is -1, in the place of another; 0: must wait.
 
     What a miss needs is looked for in this order: an MSHR with a target, a packet's room in the crossbar, a way.
     """
@@ -155,7 +155,7 @@ def _fetch(m, now, cu, line, entry, base, row, way):
 
 @jit(inline=True)
 def _look_up(m, now, cu, line, entry):
-    """Look a load's line up: HIT, MERGE, MISS, or STALL with nothing changed."""
+    """Look a load's line up; returns HIT, MERGE, MISS, or STALL with nothing changed."""
     l1 = m.l1
     base = first_slot(m, cu, line)
     row = address_in(l1.rows, 2 * base)
@@ -171,7 +171,7 @@ def _look_up(m, now, cu, line, entry):
 
 @jit
 def _start(m, now, cu, header, token):
-    """Begin the oldest instruction's look-up; 0 if there is no return entry for what comes back to registers."""
+    """Begin the oldest instruction's look-up; returns 0 if a load or atomic that returns data lacks a return entry."""
     l1 = m.l1
     cache = l1.unit[cu]
     if not header & (RECORD_STORE | RECORD_ATOMIC) or header & RECORD_RETURN:
@@ -192,7 +192,7 @@ def _start(m, now, cu, header, token):
 
 @jit(inline=True)
 def _store_or_atomic(m, now, cu, q, header, position):
-    """Send one line of a store or an atomic on to L2, or keep it; 0 if it must wait."""
+    """Send one line of a store or an atomic on to L2, or keep it; returns 0 if it must wait."""
     l1 = m.l1
     cache = l1.unit[cu]
     token = np.int64(cache.queue[q].token)
@@ -228,7 +228,7 @@ def _store_or_atomic(m, now, cu, q, header, position):
 
 @jit(cold=True)
 def _read_past_cache(m, now, cu, line, entry):
-    """Read a line from L2 without looking for it; 0 if it must wait."""
+    """Read a line from L2 without a look-up; returns 0 if that must wait."""
     l1 = m.l1
     if l1.keeps_stores and not line_is_clean(m, now, cu, line):
         return 0
@@ -244,7 +244,7 @@ def _read_past_cache(m, now, cu, line, entry):
 
 @jit(inline=True)
 def _load(m, now, cu, q, header, position):
-    """Look one line of a load up, or send it past the cache; 0 if it must wait."""
+    """Look one line of a load up, or send it past the cache; returns 0 if it must wait."""
     l1 = m.l1
     cache = l1.unit[cu]
     e = cache.q_entry
@@ -276,7 +276,10 @@ def _load(m, now, cu, q, header, position):
 
 @jit(inline=True)
 def _translated(m, now, cu, line):
-    """1 if the line's translation is there. From a miss on pages are looked ahead for: misses overlap."""
+    """Return 1 if the line's translation is there, else 0.
+
+    After a miss, later pages in the queue are looked up ahead, so that misses overlap.
+    """
     page = page_of(m, line)
     if page == m.translation.last[cu]:
         return 1
@@ -294,7 +297,10 @@ def _translated(m, now, cu, line):
 
 @jit(inline=True)
 def _finish(m, now, cu, q, header, lines):
-    """All lines of the oldest instruction were looked up: the next one comes when its addresses are worked out."""
+    """Complete the oldest instruction, all lines of which were looked up.
+
+    The next one is looked up when its addresses are worked out.
+    """
     l1 = m.l1
     cache = l1.unit[cu]
     if header & FLAG_INVALIDATE:
@@ -326,9 +332,9 @@ def _finish(m, now, cu, q, header, lines):
 
 @jit(inline=True)
 def l1_step(m, now, cu):
-    """One cycle of look-up: one line of the oldest queued instruction, of which there must be one.
+    """Look up one line of the oldest queued instruction, of which there must be one.
 
-    Returns 1 if a queue slot came free.
+    Returns 1 if a queue slot came free, else 0.
     """
     l1 = m.l1
     cache = l1.unit[cu]

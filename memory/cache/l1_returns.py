@@ -17,7 +17,7 @@ from memory.wheel import wake, wake_at, within_reach
 
 @jit
 def schedule_returns(m, cu):
-    """Give each load whose lines are all there, up to the first that misses one, its turn on the return path."""
+    """Schedule the return of each load whose lines are all there, up to the first that still misses one."""
     l1 = m.l1
     cache = l1.unit[cu]
     s = cache.r_scheduled
@@ -39,7 +39,7 @@ def schedule_returns(m, cu):
 
 @jit
 def _arrived(m, now, cu, entry, since):
-    """A line that a load asked for in cycle `since` has come."""
+    """Note for a load's entry that a line has come that it asked for in cycle `since`."""
     l1 = m.l1
     cache = l1.unit[cu]
     t = now + l1.fill_latency
@@ -50,7 +50,7 @@ def _arrived(m, now, cu, entry, since):
 
 @jit(inline=True)
 def l1_receive(m, now, cu):
-    """Take at most one response from the crossbar and fill its line. Returns the token of a store it answers, or -1."""
+    """Take at most one response from the crossbar and fill its line; returns the token of a store it answers, or -1."""
     l1 = m.l1
     cache = l1.unit[cu]
     source = crossbar_take_response(m, now, cu)
@@ -99,7 +99,7 @@ def l1_receive(m, now, cu):
 
 @jit
 def l1_next_load_done(m, now, cu):
-    """Token of a load whose data is in the registers now, or -1; arms the wake-up for the next one."""
+    """Return the token of a load whose data is in the registers now, or -1; arms the wake-up for the next one."""
     l1 = m.l1
     cache = l1.unit[cu]
     h = cache.r_head
@@ -121,7 +121,10 @@ def l1_next_load_done(m, now, cu):
 
 @jit
 def l1_take_done_store(m, cu):
-    """Token of a store looked up in the last cycle that needs no answer of L2: EXEC was 0, or L1 keeps its bytes."""
+    """Return the token of a store looked up in the last cycle that needs no answer of L2.
+
+    No answer is needed if EXEC was 0, or if L1 keeps the bytes.
+    """
     cache = m.l1.unit[cu]
     token = cache.done_store - 1
     cache.done_store = 0

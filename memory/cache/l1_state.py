@@ -241,14 +241,14 @@ def configure_l1(m, spec: L1Spec, cus: int, seed: int) -> None:  # type: ignore[
 
 @jit
 def first_slot(m, cu, line):
-    """Slot of way 0 of the line's set."""
+    """Return the slot of way 0 of the line's set."""
     l1 = m.l1
     return (cu * l1.sets + (line & (l1.sets - 1))) * l1.stride
 
 
 @jit
 def next_use(m, cu):
-    """Running number of the access that is made now."""
+    """Count an access to the cache; returns its running number."""
     l1 = m.l1
     cache = l1.unit[cu]
     rows = address_in(l1.rows, cu * l1.sets * 2 * l1.stride)

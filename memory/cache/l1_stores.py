@@ -30,7 +30,7 @@ from memory.wheel import wake, wake_at
 
 @jit(outline=True)
 def _write_back(m, now, cu, slot, line):
-    """Send the dirty bytes of a slot to L2; 0 if the crossbar has no room, which wakes look-up when it has.
+    """Send the dirty bytes of a slot to L2; returns 0 if the crossbar has no room, which wakes look-up when it has.
 
     It takes look-up's turn at the crossbar port, which goes on in the next cycle.
     """
@@ -51,7 +51,7 @@ def _write_back(m, now, cu, slot, line):
 
 @jit(cold=True)
 def write_back_answered(m, now, cu):
-    """L2 has one of the CU's written-back lines; with the last one go on those who wait for all of them."""
+    """Take L2's answer to one write-back of the CU; the last one wakes those who wait for all of them."""
     cache = m.l1.unit[cu]
     cache.write_backs_out -= 1
     if cache.write_backs_out == 0 and freed(m, L1_WRITE_BACK + cu):
@@ -60,20 +60,20 @@ def write_back_answered(m, now, cu):
 
 @jit(cold=True)
 def held_whole(m, slot):
-    """The line of a slot (set and way of a CU) has been fetched: all of its bytes are held."""
+    """Note that all bytes of a slot (set and way of a CU) are held, as its line has been fetched."""
     m.l1.held[slot] = ALL_BYTES
 
 
 @jit(cold=True)
 def held_in_part(m, row, base, way):
-    """1 if the line of a way was stored to and never fetched whole, and is not being fetched."""
+    """Return 1 if a way's line was stored to, never fetched whole, and is not being fetched; else 0."""
     l1 = m.l1
     return 1 if l1.held[base + way] != ALL_BYTES and not is_filling(row, l1.stride, way) else 0
 
 
 @jit(cold=True)
 def make_room(m, now, cu, row, base, way):
-    """Empty the masks of a way that gets another line; 0 if its dirty bytes have to go to L2 before."""
+    """Empty the masks of a way that gets another line; returns 0 if its dirty bytes have to go to L2 before."""
     l1 = m.l1
     if l1.dirty[base + way]:
         _write_back(m, now, cu, base + way, ld_u32(row, way))
@@ -84,7 +84,10 @@ def make_room(m, now, cu, row, base, way):
 
 @jit(cold=True)
 def line_is_clean(m, now, cu, line):
-    """1 if L2 has what this CU has stored in a line; else it is written back, and whoever asks looks again."""
+    """Return 1 if L2 has what this CU has stored in a line.
+
+    Else the line is written back, 0 is returned, and the caller looks again later.
+    """
     l1 = m.l1
     base = first_slot(m, cu, line)
     way = way_of(address_in(l1.rows, 2 * base), l1.stride, line)
@@ -96,10 +99,11 @@ def line_is_clean(m, now, cu, line):
 
 @jit(cold=True)
 def look_up_store(m, now, cu, line, mask, header):
-    """Look a store's or an atomic's line up in an L1 that keeps stores: STALL, MISS if its bytes have to go to L2.
+    """Look a store's or an atomic's line up in an L1 that keeps stores.
 
-    HIT and MERGE: they stay in a line that was held, or in one that the store got. What is done in L2, atomics and
-    stores marked `glc`, must find there what this CU has written before.
+    Returns STALL; MISS if its bytes have to go to L2; or, if they stay in L1, HIT for a line that was held and MERGE
+    for one that the store got. Operations done in L2, atomics and stores marked `glc`, must find there what this CU has
+    written before.
     """
     l1 = m.l1
     cache = l1.unit[cu]
@@ -144,7 +148,7 @@ def look_up_store(m, now, cu, line, mask, header):
 
 @jit(outline=True)
 def store_kept(m, now, cu, token, line, result):
-    """A store's bytes stay in the cache: it is acknowledged in the next cycle. result: HIT, or MERGE for a new line."""
+    """Acknowledge, in the next cycle, a store whose bytes stay in the cache. result: HIT, or MERGE for a new line."""
     l1 = m.l1
     l1.writes += 1
     if result == HIT:
@@ -174,7 +178,7 @@ def _write_next_back(m, now, cu):
 
 @jit(cold=True)
 def all_written_back(m, now, cu):
-    """1 if L2 has all that the CU has stored; if not, the next dirty line is written back, or its answer waited for."""
+    """Return 1 if L2 has all that the CU has stored; else write the next dirty line back, or wait for answers."""
     cache = m.l1.unit[cu]
     if cache.dirty_lines:
         _write_next_back(m, now, cu)
@@ -187,7 +191,7 @@ def all_written_back(m, now, cu):
 
 @jit(cold=True)
 def l1_release(m, now, cus):
-    """The kernel is done: have every L1 write its dirty lines back, for others to read them in L2."""
+    """Have every L1 write its dirty lines back at the kernel's end, for others to read them in L2."""
     l1 = m.l1
     if not l1.released:
         l1.released = 1
@@ -197,6 +201,6 @@ def l1_release(m, now, cus):
 
 @jit(cold=True)
 def l1_write_back(m, now, cu):
-    """One cycle of an L1 that has no instruction to look up: after the kernel, one of its dirty lines goes to L2."""
+    """Write back one dirty line of an L1 that has no instruction to look up, once the kernel has ended."""
     if m.l1.released and m.l1.unit[cu].dirty_lines:
         _write_next_back(m, now, cu)

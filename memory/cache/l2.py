@@ -38,7 +38,10 @@ from memory.wheel import wake_at
 
 @jit
 def _prefetch_row(m, channel, line):
-    """The line will be looked up in one of the next cycles: the tags of a large L2 do not stay in the host's caches."""
+    """Have the host fetch the row in which a line will be looked up in one of the next cycles.
+
+    The tags of a large L2 do not stay in the host's caches.
+    """
     l2 = m.l2
     base = first_slot(m, channel, line)
     prefetch(address_in(l2.rows, 2 * base))
@@ -79,9 +82,9 @@ def _start_fetch(m, now, channel, line, row, base, way, found):
 
 @jit(cold=True)
 def _atomic_through(m, now, channel, line, source, mask, since):
-    """An atomic in a write-through L2: what it changes goes on to DRAM, so it needs its line and DRAM at one time.
+    """Execute an atomic in a write-through L2, which needs its line and room at DRAM at one time.
 
-    If its line is not held it has it fetched, and waits for it at the head of its channel.
+    If its line is not held, the atomic has it fetched, and waits for it at the head of its channel.
     """
     l2 = m.l2
     base = first_slot(m, channel, line)
@@ -113,9 +116,9 @@ def _atomic_through(m, now, channel, line, source, mask, since):
 
 @jit(inline=True)
 def _write(m, now, channel, line, source, mask, since, base, row, way):
-    """A store's bytes: into their line, into a line that they get, or on to DRAM, as the write policy says.
+    """Put a store's bytes into their line, into a new line, or pass them on to DRAM, as the write policy says.
 
-    Nothing is fetched for them: the line holds them and no others until somebody reads it.
+    No other bytes are fetched: the line holds these alone until somebody reads it.
     """
     l2 = m.l2
     if l2.passes_on and goes_below(l2.write, l2.allocate, way >= 0):
@@ -152,7 +155,7 @@ def _write(m, now, channel, line, source, mask, since, base, row, way):
 
 @jit(inline=True)
 def _read(m, now, channel, line, source, mask, since, base, row, way):
-    """A load, or an atomic, which needs its line as a load does and leaves bytes of it dirty."""
+    """Serve a load, or an atomic, which needs its line as a load does and leaves bytes of it dirty."""
     l2 = m.l2
     found = way >= 0
     if found:
@@ -184,7 +187,10 @@ def _read(m, now, channel, line, source, mask, since, base, row, way):
 
 @jit(inline=True)
 def _access(m, now, channel, line, source, mask, since):
-    """Serve one request: HIT, MERGED, MISSED, or STALLED with nothing changed but write-backs and fetches begun."""
+    """Serve one request; returns HIT, MERGED, MISSED, or STALLED.
+
+    With STALLED nothing has changed but write-backs and fetches that were begun.
+    """
     l2 = m.l2
     kind = source & KIND_MASK
     base = first_slot(m, channel, line)
@@ -199,7 +205,7 @@ def _access(m, now, channel, line, source, mask, since):
 
 @jit(outline=True)
 def _serve_oldest(m, now, channel):
-    """Serve the channel's oldest waiting request; 0 if it is stalled."""
+    """Serve the channel's oldest waiting request; returns 0 if it is stalled."""
     l2 = m.l2
     h = l2.i_head[channel]
     line = l2.input[channel, h, P_LINE]
@@ -233,7 +239,10 @@ def _serve_oldest(m, now, channel):
 
 @jit(cold=True)
 def _attribute_stall(m, now, channel):
-    """The wait that has just ended is the engine's if it had no room for a sparse miss, or its line was waited for."""
+    """Attribute the wait that has just ended to the engine if that caused it, else not.
+
+    The engine caused it if it had no room for a sparse miss, or if its line was waited for.
+    """
     l2 = m.l2
     if l2.freed_by_engine[channel] or l2.waits_for[channel] == SPARSE_SLOT + channel + 1:
         l2.engine_part[channel] += now - l2.attributed_to[channel]
@@ -268,7 +277,7 @@ def _try_oldest(m, now, channel):
 
 @jit(inline=True)
 def l2_serve_tick(m, now, channel):
-    """A channel serves its oldest waiting request, if there is one and what it waits for may have come free."""
+    """Serve the channel's oldest waiting request, if there is one and what it waits for may have come free."""
     resource = m.l2.waits_for[channel] - 1
     if m.l2.i_count[channel] and not (resource >= 0 and waits(m, resource, channel)):
         _try_oldest(m, now, channel)
@@ -276,7 +285,7 @@ def l2_serve_tick(m, now, channel):
 
 @jit(inline=True)
 def l2_take_tick(m, now, channel):
-    """A channel takes one request from the crossbar, if it has room; it is served in the next cycle at the soonest."""
+    """Take one request from the crossbar if the channel has room; it is served in the next cycle at the soonest."""
     l2 = m.l2
     n = l2.i_count[channel]
     if n == l2.input_limit:

@@ -11,9 +11,10 @@ from memory.sets.rows import FILLING, NO_TAG, stride_of
 
 @dataclass
 class L2Contents:
-    """Tags, order of use and dirty bytes; empty at first.
+    """Tags, order of use and dirty bytes that were taken out of an L2; empty at first.
 
-    partial: slots that hold some bytes of their lines, masks: which; the other masks of some megabytes mean nothing.
+    partial: slots that hold some bytes of their lines, masks: which bytes; masks of other slots, some megabytes, are
+    not kept.
     """
 
     shape: tuple[int, ...] = ()
@@ -23,11 +24,14 @@ class L2Contents:
 
     @property
     def sets_and_ways(self) -> tuple[int, int]:
-        """Of a channel, that the lines lie in."""
+        """Sets and ways of a channel that hold the lines."""
         return self.shape[1], self.shape[2]
 
     def same_but_for_its_part(self, m: Any) -> bool:
-        """Whether the machine's L2 is the one that the lines are from, of which other sets or ways may cache lines."""
+        """Tell whether the machine's L2 is the one that the lines are from.
+
+        Other sets or ways of it may cache lines.
+        """
         return bool(self.shape) and _but_sets_and_ways(self.shape) == _but_sets_and_ways(_shape(m))
 
     def restore(self, m: Any) -> None:
@@ -79,7 +83,7 @@ class L2Contents:
 
 
 def _shape(m: Any) -> tuple[int, ...]:
-    """What decides where a line lies in L2, and what its order words mean."""
+    """Return what decides where a line lies in L2, and what its order words mean, as integers."""
     l2, address_map = m.l2, m.map
     lies = (l2.channels, l2.sets, l2.ways, address_map.interleave_lines_bits, address_map.l2_hash_mask)
     return tuple(int(p) for p in (*lies, l2.replacement, l2.write))
@@ -95,7 +99,7 @@ def lose_lines(m: Any) -> None:
 
 
 def dirty_lines(m: Any) -> int:
-    """Lines of a machine's L2 that hold bytes that DRAM does not."""
+    """Count the lines of a machine's L2 that hold bytes that DRAM does not."""
     l2 = m.l2
     notes = l2.note[: int(l2.channels * l2.sets * l2.stride)]
     return int(np.count_nonzero(notes & ((1 << CODE_BITS) - 1) << (CODE_BITS * DIRTY)))

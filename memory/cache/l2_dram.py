@@ -16,7 +16,7 @@ from memory.waiting import CONTESTED, L2_LINE, SPARSE_SLOT, slot_taken, wait_for
 
 @jit
 def _write_dram(m, now, channel, line, mask):
-    """Hand bytes of a line to DRAM; 0 if that must wait for room in its queue or for the channel's turn."""
+    """Hand bytes of a line to DRAM; returns 0 if that must wait for room in its queue or for the channel's turn."""
     l2 = m.l2
     dram = dram_channel(m, line)
     queue = dram + DRAM_WRITES
@@ -33,7 +33,7 @@ def _write_dram(m, now, channel, line, mask):
 
 @jit
 def evict(m, now, channel, slot, line):
-    """Write a dirty slot back; 0 if that must wait."""
+    """Write a dirty slot back; returns 0 if that must wait."""
     if not _write_dram(m, now, channel, line, bytes_of(m, slot, DIRTY)):
         return 0
     set_bytes(m, slot, DIRTY, 0)
@@ -43,7 +43,7 @@ def evict(m, now, channel, slot, line):
 
 @jit
 def write_through(m, now, channel, line, mask):
-    """Pass a request's bytes on to DRAM; 0 if that must wait."""
+    """Pass a request's bytes on to DRAM; returns 0 if that must wait."""
     if not _write_dram(m, now, channel, line, mask):
         return 0
     m.l2.write_throughs += 1
@@ -52,9 +52,9 @@ def write_through(m, now, channel, line, mask):
 
 @jit(cold=True)
 def pass_write_on(m, now, channel, line, mask, row, way):
-    """Pass a write's bytes on to DRAM; 0 if that must wait, or if it is to get a way and has to wait for that.
+    """Pass a write's bytes on to DRAM; returns 0 if that must wait, or if the line must wait for a way.
 
-    row, way: its set, and the way that holds it or -1.
+    row, way: the line's set, and the way that holds it or -1.
     """
     l2 = m.l2
     if way < 0 and l2.allocate and find_victim(l2.replacement, row, l2.stride, l2.ways, l2.order[channel]) < 0:
@@ -65,7 +65,7 @@ def pass_write_on(m, now, channel, line, mask, row, way):
 
 @jit(inline=True)
 def fetch(m, now, channel, line, mshr):
-    """Ask DRAM or the engine for a line; 0 if it has no room."""
+    """Ask DRAM or the engine for a line; returns 0 if it has no room."""
     if line & LINE_SPARSE:
         if not sparse_request(m, now + 1, channel, line, mshr):
             m.l2.waits_for[channel] = SPARSE_SLOT + channel + 1
@@ -86,7 +86,10 @@ def fetch(m, now, channel, line, mshr):
 
 @jit(inline=True)
 def still_refused(m, now, channel):
-    """1 if the oldest request would only be refused again: until its set is filled nothing changes its look-up."""
+    """Return 1 if DRAM would refuse the oldest request again, else 0.
+
+    Until its set is filled nothing changes its look-up.
+    """
     queue = m.l2.waits_for[channel] - 1
     if queue < 0 or queue >= CONTESTED:
         return 0

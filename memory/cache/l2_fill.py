@@ -43,7 +43,7 @@ def add_target(m, channel, mshr, source, since, mask):
 
 @jit(inline=True)
 def _fill(m, now, channel, mshr, from_engine):
-    """The line of an MSHR is here: serve its targets, oldest first."""
+    """Complete the fill of an MSHR's line and serve its targets, oldest first."""
     l2 = m.l2
     slot = l2.mshr[channel, mshr].slot
     end_filling(address_in(l2.rows, 0), l2.stride, slot)
@@ -88,7 +88,7 @@ def _take_fill(m, now, channel, port):
 
 @jit(inline=True)
 def l2_fill_tick(m, now, channel):
-    """A channel takes at most one fill from each port."""
+    """Take at most one fill from each port of the channel."""
     l2 = m.l2
     if m.ports.count[L2_FROM_DRAM + channel]:
         l2.fills += _take_fill(m, now, channel, L2_FROM_DRAM + channel)

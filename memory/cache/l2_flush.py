@@ -12,7 +12,7 @@ from memory.sets.rows import line_in
 
 @jit(cold=True)
 def l2_flush(m, now):
-    """Run a flush in cycle `now`; 1 when DRAM has taken every dirty line."""
+    """Run a flush in cycle `now`; returns 1 when DRAM has taken every dirty line, else 0."""
     l2 = m.l2
     slots = l2.sets * l2.stride
     clean = 1

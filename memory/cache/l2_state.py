@@ -44,7 +44,7 @@ HIT, MERGED, MISSED, STALLED = range(4)
 
 
 class L2Spec(Spec):
-    """L2 cache."""
+    """The L2 cache and its channels."""
 
     size_kib: int = param(2048, "capacity in KiB, all channels", "Radeon MI6 (Dong 2020, table 6.3)", ge=1, le=16384)
     ways: int = param(16, "associativity", "AMD GCN3 L2: 16-way", ge=1, le=64)
@@ -95,8 +95,9 @@ class L2Spec(Spec):
         return self
 
     def sets_and_ways(self, taken: L2Share | None = None) -> tuple[int, int]:
-        """Sets and ways of a channel that cache lines while a share of L2 is `taken`; ValueError for a share that
-        cannot be taken.
+        """Return the sets and ways of a channel that cache lines while a share of L2 is `taken`.
+
+        ValueError for a share that cannot be taken.
         """
         sets = self.size_kib * 1024 // 64 // self.channels // self.ways
         left = sets_and_ways_left(sets, self.ways, taken)
@@ -104,7 +105,7 @@ class L2Spec(Spec):
         return left
 
     def cache_kib(self, taken: L2Share | None = None) -> float:
-        """What caches lines: all of L2, or what is left of it while a share is taken."""
+        """Return the KiB of L2 that cache lines: all of it, or what is left while a share is taken."""
         sets, ways = self.sets_and_ways(taken)
         return sets * ways * self.channels * 64 / 1024
 
@@ -159,8 +160,9 @@ L2 = State(
 
 
 def configure_l2(m, spec: L2Spec, taken: L2Share | None, seed: int) -> None:  # type: ignore[no-untyped-def]
-    """Size the L2 in the machine record and empty it. taken: the share that caches nothing; seed: of random
-    replacement.
+    """Size the L2 in the machine record and empty it.
+
+    taken: the share that caches nothing; seed: of random replacement.
     """
     l2 = m.l2
     l2.channels = spec.channels
@@ -189,14 +191,14 @@ def begin_flush(m) -> None:  # type: ignore[no-untyped-def]
 
 
 def await_end(m, spec: L2Spec) -> None:  # type: ignore[no-untyped-def]
-    """Have them written back when the kernel has ended, if the configuration says so."""
+    """Have dirty lines written back when the kernel has ended, if the configuration says so."""
     m.l2.flushes = int(spec.flush_at_end)
     m.l2.flush_at[:] = 0
 
 
 @jit
 def bytes_of(m, slot, which):
-    """A mask of a slot: HELD or DIRTY."""
+    """Return a mask of a slot's bytes: HELD or DIRTY."""
     code = (m.l2.note[slot] >> (CODE_BITS * which)) & ((1 << CODE_BITS) - 1)
     if code == SOME_BYTES:
         return m.l2.mask[slot, which]
@@ -219,14 +221,14 @@ def set_bytes(m, slot, which, mask):
 
 @jit
 def first_slot(m, channel, line):
-    """Slot of way 0 of the line's set."""
+    """Return the slot of way 0 of the line's set."""
     l2 = m.l2
     return (channel * l2.sets + (l2_local_line(m, line) & (l2.sets - 1))) * l2.stride
 
 
 @jit
 def next_use(m, channel):
-    """Running number of the access that is made now."""
+    """Count an access to the channel; returns its running number."""
     l2 = m.l2
     rows = address_in(l2.rows, channel * l2.sets * 2 * l2.stride)
     l2.order[channel] = next_order(l2.order[channel], rows, l2.sets, l2.stride)
@@ -235,14 +237,14 @@ def next_use(m, channel):
 
 @jit
 def used(m, channel, row, way):
-    """A way's line is accessed."""
+    """Note an access to a way's line, for replacement."""
     l2 = m.l2
     on_hit(l2.replacement, row, l2.stride, l2.ways, way, next_use(m, channel))
 
 
 @jit
 def inserted(m, channel, row, way, line):
-    """A way gets another line."""
+    """Put another line into a way, and note that for replacement."""
     l2 = m.l2
     st_i32(row, way, line)
     on_insert(l2.replacement, row, l2.stride, l2.ways, way, next_use(m, channel))
@@ -250,6 +252,6 @@ def inserted(m, channel, row, way, line):
 
 @jit
 def wait(m, channel, resource):
-    """The channel's oldest request found a resource used up: it is not looked at until some of it comes free."""
+    """Put the channel's oldest request on a used-up resource's wait list; it is retried when some comes free."""
     m.l2.waits_for[channel] = resource + 1
     wait_for(m, resource, channel)

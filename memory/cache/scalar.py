@@ -118,7 +118,7 @@ def configure_scalar_cache(m, spec: ScalarCacheSpec, arrays: int, cus_per_array:
 def scalar_queue(m, now, array, cu, record, flags, who):
     """Queue the scalar instruction of a CU of the array whose memory record lies at address `record`.
 
-    The caller has seen that the CU's queue has room (`queue_limit`).
+    The caller has checked that the CU's queue has room (`queue_limit`).
     """
     cache = m.scalar
     n = cache.q_count[cu]
@@ -140,7 +140,7 @@ def scalar_queue(m, now, array, cu, record, flags, who):
 
 @jit
 def _finish_if_complete(m, now, array, entry):
-    """If nothing of the instruction is outstanding its data is there after the latency, whatever came before it.
+    """Schedule an instruction's end after the latency if nothing of it is outstanding, whatever came before it.
 
     Scalar loads return out of order: that is why programs can only wait for all of them (GCN3 ISA manual, LGKM_CNT).
     """
@@ -160,7 +160,7 @@ def _finish_if_complete(m, now, array, entry):
 
 @jit
 def _next_use(m, array):
-    """Running number of the access that is made now."""
+    """Count an access to the cache; returns its running number."""
     cache = m.scalar
     rows = address_in(cache.rows, array * cache.sets * 2 * cache.stride)
     cache.order[array] = next_order(cache.order[array], rows, cache.sets, cache.stride)
@@ -181,7 +181,7 @@ def _add_target(m, array, entry, following):
 
 @jit(inline=True)
 def _look_up(m, now, array, line, entry):
-    """Look a load's line up: 0 if it must wait."""
+    """Look a load's line up; returns 0 if it must wait."""
     cache = m.scalar
     slot = (array * cache.sets + (line & (cache.sets - 1))) * cache.stride
     row = address_in(cache.rows, 2 * slot)
@@ -222,7 +222,10 @@ def _look_up(m, now, array, line, entry):
 
 @jit
 def _store(m, now, array, line, mask, entry):
-    """Write a line through; 0 if it must wait. A line held stays: functional data is not kept here."""
+    """Write a line through; returns 0 if that must wait.
+
+    A line that is held stays, as functional data is not kept in this cache.
+    """
     cache = m.scalar
     port = FIRST_SCALAR_PORT + array
     if not crossbar_has_room(m, port):
@@ -237,7 +240,7 @@ def _store(m, now, array, line, mask, entry):
 
 @jit(inline=True)
 def scalar_step(m, now, array):
-    """One cycle of look-up: one line of an instruction. Returns the CU whose queue has a slot free again, or -1."""
+    """Look up one line of an instruction; returns the CU whose queue has a slot free again, or -1."""
     cache = m.scalar
     first = array * cache.cus_per_array
     entry = cache.q_entry[array]
@@ -326,7 +329,10 @@ def scalar_receive(m, now, array):
 
 @jit(inline=True)
 def scalar_next_done(m, now, array):
-    """The core's name of an instruction whose data is there now, or -1; arms the wake-up for the next one."""
+    """Return the core's name of an instruction whose data is there now, or -1.
+
+    It arms the wake-up for the next one.
+    """
     cache = m.scalar
     n = cache.done_count[array]
     h = cache.done_head[array]

@@ -34,28 +34,28 @@ else:
 
 
 def write_param(default: str, source: str) -> Any:
-    """The configuration value that names a policy; `source` is the reason for its default."""
+    """Return the configuration value that names a policy; `source` is the reason for its default."""
     meaning = "; ".join(f"{name}: {policy.meaning}" for name, policy in WRITE_POLICIES.items())
     return param(default, meaning, source)
 
 
 def write_allocate_param(default: bool, source: str) -> Any:
-    """The configuration value that says whether a store that misses gets a line."""
+    """Return the configuration value that says whether a store that misses gets a line."""
     return param(default, "a store that misses gets a line, without fetching its other bytes", source)
 
 
 def write_number(name: str) -> int:
-    """Number of the policy of that name in the machine record."""
+    """Return the number, in the machine record, of the policy of that name."""
     return WRITE_POLICIES[name].number
 
 
 @jit
 def goes_below(write, allocate, found):
-    """1 if a store's bytes go to the level below at once. found: their line is held, or on its way."""
+    """Return 1 if a store's bytes go to the level below at once, else 0. found: their line is held or being filled."""
     return 1 if write == THROUGH or not (found or allocate) else 0
 
 
 @jit
 def is_kept(allocate, found):
-    """1 if a store's bytes are put into the cache."""
+    """Return 1 if a store's bytes are put into the cache, else 0."""
     return 1 if found or allocate else 0

@@ -61,7 +61,7 @@ def _prepare(m, channel, kind, banks, clock, too_early, special):
 
 @jit(inline=True)
 def _advance(m, channel, limit, ahead, special):
-    """`advance`, with what only some configurations need where `special` is 1.
+    """Decide clocks as `advance` does, with what only some configurations need where `special` is 1.
 
     The compiler makes two functions of this one, so that most channels do not ask at every step for what they lack.
     """

@@ -66,7 +66,10 @@ def record_commands(m: Any, capacity: int) -> np.ndarray:
 
 
 def recorded_commands(m: Any, buffer: np.ndarray) -> list[Command]:
-    """Commands recorded so far, in order of issue; OverflowError if the buffer was too small for all."""
+    """Return the commands recorded so far, in order of issue.
+
+    OverflowError if the buffer was too small for all.
+    """
     count = int(m.dram.record_count)
     if count > len(buffer):
         raise OverflowError(f"{count} commands were issued, the buffer holds {len(buffer)}")
@@ -74,7 +77,7 @@ def recorded_commands(m: Any, buffer: np.ndarray) -> list[Command]:
 
 
 class _Seen(NamedTuple):
-    """A command with what it covers."""
+    """A command together with the banks, groups and rank that it covers."""
 
     clock: int
     command: int
@@ -85,7 +88,7 @@ class _Seen(NamedTuple):
 
 @dataclass
 class _Channel:
-    """What is known of a channel after a prefix of its stream."""
+    """State of a channel after a prefix of its command stream."""
 
     open_rows: dict[int, int] = field(default_factory=dict)
     recent: deque[_Seen] = field(default_factory=deque)
@@ -112,7 +115,7 @@ def check_commands(commands: Iterable[Command], timing: Timing, rules: tuple[Rul
 
 
 def _covered(c: Command, timing: Timing) -> frozenset[int]:
-    """Banks that a command covers."""
+    """Return the banks that a command covers."""
     first = c.bank // timing.rank_banks * timing.rank_banks
     if c.command in (PRECHARGE_ALL, REFRESH):
         return frozenset(range(first, first + timing.rank_banks))
@@ -126,13 +129,13 @@ def _covered(c: Command, timing: Timing) -> frozenset[int]:
 
 
 def _command_clocks(command: int, timing: Timing) -> int:
-    """Clocks of its command bus that a command takes."""
+    """Return the clocks for which a command occupies its command bus."""
     taken = timing.act if command == ACTIVATE else timing.column if command in COLUMN_COMMANDS else None
     return taken or 1
 
 
 def _share(level: int, one: _Seen, other: _Seen) -> bool:
-    """Whether a rule of a level holds between two commands of a channel."""
+    """Tell whether a rule of a level holds between two commands of a channel."""
     if level == BANK:
         return not one.banks.isdisjoint(other.banks)
     if level == GROUP:
@@ -179,7 +182,7 @@ def _check(state: _Channel, c: Command, timing: Timing, rules: list[tuple[Rule, 
 
 
 def _check_window(state: _Channel, seen: _Seen, rule: Rule, clocks: int, fail: Any) -> None:
-    """Of the commands that count, the n-th last lies `clocks` back."""
+    """Check that the n-th last of the commands counted by a window rule lies at least `clocks` back."""
     last = state.windows.setdefault((rule.name, seen.rank), [])
     if seen.command in rule.following and len(last) >= rule.window and seen.clock < last[-rule.window] + clocks:
         fail(
@@ -191,7 +194,7 @@ def _check_window(state: _Channel, seen: _Seen, rule: Rule, clocks: int, fail: A
 
 
 def _check_state(state: _Channel, c: Command, timing: Timing, banks: frozenset[int], fail: Any) -> None:
-    """Bank states, the data bus and the refresh rate; updates them."""
+    """Check bank states, the data bus and the refresh rate, and update them."""
     rank = c.bank // timing.rank_banks
     if c.command == ACTIVATE:
         if not 0 <= c.row < timing.rows:
@@ -227,7 +230,10 @@ def _check_state(state: _Channel, c: Command, timing: Timing, banks: frozenset[i
 
 
 def _check_data(state: _Channel, c: Command, timing: Timing, rank: int, fail: Any) -> None:
-    """The data bus: bursts follow one another, with idle clocks where reads change to writes, or the rank changes."""
+    """Check that bursts do not overlap on the data bus.
+
+    Idle clocks are needed where reads change to writes, or the rank changes.
+    """
     start = c.clock + (timing.tcl if c.command == READ_BURST else timing.tcwl)
     bus = rank if timing.pseudo_channels > 1 else 0  # ranks share one
     last, last_rank, end = state.data.get(bus, (c.command, rank, 0))
@@ -241,7 +247,7 @@ def _check_data(state: _Channel, c: Command, timing: Timing, rank: int, fail: An
 
 
 def _check_refresh(state: _Channel, clock: int, timing: Timing, bank: int, fail: Any) -> None:
-    """A bank's refresh: neither too long after the last one nor too early; counts it."""
+    """Check that a bank's refresh is neither too late after the last one nor too early, and count it."""
     count = state.refreshes.get(bank, 0) + 1
     gap = clock - state.refreshed.get(bank, 0)
     if gap > (1 + MAX_POSTPONED_REFRESHES) * timing.trefi:

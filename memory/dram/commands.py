@@ -49,10 +49,10 @@ def record_command(m, channel, clock, command, bank, row, column):
 
 @jit(inline=True)
 def _hold_back(m, channel, command, clock, level, row, half):
-    """Apply the rules of one level: four commands wait as long after `command` as they say.
+    """Apply the rules of one level: four commands wait as long after `command` as the rules say.
 
     `earliest` has a row for each bank, bank group and rank, with the first clock of every command; `least` has the
-    distances from `command` to every command. So a rule costs nothing here, however many there are.
+    distances from `command` to every command. So the cost does not depend on the number of rules.
     """
     earliest = address_in(m.dram.channel[channel].earliest[row], half)
     raise_4(earliest, address_in(m.dram.least[level * COMMANDS + command], half), clock)
@@ -60,7 +60,7 @@ def _hold_back(m, channel, command, clock, level, row, half):
 
 @jit(cold=True)
 def hold_back_all(m, channel, command, bank, clock):
-    """Apply all rules: later commands to the bank, its group, its rank and other ranks wait as long as they say."""
+    """Apply all rules: later commands to the bank, its group, its rank and other ranks wait as the rules say."""
     dram = m.dram
     own = RANK_ROW + (bank >> dram.rank_shift)
     for half in range(0, COMMANDS, HALF):
@@ -76,7 +76,7 @@ def hold_back_all(m, channel, command, bank, clock):
 
 @jit(inline=True)
 def _rank(m, bank, special):
-    """Rank of a bank: of several only where a configuration is `special`."""
+    """Return the rank of a bank; there are several ranks only where a configuration is `special`."""
     return bank >> m.dram.rank_shift if special else 0
 
 
@@ -114,7 +114,7 @@ def _hold_back_after_activate(m, channel, bank, clock, special):
 
 @jit(inline=True)
 def _window_moves(m, channel, bank, clock, special):
-    """Rules over a window of activates: the next one waits for the oldest in the window."""
+    """Apply the rules over a window of activates: the next one waits for the oldest in the window."""
     dram = m.dram
     state = dram.channel[channel]
     rank = _rank(m, bank, special)
@@ -166,7 +166,7 @@ def issue_column(m, channel, kind, bank, clock, special):
 
 @jit(inline=True)
 def close_row(m, channel, bank, clock, special):
-    """Precharge a bank."""
+    """Precharge a bank, which closes its row."""
     state = m.dram.channel[channel]
     record_command(m, channel, clock, PRECHARGE, bank, state.open_row[bank], 0)
     state.open_row[bank] = -1
@@ -178,7 +178,7 @@ def close_row(m, channel, bank, clock, special):
 
 @jit(inline=True)
 def issue_precharge(m, channel, kind, bank, clock, special):
-    """Close the row that is in the way of the bank's chosen request."""
+    """Close the row that conflicts with the bank's chosen request."""
     state = m.dram.channel[channel]
     state.slot[state.chosen[kind, bank]].found = CONFLICT
     close_row(m, channel, bank, clock, special)

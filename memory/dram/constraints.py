@@ -44,7 +44,7 @@ _TERM = re.compile(r"\s*([+-]?)\s*(?:(\d+)|([a-z_0-9]+))")
 
 @dataclass(frozen=True)
 class Rule:
-    """One timing constraint between commands."""
+    """A timing constraint between commands, as described in the module's docstring."""
 
     name: str
     level: int
@@ -54,7 +54,7 @@ class Rule:
     window: int = 0  # 0: no window
 
     def clocks(self, timing: Any) -> int | None:
-        """The least distance in command clocks, None where the standard lacks one of the timings."""
+        """Return the least distance in command clocks, None where the standard lacks one of the timings."""
         total, position = 0, 0
         text = self.latency.strip()
         while position < len(text):
@@ -135,14 +135,14 @@ class Window:
 
 @dataclass(frozen=True)
 class Compiled:
-    """What the scheduler needs of a table of rules."""
+    """The arrays and windows that the scheduler needs of a table of rules."""
 
     least: np.ndarray  # level, preceding command, following command: clocks, 0 where there is no rule
     windows: tuple[Window, ...]
 
 
 def in_force(timing: Any, rules: tuple[Rule, ...] = RULES) -> Iterator[tuple[Rule, int]]:
-    """The rules that a standard has, with their latencies in clocks."""
+    """Yield the rules that a standard has, with their latencies in clocks."""
     for rule in rules:
         clocks = rule.clocks(timing)
         if clocks is not None and clocks > 0:
@@ -150,7 +150,10 @@ def in_force(timing: Any, rules: tuple[Rule, ...] = RULES) -> Iterator[tuple[Rul
 
 
 def compiled(timing: Any, rules: tuple[Rule, ...] = RULES) -> Compiled:
-    """The rules as arrays: of several for the same commands and level, the longest; ValueError for too many windows."""
+    """Compile the rules to arrays: for each pair of commands and level the longest distance.
+
+    ValueError for more windows than the scheduler has room for, and for rules that it cannot represent.
+    """
     least = np.zeros((STORED_LEVELS, COMMANDS, COMMANDS), np.int64)
     windows = []
     for rule, clocks in in_force(timing, rules):
@@ -169,9 +172,9 @@ def compiled(timing: Any, rules: tuple[Rule, ...] = RULES) -> Compiled:
 
 
 def reaches_further(table: Compiled, command: int) -> bool:
-    """Whether a busy command holds back commands of its own rank that `REACH` does not name.
+    """Tell whether a busy command holds back commands of its own rank that `REACH` does not name.
 
-    Of the commands that are not busy all rules are applied.
+    For commands that are not busy, all rules are applied.
     """
     if command not in REACH:
         return False

@@ -82,7 +82,7 @@ def dram_tick(m, now, channel):
 
 @jit(cold=True)
 def _ideal(m, now, channel, kind):
-    """Ideal model: cycle in which an access is done, 0 if the channel's backlog is as long as its queue."""
+    """Return the cycle in which an access is done in the ideal model, 0 if the channel's backlog fills its queue."""
     dram = m.dram
     state = dram.channel[channel]
     line = dram.ideal_line_microcycles
@@ -97,7 +97,7 @@ def _ideal(m, now, channel, kind):
 
 @jit(inline=True)
 def dram_has_room(m, now, queue):
-    """1 if a request that a queue (as `memory.ports` numbers them) has refused may now find room in it."""
+    """Return 1 if a request that a queue (as `memory.ports` numbers them) has refused may find room in it now."""
     dram = m.dram
     if dram.ideal:
         return 1
@@ -112,7 +112,10 @@ def dram_has_room(m, now, queue):
 
 @jit(inline=True)
 def dram_read(m, now, channel, line, port, tag):
-    """Read a line (byte address >> 6) of a channel; answered through `port` with `tag`. 0: the read queue is full."""
+    """Read a line (byte address >> 6) of a channel, which is answered through `port` with `tag`.
+
+    Returns 1, or 0 if the read queue is full.
+    """
     dram = m.dram
     local = dram_local_line(m, line)
     state = dram.channel[channel]
@@ -149,7 +152,10 @@ def dram_read(m, now, channel, line, port, tag):
 
 @jit(inline=True)
 def dram_write(m, now, channel, line, mask):
-    """Write the bytes of a channel's line that `mask` names (bit 0: first byte). 0: the write queue is full."""
+    """Write the bytes of a channel's line that `mask` names (bit 0: first byte).
+
+    Returns 1, or 0 if the write queue is full.
+    """
     dram = m.dram
     state = dram.channel[channel]
     if dram.ideal:
@@ -189,7 +195,7 @@ def dram_write(m, now, channel, line, mask):
 
 @jit
 def dram_pending(m):
-    """Requests that the channels hold and have not yet served."""
+    """Return the number of requests that the channels hold and have not yet served."""
     total = 0
     for channel in range(m.map.dram_channels):
         release(m, channel, m.wheel.now)

@@ -14,7 +14,7 @@ ENDING = 2  # added to READ or WRITE: the direction ends with the rows that are 
 
 @jit(inline=True)
 def _unfinished(m, channel, direction, special):
-    """Banks that the direction serves before it ends: lines that are begun, and the hits of open rows."""
+    """Return the mask of banks that the direction serves before it ends: lines begun, and the hits of open rows."""
     dram = m.dram
     state = dram.channel[channel]
     banks = state.begun[direction]
@@ -26,7 +26,7 @@ def _unfinished(m, channel, direction, special):
 
 @jit(inline=True)
 def bus_direction(m, channel, clock, special):
-    """READ or WRITE: who has the data bus; plus ENDING if it changes after what `ending_banks` names."""
+    """Decide the data bus's direction, READ or WRITE; plus ENDING if it changes after what `ending_banks` names."""
     dram = m.dram
     state = dram.channel[channel]
     direction = state.direction
@@ -56,7 +56,7 @@ def bus_direction(m, channel, clock, special):
 
 @jit(inline=True)
 def ending_banks(m, channel, direction):
-    """Banks that may have bursts while the direction ends."""
+    """Return the mask of banks that may have bursts while the direction ends."""
     dram = m.dram
     state = dram.channel[channel]
     return ALL_BANKS if state.served < dram.longest_run else state.begun[direction]
@@ -64,7 +64,10 @@ def ending_banks(m, channel, direction):
 
 @jit(inline=True)
 def banks_to_prepare(m, channel, direction, ending):
-    """Banks to open or close for the other side, where it gets the bus soon and this side has no use for them."""
+    """Return the mask of banks to open or close for the other direction.
+
+    They are those that the present direction has no use for, where the other one gets the bus soon.
+    """
     dram = m.dram
     state = dram.channel[channel]
     if ending:

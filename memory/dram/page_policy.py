@@ -21,13 +21,16 @@ PAGE_POLICIES: dict[str, Policy] = {
 
 @jit(inline=True)
 def note_access(m, channel, bank, clock):
-    """A burst of the bank's open row was sent. Not called for `open`, which needs nothing."""
+    """Note that a burst of the bank's open row was sent. Not called for `open`, which needs nothing."""
     m.dram.channel[channel].last_access[bank] = clock
 
 
 @jit
 def _close_from(m, channel, bank):
-    """Clock from which the policy wants the row of a bank closed that no queued request hits, NEVER: not at all."""
+    """Return the clock from which the policy wants a bank's row closed that no queued request hits.
+
+    NEVER: it wants it open.
+    """
     dram = m.dram
     state = dram.channel[channel]
     if dram.page_policy == TIMEOUT:
@@ -40,7 +43,7 @@ def _close_from(m, channel, bank):
 
 @jit(cold=True)
 def row_to_close(m, channel, clock):
-    """Bank whose row the policy closes in this clock, or -1 - the first clock for one, without another command."""
+    """Return the bank whose row the policy closes in this clock, or -1 - the first clock in which it closes one."""
     dram = m.dram
     state = dram.channel[channel]
     banks = state.open_banks & ~(state.hits[READ] | state.hits[WRITE])

@@ -6,7 +6,7 @@ from memory.dram.constants import GROUP_ROW, MAX_BANKS, NEVER, PRECHARGE, RANK_R
 
 @jit(inline=True)
 def rank_ready(m, channel, command, special):
-    """First clock in which the rules of some rank allow a command."""
+    """Return the first clock in which the rules of some rank allow a command."""
     if special:
         return _soonest_rank(m, channel, command)
     return m.dram.channel[channel].earliest[RANK_ROW, command]
@@ -22,7 +22,7 @@ def _soonest_rank(m, channel, command):
 
 @jit(cold=True)
 def _ready_ranks(m, channel, command, clock):
-    """Banks of the ranks whose rules allow a command now."""
+    """Return the mask of banks of the ranks whose rules allow a command in this clock."""
     dram = m.dram
     banks = 0
     for rank in range(dram.ranks):
@@ -33,7 +33,7 @@ def _ready_ranks(m, channel, command, clock):
 
 @jit(cold=True)
 def _soonest_late_rank(m, channel, command, banks, clock):
-    """First clock after this one in which the rules of a rank allow a command, of those that have one of `banks`."""
+    """Return the first clock after this one in which the rules of a rank with one of `banks` allow a command."""
     dram = m.dram
     soonest = NEVER
     for rank in range(dram.ranks):
@@ -45,7 +45,10 @@ def _soonest_late_rank(m, channel, command, banks, clock):
 
 @jit(inline=True)
 def ready_bank(m, channel, kind, command, banks, clock, special):
-    """Bank of the oldest request in `banks` that can have its `command` now, or -1 - the first clock for one."""
+    """Return the bank of the oldest request in `banks` that can have its `command` in this clock.
+
+    The result is -1 - the first clock for one if there is none.
+    """
     dram = m.dram
     state = dram.channel[channel]
     best = NEVER

@@ -17,9 +17,9 @@ from memory.dram.scheduler import candidate_banks
 def refresh_step(m, channel, clock):
     """Do what due refreshes need in this clock.
 
-    Returns the next clock to look at if a command was issued, or if no bank can do anything else; else minus the
-    first clock at which a refresh needs something; `blocked` says which banks may not be opened or closed before it,
-    and `closing` which of them may not have bursts either.
+    Returns the next clock to look at if a command was issued, or if no bank can do anything else; else minus the first
+    clock at which a refresh needs something; `blocked` says which banks may not be opened or closed before it, and
+    `closing` which of them may not have bursts either.
     """
     dram = m.dram
     state = dram.channel[channel]
@@ -49,7 +49,7 @@ def refresh_step(m, channel, clock):
 
 @jit
 def _refresh_or_close(m, channel, rank, banks, clock):
-    """Issue the next command on the way to a refresh of `banks` if it may be; returns the clock in which it may."""
+    """Issue the next command towards a refresh of `banks` if it is allowed; returns the clock from which it is."""
     dram = m.dram
     state = dram.channel[channel]
     open_banks = state.open_banks & banks
@@ -78,7 +78,7 @@ def _refresh_or_close(m, channel, rank, banks, clock):
 
 @jit
 def _all_ready(m, channel, command, banks):
-    """First clock for a command that covers `banks`."""
+    """Return the first clock for a command that covers `banks`."""
     dram = m.dram
     state = dram.channel[channel]
     t = 0

@@ -21,7 +21,7 @@ from memory.wheel import SIZE, wake, wake_at
 
 @jit(inline=True)
 def _bank_and_row(m, local):
-    """Where a channel's line lies: bank (bits 0-7), row (from bit 8)."""
+    """Return the bank (bits 0-7) and row (from bit 8) of a channel's line."""
     dram = m.dram
     low = local >> dram.group_shift
     # pseudo-channels change with every few lines, so that a stream uses both data buses
@@ -41,7 +41,7 @@ def _bank_and_row(m, local):
 
 @jit
 def line_of_row(m, local):
-    """Which line of its row a channel's line is: its low bits, and the bits above the bank group."""
+    """Return which line of its row a channel's line is: its low bits, and the bits above the bank group."""
     dram = m.dram
     low = local & ((1 << dram.group_shift) - 1)
     high = local >> (dram.group_shift + dram.pseudo_bits + dram.group_bits)
@@ -50,8 +50,10 @@ def line_of_row(m, local):
 
 @jit(outline=True)
 def choose(m, channel, kind, bank, clock):
-    """Pick what a bank serves next: a line already begun, its oldest request if that goes first, else its oldest row
-    hit."""
+    """Pick the request that a bank serves next.
+
+    It is a line already begun, its oldest request if that goes first, else its oldest row hit.
+    """
     state = m.dram.channel[channel]
     bit = 1 << bank
     state.hits[kind] &= ~bit
@@ -82,7 +84,7 @@ def choose(m, channel, kind, bank, clock):
 
 @jit
 def choose_both(m, channel, bank, clock):
-    """The bank's row was opened or closed: pick its next read and its next write anew."""
+    """Pick the bank's next read and its next write anew, as its row was opened or closed."""
     state = m.dram.channel[channel]
     if state.head[READ, bank] >= 0:
         choose(m, channel, READ, bank, clock)
@@ -92,7 +94,7 @@ def choose_both(m, channel, bank, clock):
 
 @jit(inline=True)
 def enqueue(m, channel, s, clock):
-    """The scheduler gets a request."""
+    """Hand a request to the scheduler, as the last of its bank."""
     state = m.dram.channel[channel]
     kind = state.slot[s].kind
     bank = state.slot[s].bank
@@ -115,7 +117,10 @@ def enqueue(m, channel, s, clock):
 
 @jit(inline=True)
 def finish(m, channel, s, clock):
-    """The last burst of a request begins at `clock`: deliver a read; the slot is free when its core cycle has come."""
+    """Complete a request whose last burst begins at `clock`: deliver a read.
+
+    The slot is free when the core cycle of that clock has come.
+    """
     dram = m.dram
     state = dram.channel[channel]
     kind = state.slot[s].kind
@@ -190,7 +195,7 @@ def release(m, channel, now):
 
 @jit
 def held_write(m, channel, local):
-    """Slot of the held write of a line, -1 if there is none."""
+    """Return the slot of the held write of a line, -1 if there is none."""
     state = m.dram.channel[channel]
     s = state.bucket[local & (BUCKETS - 1)]
     while s >= 0 and state.slot[s].local != local:
@@ -200,7 +205,7 @@ def held_write(m, channel, local):
 
 @jit(inline=True)
 def remember_write(m, channel, s):
-    """Reads and writes of the line find the write in `s` from now on."""
+    """Let later reads and writes of the line find the write in slot `s`."""
     state = m.dram.channel[channel]
     b = state.slot[s].local & (BUCKETS - 1)
     state.bucket_next[s] = state.bucket[b]
@@ -247,7 +252,7 @@ def accept(m, now, channel, local, kind):
 
 @jit(outline=True)
 def refuse(m, channel):
-    """A queue is full: the channel runs when its next request is served, to wake who waits."""
+    """Have the channel run when its next request is served, to wake the unit that found a queue full."""
     state = m.dram.channel[channel]
     if state.done_count:
         wake(m, DRAM_CLASS, state.done[state.done_head, 0], channel)

@@ -21,7 +21,7 @@ SCHEDULERS: dict[str, Policy] = {
 
 @jit(inline=True)
 def oldest_goes_first(m, channel, kind, bank, slot, clock):
-    """1 if the bank's oldest request, in `slot`, is served before younger row hits."""
+    """Return 1 if the bank's oldest request, in `slot`, is served before younger row hits, else 0."""
     # without a bound, a stream of hits to an open row would starve a request to another row of the bank
     overdue = clock - m.dram.channel[channel].slot[slot].arrived >= m.dram.age_cap
     if m.dram.scheduler != FR_FCFS:
@@ -38,7 +38,7 @@ def _oldest_goes_first_otherwise(m, channel, kind, bank):
 
 @jit
 def _oldest_bank(m, channel, kind):
-    """Bit of the bank that holds the oldest request of a kind, 0 if there is none."""
+    """Return the bit of the bank that holds the oldest request of a kind, 0 if there is none."""
     state = m.dram.channel[channel]
     banks = state.hits[kind] | state.misses[kind]
     best_order = NEVER
@@ -55,7 +55,10 @@ def _oldest_bank(m, channel, kind):
 
 @jit
 def candidate_banks(m, channel, kind):
-    """Banks whose chosen request may be served. Not asked for `fr_fcfs`, whose answer is all."""
+    """Return the mask of banks whose chosen request may be served.
+
+    It is not called for `fr_fcfs`, whose answer is all banks.
+    """
     if m.dram.scheduler == FCFS:
         return _oldest_bank(m, channel, kind)
     return ALL_BANKS
@@ -63,7 +66,10 @@ def candidate_banks(m, channel, kind):
 
 @jit
 def note_served(m, channel, kind, bank, slot):
-    """A request of a bank is served: what the policy remembers of it. Not called for `fr_fcfs`, which needs nothing."""
+    """Update what the policy remembers of a bank when a request of it is served.
+
+    It is not called for `fr_fcfs`, which needs nothing.
+    """
     state = m.dram.channel[channel]
     if m.dram.scheduler == FR_FCFS_CAP:
         if state.slot[slot].previous >= 0:  # an older request of the bank still waits

@@ -86,7 +86,7 @@ class OrganizationOverrides(Spec):
 
 
 class DramSpec(Spec):
-    """What the DRAM is and how its controllers schedule."""
+    """The DRAM's standard and organization, and how the controllers schedule."""
 
     model: Literal["cycle", "ideal"] = param(
         "cycle", "cycle: banks, rows and commands; ideal: fixed latency and a given bandwidth", "cycle-level by default"

@@ -276,7 +276,7 @@ def _log2(power: int) -> int:
 
 
 def _word(mask: int) -> int:
-    """A mask of 64 bits as the signed word that holds it."""
+    """Return a mask of 64 bits as the signed word with these bits."""
     return mask - (1 << 64) if mask >> 63 else mask
 
 
@@ -286,7 +286,7 @@ def decide_no_clock_ahead(m: Any) -> None:
 
 
 def bus_busy_cycles(m: Any) -> int:
-    """Core cycles in which the channels' data buses were busy, over all of them."""
+    """Return the core cycles in which data buses were busy, summed over the channels."""
     dram = m.dram
     if dram.ideal:  # what the given bandwidth takes: nothing if it is unlimited
         lines = int(dram.channel["reads"].sum() + dram.channel["writes"].sum())
@@ -296,7 +296,7 @@ def bus_busy_cycles(m: Any) -> int:
 
 
 def dram_totals(m: Any) -> Counts:
-    """The counts over all channels by the names of `DRAM_COUNTERS`, and `bus_busy_cycles`."""
+    """Return the counts over all channels by the names of `DRAM_COUNTERS`, and `bus_busy_cycles`."""
     totals = DRAM_COUNTERS.counts(m.dram.channel)
     totals["bus_busy_cycles"] = bus_busy_cycles(m)
     return totals

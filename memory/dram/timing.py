@@ -21,7 +21,7 @@ ORGANIZATION = (  # fields of a standard that a configuration's `organization` m
 
 @dataclass(frozen=True)
 class Timing:
-    """Everything the protocol asks for, in command clocks, with the organization it applies to.
+    """All timings of the protocol, in command clocks, with the organization that they apply to.
 
     A timing that is None is not in the standard: rules that name it do not hold.
     """
@@ -98,7 +98,7 @@ class Timing:
         return ((1 << banks) - 1,)
 
     def refreshed_with(self, bank: int) -> list[int]:
-        """Banks that a refresh covers whose first bank is `bank`, as the channel numbers them."""
+        """Return the banks, as the channel numbers them, that a refresh covers whose first bank is `bank`."""
         rank, in_rank = divmod(bank, self.rank_banks)
         covered = next(banks for banks in self.refresh_sets if banks & -banks == 1 << in_rank)
         return [rank * self.rank_banks + k for k in range(self.rank_banks) if covered >> k & 1]
@@ -115,7 +115,7 @@ class Timing:
 
 
 def resolve(spec: "DramSpec") -> Timing:
-    """The standard's table with the specification's overrides, in command clocks.
+    """Return the standard's table with the specification's overrides, in command clocks.
 
     Raises ValueError for what makes no sense and for what the model cannot represent.
     """
@@ -156,7 +156,7 @@ def resolve(spec: "DramSpec") -> Timing:
 
 
 def _clocks(spec: "DramSpec", clock_hz: float) -> dict[str, int | None]:
-    """Every timing in command clocks, by its name without unit; None: neither given nor in the standard."""
+    """Return every timing in command clocks, by its name without unit; None: neither given nor in the standard."""
     table = STANDARDS[spec.standard].timing
     clocks: dict[str, int | None] = {}
     for name in type(spec.timing).model_fields:

@@ -56,7 +56,7 @@ def _announce_request(m, port, earliest):
 
 @jit
 def crossbar_has_room(m, port):
-    """1 if the port may send a packet; if not, its unit may wait for REQUEST_SLOT."""
+    """Return 1 if the port may send a packet, else 0; then its unit may wait for REQUEST_SLOT."""
     return 1 if m.xbar.o_count[port] < m.xbar.request_limit else 0
 
 
@@ -86,13 +86,13 @@ def crossbar_send(m, now, port, line, source, mask):
 
 @jit
 def crossbar_offers(m, channel):
-    """Not 0 if a port's oldest packet is for the channel, there already or on its way."""
+    """Return a number that is not 0 if a port's oldest packet is for the channel, there already or on its way."""
     return m.xbar.waiting[channel, 0] | m.xbar.waiting[channel, 1]
 
 
 @jit(outline=True)
 def _pick_of_all(m, now, channel):
-    """As `crossbar_pick_request`, where ports have two words or the crossbar is ideal."""
+    """Pick as `crossbar_pick_request` does, where ports have two words or the crossbar is ideal."""
     x = m.xbar
     if x.ideal and not ideal_has_bandwidth(m, now, channel):
         return -1
@@ -118,7 +118,7 @@ def _pick_of_all(m, now, channel):
 
 @jit(inline=True)
 def crossbar_pick_request(m, now, channel):
-    """The port whose oldest packet the channel takes this cycle, round robin, or -1."""
+    """Return the port whose oldest packet the channel takes this cycle, round robin, or -1."""
     x = m.xbar
     if x.waiting[channel, 1] | x.ideal:
         return _pick_of_all(m, now, channel)
@@ -134,7 +134,10 @@ def crossbar_pick_request(m, now, channel):
 
 @jit(inline=True)
 def crossbar_pop_request(m, now, channel, port):
-    """Remove the packet found by `crossbar_pick_request`; its fields stay readable at the returned position."""
+    """Remove the packet found by `crossbar_pick_request`; returns its position.
+
+    Its fields stay readable there.
+    """
     x = m.xbar
     n = x.o_count[port]
     x.o_count[port] = n - 1
@@ -169,7 +172,7 @@ def _announce_response(m, channel, earliest):
 
 @jit
 def crossbar_response_room(m, channel):
-    """1 if the channel may start answering; if not, it may wait for RESPONSE_SLOT."""
+    """Return 1 if the channel may start answering, else 0; then it may wait for RESPONSE_SLOT."""
     return 1 if m.xbar.r_count[channel] < m.xbar.response_limit else 0
 
 
@@ -218,7 +221,7 @@ def _pop_response(m, now, port, channel):
 
 @jit(inline=True)
 def crossbar_take_response(m, now, port):
-    """Source of the response the port takes this cycle, round robin over channels, or -1."""
+    """Take the port's response of this cycle, round robin over channels; returns its source, or -1."""
     x = m.xbar
     bits = x.returning[port]
     first = x.next_channel[port]

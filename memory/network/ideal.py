@@ -9,7 +9,7 @@ from memory.wheel import wake, within_reach
 
 @jit(cold=True)
 def ideal_request_slot(m, port):
-    """Take a free slot for a port's request."""
+    """Take a free slot for a port's request; returns its position."""
     x = m.xbar
     q = x.o_free_slot[port]
     x.o_free_slot[port] = x.o_next[port, q]
@@ -33,7 +33,10 @@ def ideal_announce_request(m, port, q):
 
 @jit(cold=True)
 def ideal_has_bandwidth(m, now, channel):
-    """1 if the channel's share of the given bandwidth lets it take a request now; if not, it is woken when it may."""
+    """Return 1 if the channel's share of the given bandwidth lets it take a request now.
+
+    If not, 0, and the channel is woken when it may.
+    """
     x = m.xbar
     if x.o_free[channel] < (now + 1) * MICRO:
         return 1
@@ -43,7 +46,7 @@ def ideal_has_bandwidth(m, now, channel):
 
 @jit(cold=True)
 def ideal_request_ready(m, now, channel, port):
-    """1 if the port's oldest request for the channel is there; if not, the channel is woken when it is."""
+    """Return 1 if the port's oldest request for the channel is there; if not, 0, and the channel is woken later."""
     x = m.xbar
     ready = x.request[port, x.o_first[port, channel], P_READY]
     if ready <= now:
@@ -54,7 +57,7 @@ def ideal_request_ready(m, now, channel, port):
 
 @jit(cold=True)
 def ideal_pop_request(m, now, channel, port):
-    """Remove the port's oldest request for the channel; returns where it lies."""
+    """Remove the port's oldest request for the channel; returns its position."""
     x = m.xbar
     h = x.o_first[port, channel]
     x.o_free[channel] = max(x.o_free[channel], now * MICRO) + x.interval
@@ -71,7 +74,7 @@ def ideal_pop_request(m, now, channel, port):
 
 @jit(cold=True)
 def ideal_respond(m, t, channel, source):
-    """Send an answer on its way at `t`, or when the given bandwidth lets it; returns the cycle it leaves."""
+    """Send an answer off at `t`, or when the given bandwidth lets it; returns the cycle in which it leaves."""
     x = m.xbar
     leaves = t
     if x.interval:
@@ -96,7 +99,7 @@ def ideal_respond(m, t, channel, source):
 
 @jit(cold=True)
 def ideal_response_ready(m, now, channel, port):
-    """1 if the channel's oldest response for the port is there; if not, the port is woken when it is."""
+    """Return 1 if the channel's oldest response for the port is there; if not, 0, and the port is woken later."""
     x = m.xbar
     ready = x.response[channel, x.r_first[channel, port], R_READY]
     if ready <= now:

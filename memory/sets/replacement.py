@@ -41,7 +41,7 @@ else:
 
 
 def replacement_param(source: str) -> Any:
-    """The configuration value that names a policy; LRU by default, for which `source` is the reason."""
+    """Return the configuration value that names a policy; LRU by default, for which `source` is the reason."""
     meaning = "; ".join(f"{name}: {policy.victim}" for name, policy in POLICIES.items())
     return param("lru", f"which line makes room for another: {meaning}", source)
 
@@ -56,12 +56,15 @@ def check_replacement(name: str, ways: int) -> None:
 
 
 def policy_number(name: str) -> int:
-    """Number of the policy of that name in the machine record."""
+    """Return the number, in the machine record, of the policy of that name."""
     return POLICIES[name].number
 
 
 def first_order(name: str, seed: int, cache: int) -> int:
-    """Running number from which a cache starts: random replacement draws from it, each cache from another."""
+    """Return the running number from which a cache starts.
+
+    Random replacement draws from it, so that it differs from cache to cache.
+    """
     return (seed * 0x9E37_79B1 + cache * 0x85EB_CA6B) % OLD if POLICIES[name].number == RANDOM else 0
 
 
@@ -73,7 +76,7 @@ _HASH_MASK = (1 << _HASH_BITS) - 1
 
 @jit
 def _hashed(order):
-    """32 bits that follow from a running number as if drawn: MurmurHash3's last steps (Appleby, public domain)."""
+    """Return 32 pseudo-random bits for a running number: MurmurHash3's last steps (Appleby, public domain)."""
     x = int(order)
     x = (x ^ (x >> 16)) & _HASH_MASK
     x = (x * 0x85EB_CA6B) & _HASH_MASK
@@ -84,7 +87,7 @@ def _hashed(order):
 
 @jit
 def _random_victim(row, stride, ways, order):
-    """The way drawn, or the next after it that is not being filled; -1 if all are."""
+    """Return the way drawn, or the next after it that is not being filled; -1 if all are."""
     drawn = (_hashed(order) * ways) >> _HASH_BITS
     for k in range(ways):
         way = drawn + k if drawn + k < ways else drawn + k - ways
@@ -101,7 +104,7 @@ _RIGHT = 2  # in that of a node: the half to the right was not used last
 
 @jit(cold=True)
 def _point_away(row, stride, ways, way):
-    """The way is used: every node above it points to its other half."""
+    """Point every tree node above a way that is used to its other half."""
     node = 1
     half = ways >> 1
     while half:
@@ -114,7 +117,7 @@ def _point_away(row, stride, ways, way):
 
 @jit
 def _all_filling(row, stride, first, count):
-    """1 if none of `count` ways from the first can be replaced."""
+    """Return 1 if none of `count` ways from the first can be replaced, else 0."""
     for way in range(first, first + count):
         if not is_filling(row, stride, way):
             return 0
@@ -123,7 +126,7 @@ def _all_filling(row, stride, first, count):
 
 @jit
 def _plru_victim(row, stride, ways):
-    """The way the tree points to, past halves that are being filled; -1 if all are."""
+    """Return the way that the tree points to, past halves that are being filled; -1 if all are."""
     if _all_filling(row, stride, 0, ways):
         return -1
     node = 1
@@ -144,7 +147,10 @@ def _plru_victim(row, stride, ways):
 
 @jit(cold=True)
 def _find_other_victim(policy, row, stride, ways, order):
-    """As `find_victim`, for all policies but LRU: a miss is the rarer the better, and its code stays out of the way."""
+    """Find a victim as `find_victim` does, for all policies but LRU.
+
+    The code is kept out of line, so that the common path stays short.
+    """
     if policy == FIFO:
         return oldest_way(row, stride)
     empty = way_of(row, stride, NO_TAG)
@@ -157,7 +163,10 @@ def _find_other_victim(policy, row, stride, ways, order):
 
 @jit(inline=True)
 def find_victim(policy, row, stride, ways, order):
-    """Way of the row that a new line replaces, or -1 if all are being filled. order: the cache's running number."""
+    """Return the way of the row that a new line replaces, or -1 if all are being filled.
+
+    order: the cache's running number.
+    """
     if policy != LRU:
         return _find_other_victim(policy, row, stride, ways, order)
     return oldest_way(row, stride)
@@ -165,7 +174,10 @@ def find_victim(policy, row, stride, ways, order):
 
 @jit(inline=True)
 def on_hit(policy, row, stride, ways, way, order):
-    """A line that is held, or on its way, is used. order: the cache's running number after this access."""
+    """Note that a line that is held, or being filled, is used.
+
+    order: the cache's running number after this access.
+    """
     if policy != LRU:
         if policy == PLRU:
             _point_away(row, stride, ways, way)
@@ -175,7 +187,7 @@ def on_hit(policy, row, stride, ways, way, order):
 
 @jit(inline=True)
 def on_insert(policy, row, stride, ways, way, order):
-    """A way gets another line. order: the cache's running number after this access."""
+    """Note that a way gets another line. order: the cache's running number after this access."""
     if policy == PLRU:
         set_order(row, stride, way, _HELD | (order_of(row, stride, way) & _RIGHT))
         _point_away(row, stride, ways, way)
@@ -185,7 +197,7 @@ def on_insert(policy, row, stride, ways, way, order):
 
 @jit(cold=True)
 def invalidate(policy, rows, count, stride, ways):
-    """Empty the `count` rows at address `rows`, but for lines on their way."""
+    """Empty the `count` rows at address `rows`, except ways that are being filled."""
     for index in range(count):
         row = rows + 8 * index * stride
         for way in range(ways):

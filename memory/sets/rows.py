@@ -32,7 +32,10 @@ OLD = FILLING // 2  # running numbers stay below FILLING by forgetting how much 
 
 
 def set_fields(lines: int) -> dict[str, Field]:
-    """Fields of caches that hold at most `lines` lines in all, beside the running number each needs of its own."""
+    """Return the fields of caches that hold at most `lines` lines in all.
+
+    The running number that each cache needs is not among them.
+    """
     return {
         "sets": Field((), "sets of a cache, a power of two"),
         "ways": Field((), "ways"),
@@ -43,7 +46,7 @@ def set_fields(lines: int) -> dict[str, Field]:
 
 
 def stride_of(ways: int) -> int:
-    """Words of a row's tags, and of its order words."""
+    """Return the number of words of a row's tags, and of its order words."""
     return max(LANES, 1 << (ways - 1).bit_length())
 
 
@@ -58,7 +61,7 @@ def clear_rows(rows: np.ndarray, count: int, ways: int) -> None:
 
 @jit(outline=True)
 def _way_in_long_row(row, stride, tag):
-    """As `way_of`, for more ways than one comparison takes; a way found ends the search."""
+    """Search as `way_of` does, for more ways than one comparison takes; a way found ends the search."""
     for way in range(0, stride, WIDE_LANES):
         same = equal_16(row + 4 * way, tag)
         if same:
@@ -68,7 +71,7 @@ def _way_in_long_row(row, stride, tag):
 
 @jit(inline=True)
 def way_of(row, stride, tag):
-    """Way of the row at address `row` that holds a tag, or -1."""
+    """Return the way of the row at address `row` that holds a tag, or -1."""
     same = 0
     if stride == WIDE_LANES:
         same = equal_16(row, tag)
@@ -82,7 +85,7 @@ def way_of(row, stride, tag):
 
 @jit(inline=True)
 def oldest_way(row, stride):
-    """Way with the least order word, of those that are not being filled; -1 if all are."""
+    """Return the way with the least order word, of those that are not being filled; -1 if all are."""
     orders = row + 4 * stride
     if stride >= WIDE_LANES:
         least = least_16(orders)
@@ -107,26 +110,26 @@ def set_order(row, stride, way, order):
 
 @jit
 def is_filling(row, stride, way):
-    """Not 0 while the way's line is on its way."""
+    """Return a number that is not 0 while the way is being filled."""
     return order_of(row, stride, way) & FILLING
 
 
 @jit
 def start_filling(row, stride, way):
-    """The way's line has been asked for."""
+    """Mark a way as being filled, as its line has been asked for."""
     set_order(row, stride, way, order_of(row, stride, way) | FILLING)
 
 
 @jit
 def line_in(rows, stride, slot):
-    """Tag in a slot of the rows at address `rows`."""
+    """Return the tag in a slot of the rows at address `rows`."""
     way = slot & (stride - 1)
     return ld_u32(rows, 2 * (slot - way) + way)
 
 
 @jit
 def end_filling(rows, stride, slot):
-    """The line of a slot of the rows at address `rows` is there."""
+    """Mark a slot of the rows at address `rows` as filled, as its line is there."""
     way = slot & (stride - 1)
     row = rows + 8 * (slot - way)
     set_order(row, stride, way, order_of(row, stride, way) - FILLING)
@@ -134,9 +137,9 @@ def end_filling(rows, stride, slot):
 
 @jit(cold=True)
 def lower_orders(rows, count, stride):
-    """Running numbers have come to FILLING: lower those of `count` rows by OLD. Returns the one to go on from.
+    """Lower the running numbers of `count` rows by OLD, as they have come to FILLING.
 
-    What was last used more than OLD accesses ago is as old as any line can be.
+    Returns the number to go on from. A line last used more than OLD accesses ago is as old as any line can be.
     """
     for row in range(count):
         for way in range(stride):
@@ -150,5 +153,5 @@ def lower_orders(rows, count, stride):
 
 @jit
 def next_order(order, rows, count, stride):
-    """The running number after `order` of a cache whose `count` rows begin at address `rows`."""
+    """Return the running number after `order` of a cache whose `count` rows begin at address `rows`."""
     return order + 1 if order + 1 < FILLING else lower_orders(rows, count, stride)

@@ -10,7 +10,7 @@ from memory.translation.state import MAX_TLBS
 
 @dataclass
 class TlbContents:
-    """Pages and order of use of the L1 TLBs and of the L2 TLB; empty at first."""
+    """Pages and order of use that were taken out of the L1 TLBs and the L2 TLB; empty at first."""
 
     shape: tuple[int, ...] = ()
     held: dict[str, np.ndarray] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class TlbContents:
 
 
 def _shape(m: Any) -> tuple[int, ...]:
-    """What decides where a page lies in a TLB, and what its order words mean."""
+    """Return what decides where a page lies in a TLB, and what its order words mean, as integers."""
     t = m.translation
     l2 = (t.l2_sets, t.l2_ways, t.l2_replacement)
     return tuple(int(p) for p in (t.page_bits, t.l1_entries, t.l1_replacement, *l2))

@@ -29,7 +29,7 @@ ON_ITS_WAY, ASKED = 1, 2
 
 @jit
 def wake_users(m, t, tlb):
-    """Let those who use an L1 TLB run in cycle `t`."""
+    """Let the units that use an L1 TLB run in cycle `t`."""
     if tlb < MAX_CUS:
         wake(m, CU_LOOK_UP, t, tlb)
     else:
@@ -39,7 +39,7 @@ def wake_users(m, t, tlb):
 
 @jit
 def _l1_row(m, tlb):
-    """Address of the only row of an L1 TLB, which is fully associative."""
+    """Return the address of the only row of an L1 TLB, which is fully associative."""
     t = m.translation
     return address_in(t.l1_rows, 2 * tlb * t.l1_stride)
 
@@ -53,7 +53,7 @@ def _next_l1_order(m, tlb):
 
 @jit
 def _fill_l1(m, tlb, page):
-    """An L1 TLB gets a page."""
+    """Put a page into an L1 TLB."""
     t = m.translation
     row = _l1_row(m, tlb)
     way = find_victim(t.l1_replacement, row, t.l1_stride, t.l1_entries, t.l1_order[tlb])
@@ -63,9 +63,10 @@ def _fill_l1(m, tlb, page):
 
 @jit
 def _request(m, now, tlb, page, waiter):
-    """Ask the L2 TLB for a page: ASKED, ON_ITS_WAY if that was done before, 0 without an MSHR or a slot of the queue.
+    """Ask the L2 TLB for a page.
 
-    Who gets 0 waits for one of the two.
+    Returns ASKED, ON_ITS_WAY if that was done before, or 0 without an MSHR or a slot of the queue, for one of which the
+    waiter then waits.
     """
     t = m.translation
     free = -1
@@ -95,14 +96,14 @@ def _request(m, now, tlb, page, waiter):
 
 @jit
 def _looks_for(m, now, user):
-    """The user's look-up has come to another page."""
+    """Note that the user's look-up has come to another page, whose translation it waits for."""
     short(m, TRANSLATION + user, now, UNTIL_FREED)
     wait_for(m, TRANSLATION + user, LOOK_UP)
 
 
 @jit
 def _found(m, t, user):
-    """The translation that the user looks for is there in cycle `t`."""
+    """Note that the translation that the user waits for is there in cycle `t`, and end the wait."""
     m.translation.stall_cycles += t - short_since(m, TRANSLATION + user)
     no_longer_short(m, t, TRANSLATION + user)
     freed(m, TRANSLATION + user)  # who waited is the one that found it
@@ -138,7 +139,7 @@ def _take_answers(m, now, tlb):
 
 @jit(outline=True)
 def translate(m, now, user, page):
-    """`translated` for another page than the user's last."""
+    """Do what `translated` does for another page than the user's last."""
     t = m.translation
     tlb = user if user < FIRST_INSTRUCTION_USER else user - MAX_ARRAYS
     if t.answered[tlb]:
@@ -172,13 +173,13 @@ def translate(m, now, user, page):
 
 @jit
 def page_of(m, line):
-    """Page of a line; a sparse line's is that of its address."""
+    """Return the page of a line; a sparse line's is that of its address."""
     return (line & LINE_ADDRESS_MASK) >> m.translation.page_bits
 
 
 @jit(inline=True)
 def translated(m, now, user, line):
-    """1 if `user` may look the line up now; if not, its translation is asked for and the user woken."""
+    """Return 1 if `user` may look the line up now; if not, 0, and its translation is asked for and the user woken."""
     page = page_of(m, line)
     if page == m.translation.last[user]:
         return 1
@@ -187,7 +188,7 @@ def translated(m, now, user, line):
 
 @jit
 def ask_ahead(m, now, tlb, page):
-    """Ask for a page that a vector L1's look-up will come to; 0 if that must wait."""
+    """Ask for a page that a vector L1's look-up will come to; returns 0 if that must wait."""
     t = m.translation
     if t.ahead[tlb] >= t.l1_mshrs:
         return 0
@@ -203,7 +204,7 @@ def ask_ahead(m, now, tlb, page):
 
 @jit
 def answer(m, t, tlb, page):
-    """The L2 TLB answers an L1 TLB, which may use the page from cycle `t` on."""
+    """Pass an answer of the L2 TLB to an L1 TLB, which may use the page from cycle `t` on."""
     for k in range(m.translation.l1_mshrs):
         if m.translation.m_page[tlb, k] == page:
             m.translation.m_ready[tlb, k] = t

@@ -14,7 +14,7 @@ from memory.wheel import wake, wake_at
 
 @jit
 def _l2_row(m, page):
-    """Address of the row of the L2 TLB's set in which a page may be."""
+    """Return the address of the row of the L2 TLB's set in which a page may be."""
     t = m.translation
     return address_in(t.l2_rows, 2 * (page & (t.l2_sets - 1)) * t.l2_stride)
 
@@ -28,7 +28,7 @@ def _next_l2_order(m):
 
 @jit
 def _fill_l2(m, page):
-    """The L2 TLB gets a page."""
+    """Put a page into the L2 TLB."""
     t = m.translation
     row = _l2_row(m, page)
     way = find_victim(t.l2_replacement, row, t.l2_stride, t.l2_ways, t.l2_order)
@@ -38,7 +38,7 @@ def _fill_l2(m, page):
 
 @jit
 def _next_port(m):
-    """L1 TLB whose oldest request the L2 TLB looks up next, round robin, or -1."""
+    """Return the L1 TLB whose oldest request the L2 TLB looks up next, round robin, or -1."""
     t = m.translation
     low = (1 << (t.next_tlb & 31)) - 1
     for step in range(TLB_WORDS + 1):
@@ -55,7 +55,7 @@ def _next_port(m):
 
 @jit
 def _look_up(m, now, tlb, page):
-    """Look a request up in the L2 TLB; 0 if it would need a walk and there are as many as there may be."""
+    """Look a request up in the L2 TLB; returns 0 if it needs a walk and no further one can start."""
     t = m.translation
     row = _l2_row(m, page)
     way = way_of(row, t.l2_stride, page)
@@ -69,7 +69,10 @@ def _look_up(m, now, tlb, page):
 
 @jit(outline=True)
 def translation_tick(m, now):
-    """A cycle of the L2 TLB and the walkers: walks that are done, then look-ups. Requests of this cycle come later."""
+    """Run a cycle of the L2 TLB and the walkers: first walks that are done, then look-ups.
+
+    Requests of this cycle are looked up later.
+    """
     t = m.translation
     while t.w_count and t.w_done[t.w_head] <= now:
         _fill_l2(m, t.w_page[t.w_head])

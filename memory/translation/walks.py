@@ -9,7 +9,10 @@ from memory.waiting import LOOK_UP, PAGE_WALK, freed, wait_for
 
 @jit
 def walk_for(m, now, tlb, page):
-    """Let an L1 TLB wait for the walk of a page, which begins if there is none; 0 if there are as many as may be."""
+    """Let an L1 TLB wait for the walk of a page, which begins if there is none yet.
+
+    Returns 0 if as many walks are under way as there may be.
+    """
     t = m.translation
     n = t.w_count
     q = -1
@@ -35,7 +38,7 @@ def walk_for(m, now, tlb, page):
 
 @jit
 def end_walk(m, now):
-    """Answer those who wait for the page of the oldest walk, which is done."""
+    """Answer the L1 TLBs that wait for the page of the oldest walk, which is done."""
     t = m.translation
     h = t.w_head
     page = t.w_page[h]

@@ -116,8 +116,8 @@ ONLY_BY: dict[str, tuple[str, str]] = {
     "gpusim.live": ("gpusim.cli", "a run does not know that it is watched"),
     "gpusim.timeline": ("gpusim.api gpusim.cli", "a run gets its timeline from who asked for one"),
     "gpusim.reproduce.kinds": ("gpusim.reproduce.page", "what a figure shows is chosen by name"),
-    "gpusim.correlation": ("gpusim.cli", "no result depends on a measurement of the model"),
-    "gpusim.microbench": ("gpusim.cli", "no result depends on a measurement of the model"),
+    "gpusim.correlation": ("gpusim.jobs gpusim.cli", "no result depends on a measurement of the model"),
+    "gpusim.microbench": ("gpusim.jobs gpusim.cli", "no result depends on a measurement of the model"),
 }
 
 # (module or room, module or room that it may import all the same): why. One that nothing needs any more fails the test.

@@ -135,7 +135,6 @@ PENDING = frozenset(
     [
         "gpusim.compare",
         "gpusim.correlation",
-        "gpusim.energy",
         "gpusim.hip",
         "gpusim.host",
         "gpusim.jobs",
@@ -148,14 +147,6 @@ PENDING = frozenset(
         "gpusim.running",
         "gpusim.store",
         "gpusim.sweep",
-        "gpusim.timeline",
-        "memory",
-        "memory.cache",
-        "memory.dram",
-        "memory.network",
-        "memory.sets",
-        "memory.translation",
-        "spartan",
     ]
 )
 

@@ -1,5 +1,6 @@
 """Is the fastest convolution algorithm of each layer and pass found, taken and said?"""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +111,12 @@ def test_it_is_said(found: Ran) -> None:
             held["kernel"] == min(held["cycles"], key=held["cycles"].get) and f"({held['kernel']})" in row["operator"]
         )
         assert held["cycles"][held["kernel"]] == row["cycles"]
-    one = {"kernel": "implicit", "cycles": {"implicit": 100, "im2col": 250}, "at_least": {"direct": 400}}
-    assert choice_text(one) == "implicit by measurement; im2col 2.50 ×, direct at least 4.00 ×"
+    assert {place: row["choice"] for place, row in chosen.items()} == {
+        (layer, str(what)): asdict(one) for (layer, what), one in found.choices.items()
+    }
+    measured = {"implicit": 100, "im2col": 250, "winograd_2x2": 300}
+    text = "implicit by measurement; im2col 2.50 ×, winograd_2x2 3.00 ×, direct at least 4.00 ×, x not measured"
+    assert choice_text({"kernel": "implicit", "cycles": measured, "at_least": {"direct": 400, "x": 99}}) == text
     head, *said = choice_lines(read(tree))
     assert head == "convolution by the fastest algorithm, and how many times as long others take:"
     assert len(said) == len(chosen) and said[0].startswith(f"square forward: {one_of(chosen).get('kernel')} by ")

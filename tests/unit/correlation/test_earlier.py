@@ -8,6 +8,7 @@ import pytest
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.cli.correlate import CorrelateOptions, correlate
+from gpusim.cli.options import JobOptions, LiveOptions, StoreOptions
 
 RESULT = Path(__file__).resolve().parents[3] / "docs" / "correlation" / "rocblas-r9nano.json"
 
@@ -16,34 +17,43 @@ def shown(tmp_path: Path, changed: dict[str, Any], **options: Any) -> tuple[int,
     """Exit code and JSON object of the shipped result with some keys changed."""
     earlier, again = tmp_path / "earlier.json", tmp_path / "again.json"
     earlier.write_text(json.dumps({**json.loads(RESULT.read_text(encoding="utf-8")), **changed}), encoding="utf-8")
-    code = correlate(CorrelateOptions(earlier=earlier, json_file=again, **options))
+    asked = CorrelateOptions(earlier=earlier, **options)
+    code = correlate(asked, JobOptions(json_file=again), StoreOptions(), LiveOptions())
     return code, json.loads(again.read_text(encoding="utf-8"))
 
 
 def test_a_whole_result_stays_whole(tmp_path: Path) -> None:
     code, again = shown(tmp_path, {})
-    assert (code, again["partial"], len(again["points"])) == (0, False, 81)
+    assert (code, again["partial"], len(again["rows"])) == (0, False, 81)
 
 
 def test_a_partial_result_stays_partial(tmp_path: Path) -> None:
     points = json.loads(RESULT.read_text(encoding="utf-8"))["points"][:3]
     code, again = shown(tmp_path, {"partial": True, "points": points})
-    assert (code, again["partial"], again["points"]) == (EXIT_INTERRUPTED, True, points)
+    assert (code, again["partial"], [row["point"] for row in again["rows"]]) == (EXIT_INTERRUPTED, True, points)
 
 
 def test_points_are_chosen(tmp_path: Path) -> None:
     _, again = shown(tmp_path, {}, only=["NN 64x1x"])
-    assert [point["n"] for point in again["points"]] == [1]
+    assert [row["point"]["n"] for row in again["rows"]] == [1]
 
 
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
         ({"points": []}, r"earlier.json: holds none of the 81 points of .*rocblas-r9nano.csv asked for"),
-        ({"schema_version": 1}, r"earlier.json: schema_version 1: only 2 can be read; run the points again"),
+        ({"schema_version": 1}, r"earlier.json: schema_version 1: 2 and 3 can be read"),
         ({"points": [{}]}, r"earlier.json: not a result of gpusim correlate --json: 'transposes'"),
     ],
 )
 def test_what_holds_nothing_to_show_is_refused(changed: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=said):
         shown(tmp_path, changed)
+
+
+def test_what_it_writes_is_read_again(tmp_path: Path) -> None:
+    """An object of this version's schema, whose rows are the points, gives the same again."""
+    _, once = shown(tmp_path, {})
+    again, twice = tmp_path / "again.json", tmp_path / "twice.json"
+    correlate(CorrelateOptions(earlier=again), JobOptions(json_file=twice), StoreOptions(), LiveOptions())
+    assert json.loads(twice.read_text(encoding="utf-8")) == once

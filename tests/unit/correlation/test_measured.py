@@ -6,6 +6,7 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.cli.correlate import CorrelateOptions, correlate
+from gpusim.cli.options import JobOptions, LiveOptions, StoreOptions
 from gpusim.config.files import SHIPPED
 from gpusim.config.gpu import load_gpu
 from gpusim.config.measured import FOLDER, load_measured, read_points
@@ -83,9 +84,9 @@ def test_kernels_are_found_below_a_folder(tmp_path: Path) -> None:
 
 
 def test_a_point_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    options = CorrelateOptions(kernels=tmp_path, only=["NN 1x2x3"], jobs=1, quiet=True)
+    asked = CorrelateOptions(kernels=tmp_path, only=["NN 1x2x3"], jobs=1)
     with pytest.raises(UserError, match="--only NN 1x2x3: no point"):
-        correlate(options)
+        correlate(asked, JobOptions(quiet=True), StoreOptions(), LiveOptions())
 
 
 def test_a_gpu_file_is_no_table() -> None:

@@ -1,0 +1,97 @@
+"""Microbenchmarks as a job: what is measured is their figures and curves; a row is a group of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.energy.spec import EnergySpec
+from gpusim.microbench.bench import Bench
+from gpusim.microbench.result import Curve, Figure, Results
+from gpusim.microbench.suite import GROUPS
+from gpusim.microbench.table import said
+from gpusim.results.record import PartLaunch, PartRecord, RunRecord
+from gpusim.running.job import Context, JobOptions, Variant
+from gpusim.store.work import Work
+
+
+@dataclass(frozen=True)
+class MicrobenchJob:
+    """Groups of microbenchmarks on a GPU (gpusim.running.job.Job). names: of the groups, in the suite's order."""
+
+    measured: GpuSpec
+    names: Sequence[str]
+    kind = "microbench"
+    engine_spec = None
+    energy_spec = EnergySpec(enabled=False)
+    options = JobOptions(verify=False)
+
+    @property
+    def title(self) -> str:
+        """The names of the groups."""
+        return ", ".join(self.names)
+
+    @property
+    def gpu(self) -> GpuSpec:
+        """The GPU that is measured."""
+        return self.measured
+
+    @property
+    def variants(self) -> Sequence[Variant]:
+        """The one variant that there is."""
+        return [Variant("", False, lambda: MicrobenchTask(self))]
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What the JSON object says of the job."""
+        return {"kind": self.kind}
+
+    def resolved(self) -> dict[str, Any]:
+        """Return the GPU and which groups are measured."""
+        return {"gpu": self.measured.model_dump(mode="json"), "only": list(self.names)}
+
+    @property
+    def work(self) -> Work:
+        """What a store knows equal measurements by."""
+        return Work("microbench", self.title, self.resolved(), (), self.measured.name)
+
+
+class MicrobenchTask:
+    """The groups, one after another (gpusim.running.job.Task)."""
+
+    def __init__(self, job: MicrobenchJob) -> None:
+        self._job = job
+
+    def run(self, context: Context, record: RunRecord) -> None:
+        """Measure; after an interrupt the record has the groups that were finished."""
+        bench, results = Bench(self._job.measured, context.reporter, context.stopped), Results()
+        for name in self._job.names:
+            measured = Results()
+            try:
+                GROUPS[name](bench, measured)
+            except KeyboardInterrupt:
+                record.partial = True
+                break
+            results = Results([*results.figures, *measured.figures], [*results.curves, *measured.curves])
+            facts, count = bench.taken()
+            launches = [PartLaunch(name)] * count
+            record.parts.append(PartRecord(name, launches=launches, facts=facts))
+        record.launch_count = sum(len(part.launches) for part in record.parts)
+        record.values = said(results)
+
+    def counts(self) -> Mapping[str, float]:
+        """Return nothing: what is measured is times."""
+        return {}
+
+    def verify(self) -> None:
+        """Compare nothing: published figures stand beside the measured ones."""
+
+    def finish(self) -> None:
+        """Keep nothing."""
+
+
+def measured_again(document: Mapping[str, Any]) -> Results:
+    """Read the figures and curves of a JSON object."""
+    figures = [Figure(**{name: one[name] for name in Figure.__dataclass_fields__}) for one in document["figures"]]
+    curves = [Curve(**{**one, "points": tuple(map(tuple, one["points"]))}) for one in document["curves"]]
+    return Results(figures, curves)
