@@ -136,7 +136,7 @@ class BenchmarksJob:
     @property
     def variants(self) -> Sequence[Variant]:
         """The one variant that there is."""
-        return [Variant(NAME, False, lambda: BenchmarksTask(self))]
+        return [Variant("", False, lambda: BenchmarksTask(self))]
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -148,8 +148,8 @@ class BenchmarksJob:
             "phase": "train",
             "batch": self.batch,
             "size": self.size,
-            "data": "synthetic",
-            "engine": "off",
+            "values": "synthetic",
+            "engine_mode": "off",
             "remarks": [said] if said else [],
         }
 

@@ -101,20 +101,20 @@ class NetworkJob:
     def variants(self) -> Sequence[Variant]:
         """The dense iteration, the one that skips zeros, or both to be compared."""
         return [
-            Variant(name or self.network.name, mode == "on", partial(self._prepare, name, mode), name)
+            Variant(name, mode == "on", partial(self._prepare, name, mode), name)
             for name, mode in VARIANTS[self.wanted.engine]
         ]
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """The network, its phase and batch, and which values its tensors have."""
+        """The network, its phase and batch, which values its tensors have, and whether zeros are skipped."""
         return {
             "kind": self.kind,
             "network": self.network.name,
             "phase": _phase(self.wanted),
             "batch": self.wanted.batch,
-            "data": self.wanted.data,
-            "engine": self.wanted.engine,
+            "values": self.wanted.data,
+            "engine_mode": self.wanted.engine,
             "remarks": list(self.network.remarks),
         }
 
@@ -221,7 +221,7 @@ def _part(row: Row, found: NetworkRecord, job: NetworkJob | None) -> PartRecord:
     if choice is not None:
         values["choice"] = asdict(choice)
     launches = [
-        PartLaunch(one.kernel, found.of_class.get(one), number in step.simulated)
+        PartLaunch(one.kernel, found.of_class.get(one), number in step.simulated, one in found.of_class)
         for step in row.steps
         for number, one in enumerate(step.classes)
     ]

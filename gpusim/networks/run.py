@@ -41,7 +41,7 @@ class Wanted:
     iteration has more than MOST_REAL_BYTES; launches: how each is run (checked, hotspots, max_cycles); jobs: processes;
     store: where what is
     found out about launches is kept for later runs; fresh: what earlier ones found out does not count; engine: off:
-    dense; on: convolutions over activation maps skip zeros; both: one after the other (gpusim.networks.modes);
+    dense; on: convolutions over activation maps skip zeros; both: one after the other (gpusim.networks.job);
     places: layers' passes; None: all.
     """
 

@@ -166,7 +166,11 @@ def part_tree(part: PartRecord, record: RunRecord) -> dict[str, Any]:
 
 
 def launch_part_tree(facts: RunFacts, record: RunRecord) -> dict[str, Any]:
-    """Return the same metrics of any launches of a run."""
-    tree = metrics.launch_tree(facts, record.energy)
-    tree.pop("stalls_by_compute_unit", None)
-    return tree
+    """Return the same metrics of any launches of a run; they are found out once for all who ask."""
+
+    def make() -> dict[str, Any]:
+        tree = metrics.launch_tree(facts, record.energy)
+        tree.pop("stalls_by_compute_unit", None)
+        return tree
+
+    return record.once(facts, make)

@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 from gpusim.base.errors import UserError
 from gpusim.base.table import Table
+from gpusim.report.benchmarks import benchmark_tables
 from gpusim.report.details import details
 from gpusim.report.layout import Line, fitted, plain, width_of, wrapped, write
 from gpusim.report.result import Result, read
@@ -69,7 +70,7 @@ def as_markdown(document: Mapping[str, Any]) -> str:
     if not result.rows:
         raise UserError("--markdown: is of networks and programs; a run's page is made by gpusim report")
     parts = [f"{result.title}\n", *_stopped(result)]
-    parts += [table.markdown() for table in (*summaries(result), rows_table(result))]
+    parts += [table.markdown() for table in (*summaries(result), *benchmark_tables(result), rows_table(result))]
     sparse = sparse_table(result)
     parts += [sparse.markdown()] if sparse is not None else []
     parts += ["".join(f"- {line}\n" for line in choice_lines(result))]
@@ -91,7 +92,7 @@ def _show_rows(result: Result, stream: TextIO) -> None:
         for table in summaries(result):
             _show_table(table, stream)
         write([plain(""), *screen(result, width)[1:]], stream)
-        tables = [rows_table(result), *([sparse] if sparse is not None else [])]
+        tables = [*benchmark_tables(result), rows_table(result), *([sparse] if sparse is not None else [])]
     for table in tables:
         _show_table(table, stream)
     for line in choice_lines(result):

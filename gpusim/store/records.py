@@ -48,7 +48,7 @@ def _plain_part(part: PartRecord) -> dict[str, Any]:
         "name": part.name,
         "what": part.what,
         "values": dict(part.values),
-        "launches": [[launch.kernel, launch.simulated] for launch in part.launches],
+        "launches": [[launch.kernel, launch.simulated, launch.known] for launch in part.launches],
         "facts": None if part.facts is None else plain_facts(part.facts),
         "verification": None if part.verification is None else asdict(part.verification),
     }
@@ -60,7 +60,7 @@ def _restored_part(held: Mapping[str, Any]) -> PartRecord:
         held["name"],
         held["what"],
         held["values"],
-        [PartLaunch(kernel, None, simulated) for kernel, simulated in held["launches"]],
+        [PartLaunch(kernel, None, *flags) for kernel, *flags in held["launches"]],
         None if facts is None else restored_facts(facts),
         None if verification is None else VerificationFacts(**verification),
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 from gpusim.base.html import Element, table, tag
 from gpusim.base.picture import Picture
+from gpusim.report.benchmarks import benchmark_tables
 from gpusim.report.details import heads_of, hotspot_rows, rows_of
 from gpusim.report.measures import nearest_bound, unit_name
 from gpusim.report.page.sweep import leaves
@@ -108,7 +109,8 @@ def rows(result: Result) -> Element | None:
     if not result.rows:
         return None
     sparse = sparse_table(result)
-    tables = [rows_table(result).html(), *([] if sparse is None else [sparse.html()])]
+    tables = [table.html() for table in (*benchmark_tables(result), rows_table(result))]
+    tables += [] if sparse is None else [sparse.html()]
     return tag("details", tag("summary", f"All {len(result.rows)} rows"), tables)
 
 
