@@ -11,7 +11,7 @@ _MODES = ("dense", "sparse")  # variants of a network's run, by the names that i
 
 
 def upgraded(document: Mapping[str, Any], source: str) -> Mapping[str, Any]:
-    """Return the object as this version writes it; raises UserError for another version's."""
+    """Return an older object in this version's form; raises UserError for a version that is not supported."""
     version = document.get("schema_version")
     if version == metrics.SCHEMA_VERSION:
         return document
@@ -37,7 +37,7 @@ def _network(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _body(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metrics of the whole network where those of any run stand, and its rows by that name."""
+    """Return the object of a network's variant: the metrics of the whole network on top, its layers as `rows`."""
     total = {name: value for name, value in body["total"].items() if name != "metrics"}
     return {
         **(body["total"].get("metrics") or {"kernel": {"cycles": body["total"].get("cycles")}}),
@@ -48,7 +48,7 @@ def _body(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _program(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a HIP program's totals by kernel as rows; of the whole only sums are known."""
+    """Return a HIP program's object with its totals by kernel as `rows`; for the whole program only sums are known."""
     timed = [kernel for kernel in document["kernels"] if kernel["cycles"] is not None]
     kernel = {
         "name": " + ".join(row["name"] for row in document["kernels"]),

@@ -141,8 +141,6 @@ PENDING = frozenset(
         "gpusim.jobs",
         "gpusim.microbench",
         "gpusim.networks",
-        "gpusim.report",
-        "gpusim.report.page",
         "gpusim.reproduce.kinds",
         "gpusim.results.metrics",
         "gpusim.running",
