@@ -144,7 +144,6 @@ PENDING = frozenset(
         "gpusim.reproduce.kinds",
         "gpusim.results.metrics",
         "gpusim.running",
-        "gpusim.store",
         "gpusim.sweep",
         "gpusim.timeline",
         "memory",
