@@ -140,7 +140,6 @@ PENDING = frozenset(
         "gpusim.host",
         "gpusim.jobs",
         "gpusim.microbench",
-        "gpusim.networks",
         "gpusim.reproduce.kinds",
         "gpusim.results.metrics",
         "gpusim.running",
