@@ -350,7 +350,7 @@ def _place(row: Row) -> str:
 
 
 def sparse_table(result: Result) -> Table | None:
-    """Make the table of layers that skip zeros, next to the dense ones where both ran; None where none does."""
+    """Make the table of layers that skip zeros, next to the dense ones where both ran; None if no layer does."""
     rows = [row for row in _last(result) if row.values.get("zeros")]
     if not rows:
         return None

@@ -16,7 +16,7 @@ KINDS = (".py", ".hsaco", ".cpp")
 
 @cache
 def sources_hash(places: tuple[str, ...] = ALL) -> str:
-    """Hash of the source files and code objects under `places`, by their paths and contents."""
+    """Hash the source files and code objects under `places`, by their paths and contents."""
     h = hashlib.sha256()
     for place in places:
         for file in sorted(f for f in (ROOT / place).rglob("*") if f.suffix in KINDS):
