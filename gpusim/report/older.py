@@ -11,7 +11,7 @@ _MODES = ("dense", "sparse")  # variants of a network's run, by the names that i
 
 
 def upgraded(document: Mapping[str, Any], source: str) -> Mapping[str, Any]:
-    """Return the object as this version writes it; raises UserError for another version's."""
+    """Return an older object in this version's form; raises UserError for a version that is not supported."""
     version = document.get("schema_version")
     if version == metrics.SCHEMA_VERSION:
         return document
@@ -63,7 +63,7 @@ def _layer(row: Mapping[str, Any], choice: Mapping[str, Any] | None) -> dict[str
 
 
 def _program(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a HIP program's totals by kernel as rows; of the whole only sums are known."""
+    """Return a HIP program's object with its totals by kernel as `rows`; for the whole program only sums are known."""
     timed = [kernel for kernel in document["kernels"] if kernel["cycles"] is not None]
     kernel = {
         "name": " + ".join(row["name"] for row in document["kernels"]),

@@ -295,7 +295,12 @@ def _of_network(result: Result, column: Measured, total: Mapping[str, Any]) -> I
         yield f"total: {time_us:,.1f} us in {cycles:,.0f} cycles{_rates(timed, time_us)}"
         yield from _overhead(column, time_us)
     launches, simulated = total.get("launches", 0), total.get("simulated_launches", 0)
-    yield f"launches: {launches}, of which {simulated} were simulated; equal ones, here or before, count as the first"
+    unknown = total.get("unknown_launches") if result.stopped_by else 0
+    others = f", {unknown} not yet" if unknown else ""
+    yield (
+        f"launches: {launches}, of which {simulated} were simulated{others}; equal ones, here or before, count as the"
+        " first"
+    )
     sampling = column.tree.get("sampling")
     if sampling and time_us:
         width = column.number("kernel.time_us_half_width")
@@ -330,7 +335,7 @@ def _overhead(column: Measured, time_us: float) -> Iterator[str]:
 
 
 def _compared(result: Result, rows: Sequence[Row]) -> str:
-    data = {"real": "real values", "synthetic": "made-up values"}.get(str(result.document.get("data")), "values")
+    data = {"real": "real values", "synthetic": "made-up values"}.get(str(result.document.get("values")), "values")
     compared = [row for row in rows if (row.values.get("verification") or {}).get("passed") is not None]
     wrong = [_place(row) for row in compared if not row.values["verification"]["passed"]]
     if wrong:
@@ -345,7 +350,7 @@ def _place(row: Row) -> str:
 
 
 def sparse_table(result: Result) -> Table | None:
-    """Make the table of layers that skip zeros, next to the dense ones where both ran; None where none does."""
+    """Make the table of layers that skip zeros, next to the dense ones where both ran; None if no layer does."""
     rows = [row for row in _last(result) if row.values.get("zeros")]
     if not rows:
         return None

@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 from gpusim.base.errors import UserError
 from gpusim.base.table import Table
+from gpusim.report.benchmarks import benchmark_tables
 from gpusim.report.details import details
 from gpusim.report.layout import Line, fitted, plain, width_of, wrapped, write
 from gpusim.report.result import Result, read
@@ -20,7 +21,10 @@ _UNBROKEN = 1_000_000  # columns of a pipe, on which a metric keeps to one line:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is printed of a result. sections: keys of those that follow the screen; details: all of them do."""
+    """What to print of a result.
+
+    sections: keys of the sections that are printed; details: print all sections, below the screen.
+    """
 
     sections: Sequence[str] = ()
     details: bool = False
@@ -30,7 +34,7 @@ class Wanted:
         chosen(self.sections)
 
     def chosen(self) -> list[Section]:
-        """The sections; raises UserError for an unknown key."""
+        """Return the sections to print; raises UserError for an unknown key."""
         found = chosen(self.sections)
         return list(SECTIONS) if self.details else found
 
@@ -41,7 +45,7 @@ SCREEN = Wanted()
 def show(document: Mapping[str, Any], out: TextIO | None = None, wanted: Wanted = SCREEN) -> None:
     """Print a result, given as its JSON object: the screen, a network's or a program's tables, then the sections.
 
-    Sections alone, without the screen, where they are asked for by name.
+    If sections are asked for by name, they are printed alone, without the screen.
     """
     stream = out or sys.stdout
     result = read(document)
@@ -57,7 +61,7 @@ def show(document: Mapping[str, Any], out: TextIO | None = None, wanted: Wanted 
 
 
 def as_text(document: Mapping[str, Any]) -> str:
-    """Return the screen as text, as on a pipe."""
+    """Return the screen as text, as it is printed on a pipe."""
     out = io.StringIO()
     show(document, out)
     return out.getvalue().rstrip("\n")
@@ -69,7 +73,7 @@ def as_markdown(document: Mapping[str, Any]) -> str:
     if not result.rows:
         raise UserError("--markdown: is of networks and programs; a run's page is made by gpusim report")
     parts = [f"{result.title}\n", *_stopped(result)]
-    parts += [table.markdown() for table in (*summaries(result), rows_table(result))]
+    parts += [table.markdown() for table in (*summaries(result), *benchmark_tables(result), rows_table(result))]
     sparse = sparse_table(result)
     parts += [sparse.markdown()] if sparse is not None else []
     parts += ["".join(f"- {line}\n" for line in choice_lines(result))]
@@ -91,7 +95,7 @@ def _show_rows(result: Result, stream: TextIO) -> None:
         for table in summaries(result):
             _show_table(table, stream)
         write([plain(""), *screen(result, width)[1:]], stream)
-        tables = [rows_table(result), *([sparse] if sparse is not None else [])]
+        tables = [*benchmark_tables(result), rows_table(result), *([sparse] if sparse is not None else [])]
     for table in tables:
         _show_table(table, stream)
     for line in choice_lines(result):

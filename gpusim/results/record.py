@@ -1,7 +1,7 @@
 """One run as results keep it: its launches' facts, their sum, and what the host and the comparison with NumPy said."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,11 +67,13 @@ class KernelChoice:
 
 @dataclass(frozen=True)
 class PartLaunch:
-    """A launch of a part. simulated: whether it was; False: it counts as an equal one that was."""
+    """A launch of a part. simulated: whether it was; False: it counts as an equal one that was; known: False of one
+    that a stopped run did not come to."""
 
     kernel: str
     facts: RunFacts | None = None
     simulated: bool = True
+    known: bool = True
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,7 @@ class RunRecord:
     launch_count: int | None = None
     exit_code: int | None = None
     _total: tuple[Any, RunFacts] | None = field(default=None, init=False, repr=False, compare=False)
+    _made: dict[int, tuple[RunFacts, Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def incomplete_results(self) -> bool:
@@ -141,6 +144,13 @@ class RunRecord:
     def launched(self) -> int:
         """How many kernels were launched."""
         return len(self.launches) if self.launch_count is None else self.launch_count
+
+    def once(self, facts: RunFacts, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return what `make` finds out about facts of this run, which it is asked once: half-widths take a while."""
+        if id(facts) not in self._made:
+            self._made[id(facts)] = facts, make()
+        found: dict[str, Any] = self._made[id(facts)][1]
+        return found
 
     @property
     def total(self) -> RunFacts:

@@ -48,9 +48,9 @@ def _draw(out: TraceFile, root: int, times: Sequence[CommandTimes]) -> None:
             ("passes", _phase_of),
             ("layers", attrgetter("place")),
         )
-        for rank, (title, key) in enumerate(groups):
+        for rank, (title, place_of) in enumerate(groups):
             track = out.track(title, root, rank)
-            for name, begin_us, end_us, count in _spans(in_order, key):
+            for name, begin_us, end_us, count in _spans(in_order, place_of):
                 out.slice(track, begin_us, end_us, name, title, {"launches": count})
     processes = {one.place for one in in_order if one.place.startswith("process ")}
     whose = [one if one.place in processes else replace(one, place="") for one in in_order]

@@ -22,7 +22,7 @@ def page(sampled: Tree, exact: Tree) -> str:
         raise ValueError("the settings differ in more than sampling")
     if exact["config"]["sampling"] is not None or sampled["config"]["sampling"] is None:
         raise ValueError("expected a sampled iteration and one in whole")
-    pairs = list(zip(sampled["layers"], exact["layers"], strict=True))
+    pairs = list(zip(sampled["rows"], exact["rows"], strict=True))
     if any(one["cycles"] is None for pair in pairs for one in pair):
         raise ValueError("not all rows are finished")
     estimated = [(one, other) for one, other in pairs if half_width(one)]

@@ -1,6 +1,5 @@
 """Are DNNMark's benchmarks those of its table, its metrics from the counters, and its claims judged by them?"""
 
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -8,17 +7,32 @@ from typing import Any
 import pytest
 
 from gpusim.base.errors import UserError
-from gpusim.base.interrupt import Interrupt
+from gpusim.base.interrupt import INTERRUPTED, Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.cli.main import invoke
 from gpusim.compare.sides import side
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network_run import NetworkSettings
-from gpusim.networks import dnnmark, dnnmark_stored
-from gpusim.networks.dnnmark import BENCHMARKS, FIGURES, Claim, Measured, benchmark, claims, measure, reduction, show
+from gpusim.networks import dnnmark
+from gpusim.networks.dnnmark import (
+    BENCHMARKS,
+    FIGURES,
+    BenchmarksJob,
+    Claim,
+    Measured,
+    benchmark,
+    claims,
+    reduction,
+)
 from gpusim.networks.run import Wanted
+from gpusim.report.benchmarks import NAMES
+from gpusim.report.page.fragment import fragment
 from gpusim.report.result import read
+from gpusim.report.terminal import as_markdown
+from gpusim.running.script import ran
 from gpusim.store.reading import Results
+from tests.support.network_runs import piped, shown
+from workloads.networks.graph import Network
 
 SHAPES = {
     "convolution": ((3, 256, 256), (32, 256, 256)),
@@ -79,30 +93,53 @@ def test_each_claim_is_judged_by_its_own_figures() -> None:
 
 def test_metrics_come_from_the_counters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dnnmark, "BENCHMARKS", ("pooling", "relu"))
-    with Interrupt() as interrupt:
-        settings = NetworkSettings(gpu=load_gpu("mi6"))
-        ran = measure(settings, 1, 32, Wanted(), Reporter(quiet=True), interrupt)
-    found = ran.measured
-    assert [(one.benchmark, one.backward) for one in found] == [
-        *(("pooling", False), ("pooling", True)),
-        *(("relu", False), ("relu", True)),
+    monkeypatch.setattr(dnnmark, "claims", lambda measured: [Claim("(a)", False, "why")])
+    job = BenchmarksJob(NetworkSettings(gpu=load_gpu("mi6")), 1, 32, Wanted())
+    tree, (record,) = ran(job, Reporter(quiet=True))
+    found = tree["benchmarks"]
+    assert [(one["name"], one["pass"]) for one in found] == [
+        (name, what) for name in ("pooling", "relu") for what in ("forward", "backward")
     ]
-    for one in found:
-        assert one.cycles > 0 and set(one.values) == {figure.name for figure in FIGURES}
-        assert all(value > 0 for value in one.values.values())
-        assert all(one.values[unit] <= 1 for unit in ("L1/LDS", "L2", "DRAM", "ALU", "LSU", "occupancy"))
-    out = io.StringIO()
-    monkeypatch.setattr(dnnmark, "claims", lambda measured: [])
-    show(ran, out)
-    assert out.getvalue().splitlines()[0].split("\t")[:4] == ["benchmark", "pass", "time us", "IPC"]
+    for one, part in zip(found, record.parts, strict=True):
+        assert part.facts is not None and one["cycles"] == part.facts.cycles > 0
+        assert one["kernels"] == [launch.kernel for launch in part.launches]
+        values = {figure.name: one[figure.nvprof] for figure in FIGURES}
+        assert all(value > 0 for value in values.values())
+        assert all(values[unit] <= 1 for unit in ("L1/LDS", "L2", "DRAM", "ALU", "LSU", "occupancy"))
+
+
+def test_figures_and_claims_are_shown_wherever_a_result_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {figure.nvprof: figure.name for figure in FIGURES} == NAMES
+    monkeypatch.setattr(dnnmark, "BENCHMARKS", ("pooling", "relu"))
+    said = [Claim("(a) one", False, "why"), Claim("(b) other", True, "so")]
+    monkeypatch.setattr(dnnmark, "claims", lambda measured: said)
+    tree, _ = ran(BenchmarksJob(NetworkSettings(gpu=load_gpu("mi6")), 1, 16, Wanted()), Reporter(quiet=True))
+    text = piped(tree)
+    head = "\t".join(["benchmark", "pass", "time us", *(figure.name for figure in FIGURES)])
+    lines = text[text.index(head) :].splitlines()
+    assert [line.split("\t")[:2] for line in lines[1:5]] == [
+        [name, what] for name in ("pooling", "relu") for what in ("forward", "backward")
+    ]
+    first = tree["benchmarks"][0]
+    assert lines[1].split("\t")[2:5] == [f"{first['time_us']:,.1f}", f"{first['ipc']:.2f}", percent(first)]
+    assert "(a) one\tno\twhy\n(b) other\tyes\tso\n" in text
+    assert "\nreduced: batch 1 of 100, rows and columns 16 of 256\n" in text
+    markdown = as_markdown(tree)
+    assert "| (a) one | no | why |\n| (b) other | yes | so |\n" in markdown and "| benchmark | pass |" in markdown
+    assert "eligible" in fragment(tree) and "(b) other" in fragment(tree)
+    narrow = shown(tree, 80, monkeypatch)
+    assert max(map(len, narrow)) <= 80 and not any("…" in line for line in narrow)
+
+
+def percent(one: dict[str, Any]) -> str:
+    return f"{100 * one['achieved_occupancy']:.0f}%"
 
 
 @pytest.fixture
 def pointwise(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Two small benchmarks instead of six."""
     monkeypatch.chdir(tmp_path)
-    for module in (dnnmark, dnnmark_stored):
-        monkeypatch.setattr(module, "BENCHMARKS", ("pooling", "relu"))
+    monkeypatch.setattr(dnnmark, "BENCHMARKS", ("pooling", "relu"))
     monkeypatch.setattr(dnnmark, "claims", lambda measured: [])
 
 
@@ -113,13 +150,14 @@ def test_the_command_writes_json_that_compare_and_report_read(pointwise: None, m
     monkeypatch.setattr(dnnmark, "claims", lambda measured: [Claim("(a)", False, "why")])
     assert invoke([*COMMAND, "--json", "d.json"]) == 0
     found = json.loads(Path("d.json").read_text())
-    assert found["reduction"] == "reduced: batch 1 of 100, rows and columns 16 of 256" and not found["partial"]
+    assert found["remarks"] == ["reduced: batch 1 of 100, rows and columns 16 of 256"] and not found["partial"]
+    assert (found["kind"], found["network"], found["phase"], found["batch"]) == ("net", "DNNMark", "train", 1)
     first = found["benchmarks"][0]
     assert {figure.nvprof for figure in FIGURES} <= set(first) and first["name"] == "pooling"
     assert found["claims"] == [{"claim": "(a)", "holds": False, "because": "why"}]
     assert sum(one["cycles"] for one in found["benchmarks"]) == found["total"]["cycles"]
     assert list(side("d.json", Path("none.db")).parts) == [
-        *("all", "pooling forward", "pooling backward_data", "relu forward", "relu backward_data"),
+        *("all", "pooling forward", "pooling backward data", "relu forward", "relu backward data"),
     ]
     result = read(found)
     assert result.title.startswith("DNNMark: training, batch 1 on MI6") and len(result.rows) == 4
@@ -152,18 +190,18 @@ def test_it_is_kept_and_found_as_other_networks_are(pointwise: None, capfd: pyte
 
 
 def test_what_was_finished_before_an_interrupt_is_kept(pointwise: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = dnnmark.run_modes
+    original = dnnmark.run_iteration
 
-    def stopped(network: Any, *rest: Any) -> Any:
-        found = original(network, *rest)
-        found.last.stopped_by = "interrupted" if network.name == "relu" else ""
-        return found
+    def stopped(network: Network, settings: Any, wanted: Any, reporter: Any, interrupt: Interrupt) -> Any:
+        if network.name == "relu":
+            interrupt.reason = INTERRUPTED
+        return original(network, settings, wanted, reporter, interrupt)
 
-    monkeypatch.setattr(dnnmark, "run_modes", stopped)
+    monkeypatch.setattr(dnnmark, "run_iteration", stopped)
     assert invoke([*COMMAND, "--store"]) == 130
     with Results("gpusim.db") as results:
         (run,) = results.table("runs")
         assert (run["state"], run["exit_code"]) == ("partial", 130)
         assert {row["layer"] for row in results.table("metrics", run=1)} == {None, "pooling"}
-    monkeypatch.setattr(dnnmark, "run_modes", original)
+    monkeypatch.setattr(dnnmark, "run_iteration", original)
     assert invoke([*COMMAND, "--store"]) == 0, "a partial run answers nothing"

@@ -1,7 +1,6 @@
 """Are a network's layers run as they should be: values in order, equal launches once, the same in several processes?"""
 
 import contextlib
-import io
 import json
 import mmap
 import multiprocessing
@@ -12,7 +11,6 @@ import sqlite3
 import sys
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +28,25 @@ from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
 from gpusim.networks import steps as steps_module
 from gpusim.networks.binding import Iteration
-from gpusim.networks.compare import document
+from gpusim.networks.job import fill, work_of_network
 from gpusim.networks.kept import Kept
-from gpusim.networks.modes import ModesRecord
-from gpusim.networks.report import body, show
 from gpusim.networks.run import NetworkRecord, Wanted, run_iteration
 from gpusim.networks.steps import run_synthetic
 from gpusim.networks.storage import Storage, network_plan
-from gpusim.networks.stored import of_network, work_of_network
+from gpusim.report.document import as_json, document
+from gpusim.report.rows import LEGEND
 from gpusim.results import metrics
+from gpusim.results.record import RunRecord
+from gpusim.running.job import launches
 from gpusim.running.operators import gpu_facts
 from gpusim.store.file import StoreError
 from gpusim.store.keeper import Keeper, Started
+from gpusim.store.outcome import of_records
 from gpusim.store.reading import Results
+from gpusim.store.stored import stored_run
+from gpusim.store.work import Work
 from tests.support.network_numbers import Machine
+from tests.support.network_runs import piped, run_job, shown
 from tests.support.small_networks import INPUT, POINTWISE, SHORT, layer, network
 from tests.unit.workloads.test_network_schedule import NETWORKS
 from workloads.networks.memory import plan
@@ -65,9 +68,26 @@ def record_of(described: list[dict[str, Any]], **values: Any) -> NetworkRecord:
         )  # fmt: skip
 
 
+NAMED = {"network": "small", "phase": "train", "batch": BATCH, "remarks": []}
+SMALL = {"input": INPUT, "layers": SHORT}
+
+
 @pytest.fixture(scope="module")
 def one_process() -> NetworkRecord:
     return record_of(POINTWISE, outputs=True)
+
+
+def as_run(found: NetworkRecord) -> RunRecord:
+    """What a run says of an iteration."""
+    record = RunRecord(False, "small", [])
+    fill(record, found)
+    record.stopped_by = found.stopped_by
+    return record
+
+
+def tree_of(found: NetworkRecord) -> dict[str, Any]:
+    """The JSON object of an iteration."""
+    return document(found.settings.resolved(), [as_run(found)], about={"kind": "net", **NAMED})
 
 
 def test_every_result_of_a_simulated_step_is_compared(one_process: NetworkRecord) -> None:
@@ -247,31 +267,37 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     assert record.stopped_by == "interrupted"
     known = [step for step in record.steps if step.facts is not None]
     assert 0 < len(known) < len(record.steps)
-    tree = body(record)
-    assert tree["total"]["cycles"] == sum(step.facts.cycles for step in known if step.facts)
+    tree = tree_of(record)
+    assert tree["partial"] and tree["stopped_by"] == "interrupted"
+    assert tree["total"]["cycles"] == tree["kernel"]["cycles"] == sum(step.facts.cycles for step in known if step.facts)
     assert tree["total"]["simulated_launches"] == sum(len(step.simulated) for step in known) < tree["total"]["launches"]
-    text = io.StringIO()
-    show(record, text)
     left = tree["total"]["launches"] - len(known)
-    assert f"launches: 40, of which {len(known)} were simulated, {left} not yet; equal ones" in text.getvalue()
+    assert (tree["total"]["rows"], tree["total"]["finished_rows"], tree["total"]["unknown_launches"]) == (
+        *(40, len(known), left),
+    )
+    text = piped(tree)
+    assert f"launches: 40, of which {len(known)} were simulated, {left} not yet; equal ones" in text
+    assert f"\ninterrupted: {left} of 40 rows are not finished\n" in text and "PARTIAL, interrupted" in text
     assert multiprocessing.active_children() == []
 
 
 def test_a_row_s_metrics_are_found_out_once(one_process: NetworkRecord, monkeypatch: pytest.MonkeyPatch) -> None:
-    record, asked = replace(one_process), []
+    asked: list[int] = []
     original = metrics.launch_tree
 
     def counted(facts: Any, *rest: Any) -> Any:
-        asked.append(facts)
+        asked.append(id(facts))
         return original(facts, *rest)
 
     monkeypatch.setattr(metrics, "launch_tree", counted)
-    whole = ModesRecord("off", {"": record})
-    of_network(whole, 0)
-    document(whole)
-    show(record, io.StringIO())
-    alone = {row.steps[0].classes[0] for row in record.rows if row.launches == 1}
-    assert len(asked) == len(["all"]) + len(record.rows) + len(set(record.of_class) - alone)
+    record = as_run(one_process)
+    assert len(of_records([record], [""], 0).measured) > len(record.parts)
+    tree = document(one_process.settings.resolved(), [record], about={"kind": "net", **NAMED})
+    piped(tree)
+    as_json(tree)
+    of_rows = {id(row.facts) for row in one_process.rows}
+    assert sorted(asked) == sorted(of_rows | {id(facts) for facts in one_process.of_class.values()})
+    assert len(of_rows) > 20 and len(one_process.of_class) > 20
 
 
 def test_a_later_run_goes_on_from_what_is_kept(tmp_path: Path) -> None:
@@ -309,36 +335,61 @@ def test_a_store_that_takes_no_more_costs_no_result(tmp_path: Path, monkeypatch:
 
 
 def test_the_store_has_launches_by_layer_pass_kernel_and_invocation(tmp_path: Path) -> None:
-    record = record_of(SHORT, store=tmp_path / "s.db")
-    whole = ModesRecord("off", {"": record})
-    network, settings, wanted = load_network({"input": INPUT, "layers": SHORT}), NetworkSettings(gpu=GPU), Wanted()
-    work = work_of_network(network, settings, wanted, None)
-    with Keeper(tmp_path / "s.db") as keeper:
-        keeper.keep(work, of_network(whole, 0), Started())
-        found = keeper.found(work)
-    assert found is not None and found.content["document"] == json.loads(json.dumps(document(whole)))
-    with Results(tmp_path / "s.db") as results:
+    path = tmp_path / "s.db"
+    ran = run_job(SMALL, batch=BATCH, train=True, store=path)
+    (record,) = ran.records
+    work = work_of_network(load_network(SMALL), ran.job.settings, ran.job.wanted)
+    with Keeper(path) as keeper:
+        assert keeper.found(work) is None
+        keeper.keep(work, of_records(ran.records, [""], 0, ran.job.about), Started())
+        assert keeper.found(work) is not None
+    with Results(path) as results:
+        again = stored_run(results, "1").document()
         rows = results.query(
             "SELECT layers.name AS layer, pass, kernel, invocation, of_kernel, simulated FROM launches"
             " JOIN layers ON layers.id = launches.layer ORDER BY invocation"
         )
         cycles = results.table("metrics", name="kernel.cycles")
         by_position = results.query("SELECT name FROM layers ORDER BY position")
+    tree = ran.tree
+    assert again == json.loads(json.dumps(tree)), "a stored run shows what the run itself showed"
     assert [row["name"] for row in by_position] == [one["name"] for one in SHORT]
     expected = [
         (step.step.layer, str(step.step.what), one.kernel, number in step.simulated)
-        for step in record.steps
+        for step in ran.last.steps
         for number, one in enumerate(step.classes)
     ]
+    assert len(expected) == record.launched
     assert [(r["layer"], r["pass"], r["kernel"], bool(r["simulated"])) for r in rows] == expected
     assert [r["invocation"] for r in rows] == list(range(len(expected)))
     kernels = [one[2] for one in expected]
     assert [r["of_kernel"] for r in rows] == [kernels[:n].count(kernel) for n, kernel in enumerate(kernels)]
     passes = {(r["layer"], r["pass"]): r["value"] for r in cycles if r["launch"] is None}
-    tree = document(whole)
-    assert passes.pop((None, None)) == tree["total"]["cycles"]
-    assert passes == {(row["name"], row["pass"]): row["cycles"] for row in tree["layers"]}
+    assert passes.pop((None, None)) == tree["kernel"]["cycles"] == tree["total"]["cycles"]
+    assert passes == {(row["name"], row["pass"]): row["cycles"] for row in tree["rows"]}
     assert sum(r["value"] for r in cycles if r["launch"] is not None) == tree["total"]["cycles"]
+
+
+def test_equal_work_is_found_in_a_store_and_other_work_is_not(tmp_path: Path) -> None:
+    ran = run_job(SMALL, batch=BATCH, layers="relu1")
+
+    def work(
+        settings: dict[str, Any] | None = None, network_layers: list[dict[str, Any]] = SHORT, **wanted: Any
+    ) -> Work:
+        held = NetworkSettings(**{"gpu": GPU, **(settings or {})})
+        described = load_network({"input": INPUT, "layers": network_layers})
+        return work_of_network(described, held, Wanted(**{"batch": BATCH, "layers": "relu1", **wanted}))
+
+    with Keeper(tmp_path / "s.db") as keeper:
+        keeper.keep(work(), of_records(ran.records, [""], 0, ran.job.about), Started())
+        assert keeper.found(work()) is not None and keeper.found(work(jobs=7)) is not None
+        for other in (
+            work(batch=2), work(layers="relu2"), work(train=True), work(data="synthetic"), work(engine="on"),
+            work({"gpu": load_gpu("r9nano")}), work({"seed": 2}), work({"convolution": "im2col"}),
+            work(launches=launches(hotspots=3)), work(launches=launches(max_cycles=9)),
+            work({"gpu": GPU.model_copy(update={"caches": "warm"})}), work(None, SHORT[1:], layers="relu1"),
+        ):  # fmt: skip
+            assert keeper.found(other) is None, other.configuration
 
 
 @pytest.fixture
@@ -360,13 +411,23 @@ def test_the_command_writes_json_and_arrays(file: Path, tmp_path: Path, capsys: 
     captured = capsys.readouterr()
     found = json.loads(captured.out)
     assert "real values; 14 of 14 rows compared with NumPy, all as expected\n" in captured.err
-    first = found["layers"][0]
-    assert {"name", "operator", "pass", "cycles", "launches", "macs", "verification"} <= set(first)
+    assert found["schema_version"] == metrics.SCHEMA_VERSION and found["kind"] == "net"
+    assert (found["values"], found["engine_mode"], found["engine"]) == ("real", "off", None)
+    first = found["rows"][0]
+    assert {"name", "operator", "pass", "kind", "cycles", "launches", "macs", "verification", "metrics"} <= set(first)
     assert (first["name"], first["pass"], first["verification"]["passed"]) == ("bn1", "forward", True)
-    assert found["total"]["cycles"] == sum(row["cycles"] for row in found["layers"])
-    assert sum(row["share"] for row in found["layers"]) == pytest.approx(1.0)
+    assert found["total"]["cycles"] == found["kernel"]["cycles"] == sum(row["cycles"] for row in found["rows"])
+    assert sum(row["share"] for row in found["rows"]) == pytest.approx(1.0)
     assert found["verification"]["passed"] is True and found["phase"] == "train" and found["batch"] == 2
-    assert set(first) - {"name", "operator", "pass", "l1_hit_rate", "l2_hit_rate"} <= set(found["meanings"])
+    compared = [row["verification"] for row in found["rows"] if row["verification"]["bound"]]
+    assert found["verification"] == max(compared, key=lambda one: one["max_error"] / one["bound"])
+    counts = {name: found["total"][name] for name in ("rows", "finished_rows", "compared_rows")}
+    assert set(counts.values()) == {14} == {len(found["rows"])} and not found["partial"]
+    for name in ("launches", "simulated_launches", "macs", "needed_macs"):
+        assert found["total"][name] == sum(row[name] for row in found["rows"]) > 0
+    for row in found["rows"]:
+        assert row["cycles"] == row["metrics"]["kernel"]["cycles"]
+        assert row["metrics"].keys() <= set(metrics.GROUPS)
     outputs = np.load(tmp_path / "y.npz")
     assert outputs["softmax.output"].sum(axis=1) == pytest.approx(1.0)
     assert outputs["bn1.scale.gradient"].shape == (2,)
@@ -434,28 +495,25 @@ def test_bad_input_is_one_line(
     assert said in captured.err
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
 @pytest.mark.parametrize(("columns", "said"), [(80, "pool1    bwd d"), (120, "pool1    back data")])
 def test_the_table_fits_the_terminal(
     one_process: NetworkRecord, columns: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    out = Terminal()
-    show(one_process, out)
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
-    assert max(map(len, lines)) <= columns
+    lines = shown(tree_of(one_process), columns, monkeypatch)
+    assert max(map(len, lines)) <= columns and not any("…" in line for line in lines)
     rows = [line for line in lines if re.match(r"\w+ +\S.* yes *$", line)]
     assert len(rows) == len(one_process.rows), "each row is one line"
     assert any(re.sub(" +", " ", line).startswith(re.sub(" +", " ", said)) for line in lines)
+    explained = re.sub(r"\s+", " ", " ".join(lines))
+    assert (LEGEND in explained) == (columns == 80), "what is abbreviated is explained"
+    words = " ".join(explained.split())
+    for told in ("time by pass", "time by kind of layer", "the 10 dearest rows", "bound by", "all as expected"):
+        assert told in words, told
 
 
 def test_a_script_gets_the_same(file: Path) -> None:
     result = gpusim.run_network(file, batch=2, layers="relu2", quiet=True, outputs=True)
-    assert result.passed is True and [row["name"] for row in result["layers"]] == ["relu2"]
-    assert result.total.cycles == result["layers"][0]["cycles"]
+    assert result.passed is True and [row["name"] for row in result["rows"]] == ["relu2"]
+    assert result.total.cycles == result.kernel.cycles == result["rows"][0]["cycles"]
     with pytest.raises(UserError, match="phase: unknown choice 'training'"):
         gpusim.run_network(file, phase="training")  # type: ignore[arg-type]

@@ -1,10 +1,6 @@
 """Do networks skip the zeros of their activation maps as they should: values right, launches told apart, compared?"""
 
-import io
 import json
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +8,19 @@ import pytest
 import yaml
 
 import gpusim
-from gpusim.base.interrupt import Interrupt
-from gpusim.base.progress import Reporter
 from gpusim.cli.main import invoke
-from gpusim.config.gpu import load_gpu
-from gpusim.config.network import load_network
-from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
 from gpusim.networks import run
-from gpusim.networks.job import NetworkJob
 from gpusim.networks.kept import Kept
-from gpusim.networks.run import NetworkRecord, Wanted
-from gpusim.report import terminal
-from gpusim.report.document import document
+from gpusim.report.page.fragment import fragment
 from gpusim.report.result import read
 from gpusim.report.rows import sparse_table
-from gpusim.running import runner
+from gpusim.report.terminal import as_markdown
 from spartan.engine_spec import EngineSpec
+from tests.support.network_runs import GPU, Ran, piped, run_job, shown
 from tests.support.small_networks import layer
 from workloads.operators import conv_sparse
 
-GPU = load_gpu("mi6")
 # equal convolutions over different maps, of multiples of a line; the last one's zeros are those of two ReLUs' sum
 MAPS = [
     layer("first", "convolution", filters=16, kernel=3, padding=1),
@@ -48,39 +36,11 @@ NETWORK = {"input": [16, 8, 8], "layers": MAPS}
 SPARSE = ("a", "b", "c")
 
 
-@dataclass(frozen=True)
-class Found:
-    """What a run left behind: iterations by variant, and the JSON object."""
-
-    variants: Mapping[str, NetworkRecord]
-    document: dict[str, Any]
-
-    @property
-    def last(self) -> NetworkRecord:
-        """The variant that was run last."""
-        return list(self.variants.values())[-1]
-
-    @property
-    def passed(self) -> bool | None:
-        """Whether the last one's results are as expected."""
-        return self.last.passed
+def record_of(described: dict[str, Any] = NETWORK, **values: Any) -> Ran:
+    return run_job(described, values.pop("settings", None), **{"batch": 2, "engine": "on", **values})
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def record_of(described: dict[str, Any] = NETWORK, **values: Any) -> Found:
-    settings = NetworkSettings(gpu=GPU, **values.pop("settings", {}))
-    job = NetworkJob(load_network(described), settings, Wanted(**{"batch": 2, "engine": "on", **values}))
-    with Interrupt() as interrupt:
-        records = runner.run(job, Reporter(quiet=True), interrupt)
-    names = [variant.name for variant in job.variants]
-    return Found(job.found, document(job.resolved(), records, names, job.about))
-
-
-def simulated(found: Found) -> dict[str, int]:
+def simulated(found: Ran) -> dict[str, int]:
     return {step.step.layer: len(step.simulated) for step in found.last.steps if step.skips_zeros}
 
 
@@ -93,34 +53,57 @@ def lenet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
+def rows_of(tree: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {row["name"]: row for row in tree["rows"]}
+
+
 def test_lenet_with_the_engine_and_without(lenet: dict[str, Any]) -> None:
-    chosen = {row["name"]: row["choice"]["kernel"] for row in lenet["dense"]["rows"] if "choice" in row}
-    assert lenet["engine"] == "both" and chosen.keys() == {"conv2"}
-    for variant, conv2 in (("dense", chosen["conv2"]), ("sparse", "ellpack_dib")):
-        rows, total = {row["name"]: row for row in lenet[variant]["rows"]}, lenet[variant]["total"]
-        assert lenet[variant]["verification"]["passed"] and total["compared_rows"] == total["rows"] == 8
+    assert lenet["engine_mode"] == "both" and lenet["values"] == "real" and not lenet["partial"]
+    choices = {variant: rows_of(lenet[variant])["conv2"].get("choice") for variant in ("dense", "sparse")}
+    assert choices["sparse"] is None, "the sparse one is asked for by name"
+    for variant, conv2 in (("dense", choices["dense"]["kernel"]), ("sparse", "ellpack_dib")):
+        tree, rows = lenet[variant], rows_of(lenet[variant])
+        assert tree["verification"]["passed"] is True
+        assert tree["total"]["compared_rows"] == tree["total"]["rows"] == len(rows) == 8
         assert rows["conv1"]["operator"] == "convolution forward (implicit)"
         assert rows["conv2"]["operator"] == f"convolution forward ({conv2})"
-        assert total["cycles"] == sum(row["cycles"] for row in rows.values())
+        assert tree["kernel"]["cycles"] == tree["total"]["cycles"] == sum(row["cycles"] for row in rows.values())
         assert bool(rows["conv2"]["metrics"]["engine"]) == (variant == "sparse") == ("zeros" in rows["conv2"])
+        assert bool(tree["engine"]) == (variant == "sparse")
         assert ("why_dense" in rows["conv1"]) == (variant == "sparse")
     counts = rows["conv2"]["metrics"]["engine"]
     assert counts["requests"] > 0 == counts["response_mismatches"] == counts["faults"]
     assert counts["lines_fetched"] == counts["lines_needed"] + counts["lines_wasted"]
 
 
-def test_a_speed_up_is_against_the_fastest_dense_algorithm(lenet: dict[str, Any]) -> None:
-    dense, sparse = (next(r for r in lenet[variant]["rows"] if r["name"] == "conv2") for variant in ("dense", "sparse"))
-    choice = dense["choice"]
-    assert choice["cycles"].keys() == {"implicit", "im2col", "im2col_chunked"}, "what computes 5 x 5 windows"
-    assert dense["cycles"] == min(choice["cycles"].values()) and "choice" not in sparse
-    totals = [lenet[variant]["total"]["cycles"] for variant in ("dense", "sparse")]
+def test_a_speed_up_is_against_the_fastest_dense_algorithm(
+    lenet: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dense, sparse = (rows_of(lenet[variant])["conv2"] for variant in ("dense", "sparse"))
+    chosen = dense["choice"]
+    computing = chosen["cycles"].keys() | chosen["at_least"].keys()
+    assert computing == {"implicit", "im2col", "im2col_chunked"}, "what computes 5 x 5 windows of several maps"
+    assert len(chosen["cycles"]) > 1
+    assert dense["cycles"] == chosen["cycles"][chosen["kernel"]] == min(chosen["cycles"].values())
+    ratio = dense["cycles"] / sparse["cycles"]
+    cycles = [lenet[variant]["total"]["cycles"] for variant in ("dense", "sparse")]
     result = read(lenet)
-    assert result.speed_up(result.columns[1]) == totals[0] / totals[1]
-    assert lenet["normalized"]["kernel.cycles"] == totals[1] / totals[0]
+    assert [column.name for column in result.columns] == ["dense", "sparse"]
+    assert result.speed_up(result.columns[0]) == 1, "the dense one is what all are compared with"
+    assert result.speed_up(result.columns[1]) == cycles[0] / cycles[1], "wherever it is shown"
+    assert lenet["normalized"]["kernel.cycles"] == cycles[1] / cycles[0], "as of any run"
     table = sparse_table(result)
-    assert table is not None and table.notes[-1] == f"all rows: {totals[0] / totals[1]:.3f}x"
-    assert f"{dense['cycles'] / sparse['cycles']:.2f}x" in terminal.as_text(lenet), "wherever it is shown"
+    assert table is not None
+    (row,) = table.rows
+    shown_there = dict(zip((column.head for column in table.columns), row, strict=True))
+    assert shown_there["speed-up"].value == ratio and shown_there["dense by"] == chosen["kernel"]
+    whole, layer_ = f"all rows: {cycles[0] / cycles[1]:.3f}x", f"{ratio:.2f}x"
+    for text in (piped(lenet), as_markdown(lenet), fragment(lenet), "\n".join(shown(lenet, 120, monkeypatch))):
+        assert layer_ in text
+    for text in (piped(lenet), as_markdown(lenet), "\n".join(shown(lenet, 120, monkeypatch))):
+        assert whole in text
+    factor = f"{cycles[0] / cycles[1]:.2f} ×"
+    assert all(factor in text for text in (piped(lenet), fragment(lenet))), "the screen and the page say it too"
 
 
 def test_launches_over_other_zeros_are_no_equals() -> None:
@@ -156,6 +139,7 @@ def test_both_variants_have_data_of_one_kind(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(run, "MOST_REAL_BYTES", plain)  # with the sparse algorithm's workspace it is too large
     found = record_of(engine="both", settings={"sparsity": 0.5})
     assert [record.real for record in found.variants.values()] == [False, False]
+    assert found.tree["values"] == "synthetic"
     assert found.variants["sparse"].planned_bytes > plain
 
 
@@ -172,19 +156,23 @@ def test_more_zeros_cost_less_and_are_those_that_were_asked_for() -> None:
 
 @pytest.mark.parametrize("engine", ["on", "both"])
 def test_the_second_table_fits_a_terminal(engine: EngineMode, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
     found = record_of(layers=":a", engine=engine)
-    out = Terminal()
-    terminal.show(found.document, out)
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
+    tree = found.tree
+    lines = shown(tree, 80, monkeypatch)
     assert max(map(len, lines)) <= 80 and not any("…" in line for line in lines)
-    last = next(line for line in reversed(lines) if line.startswith("a "))
-    assert last.split()[0] == "a" and last.rstrip().endswith("%")
+    head = next(line for line in lines if line.startswith("layer") and "padded" in line)
+    last = lines[lines.index(head) + 1]
+    assert last.split()[0] == "a" and last.rstrip().endswith("%"), "the row is one line, none of its cells cut"
+    assert len(last.split()) == len(head.replace("dense us", "dense_us").replace("dense by", "dense_by").split())
     if engine == "both":
-        rows = [next(r for r in found.document[v]["rows"] if r["name"] == "a") for v in ("dense", "sparse")]
-        assert f"{rows[0]['cycles'] / rows[1]['cycles']:.2f}x {rows[0]['choice']['kernel']} " in last
-    text = terminal.as_markdown(found.document)
-    assert ("speed-up:" in text) == (engine == "both")
+        dense, sparse = (rows_of(tree[variant])["a"] for variant in ("dense", "sparse"))
+        fastest = dense["choice"]["kernel"]
+        assert f"({fastest})" in dense["operator"]
+        assert f"{dense['cycles'] / sparse['cycles']:.2f}x {fastest} " in last
+    else:
+        assert "speed-up" not in head and "choice" not in rows_of(tree)["a"]
+    text = as_markdown(tree)
+    assert text.count("\n| a |") == 1 + 1 and ("speed-up:" in text) == (engine == "both")
 
 
 def test_in_software_there_is_no_engine() -> None:
@@ -223,7 +211,8 @@ def test_what_is_kept_is_the_engine_s(tmp_path: Path) -> None:
 def test_a_script_gets_both() -> None:
     result = gpusim.run_network(NETWORK, batch=1, layers="a", engine="both", quiet=True)
     assert result.passed is True
-    assert result["sparse"]["rows"][0]["name"] == "a" and result.sparse.total.cycles > 0
+    assert [row["name"] for row in result.sparse["rows"]] == ["a"] and result.sparse.total.cycles > 0
+    assert result.normalized["kernel.cycles"] == result.sparse.kernel.cycles / result.dense.kernel.cycles
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Any
 
 from gpusim.base.html import Element, table, tag
 from gpusim.base.picture import Picture
+from gpusim.report.benchmarks import benchmark_tables
 from gpusim.report.details import heads_of, hotspot_rows, rows_of
 from gpusim.report.measures import nearest_bound, unit_name
 from gpusim.report.page.sweep import leaves
@@ -34,7 +35,7 @@ Sources = dict[str, list[str]]
 
 
 def summary(result: Result) -> Element:
-    """What the terminal's screen says first."""
+    """Make the summary of a result: what the terminal's screen says first."""
     rows: list[tuple[str, ...]] = [("kernel", *(column.kernels for column in result.columns))]
     rows += [
         (name, *(column.text(path) for column in result.columns))
@@ -65,7 +66,7 @@ def summary(result: Result) -> Element:
 
 
 def sections(result: Result, pictures: dict[str, list[Picture]], prefix: str, sources: Sources) -> Iterator[Element]:
-    """The sections that have something to show."""
+    """Yield the sections that have something to show."""
     for section in SECTIONS:
         parts: list[Element] = [picture.element(prefix) for picture in pictures.get(section.key, ())]
         said = [
@@ -91,7 +92,7 @@ QUESTION = "Where does the time go?"
 
 
 def answers(result: Result, pictures: Sequence[Picture] = (), prefix: str = "") -> Element | None:
-    """Say first where the time of a run of many rows goes: pictures, sums by pass, kind or stream, the dearest rows."""
+    """Show where the time of a run of many rows goes: pictures, sums by pass, kind or stream, the dearest rows."""
     tables = summaries(result)
     if not tables:
         return None
@@ -104,16 +105,17 @@ def _told(result: Result) -> Element:
 
 
 def rows(result: Result) -> Element | None:
-    """Make the table of a network's layers and passes, or of a program's kernels; None of a run without rows."""
+    """Make the table of a network's layers and passes, or of a program's kernels; None for a run without rows."""
     if not result.rows:
         return None
     sparse = sparse_table(result)
-    tables = [rows_table(result).html(), *([] if sparse is None else [sparse.html()])]
+    tables = [table.html() for table in (*benchmark_tables(result), rows_table(result))]
+    tables += [] if sparse is None else [sparse.html()]
     return tag("details", tag("summary", f"All {len(result.rows)} rows"), tables)
 
 
 def configuration(result: Result) -> Element:
-    """Every value of the configuration."""
+    """Make the table of every value of the configuration."""
     rows = [(path, str(value)) for path, value in leaves(result.config)]
     return tag("details", tag("summary", "Configuration: every value"), table("Configuration", ("path", "value"), rows))
 

@@ -1,81 +1,116 @@
 """Is each figure of a network's table under its head, wide and narrow, and is there nothing where nothing is known?"""
 
-from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from gpusim.base.table import MISSING, value_of
 from gpusim.core.cu.counters import STALL_REASONS
-from gpusim.networks.columns import COLUMNS, LEGEND, PASSES, REASONS, cells, heads
+from gpusim.report.result import read
+from gpusim.report.rows import LEGEND, PASSES, REASONS, rows_table
+from gpusim.results.metrics import SCHEMA_VERSION
 from workloads.networks.kind import Pass
 
-STALLS = {"memory_dependency": 60, "idle": 30, "branch_latency": 5, "issued": 5}
-METRICS = {
-    "kernel": {"ipc": 1.25},
-    "l1": {"hit_rate": 0.875},
-    "l2": {"hit_rate": None},
-    "dram": {"bytes": 1_234_560_000},
+TIMED = {
+    "cycles": 200,
+    "time_us": 1234.56,
+    "share": 0.2,
+    "bound": {"name": "dram", "utilization": 0.5},
+    "stalls": {"memory_dependency": 0.6, "idle": 0.3},
+    "metrics": {
+        "kernel": {"ipc": 1.25},
+        "l1": {"hit_rate": 0.875},
+        "l2": {"hit_rate": None},
+        "dram": {"bytes": 1_234_560_000},
+    },
 }
+ROW = {
+    "name": "conv1", "pass": "backward_data", "kind": "convolution", "launches": 7, "simulated_launches": 2,
+    "macs": 1, "needed_macs": 1, "verification": {"passed": False}, **TIMED,
+}  # fmt: skip
+UNFINISHED = {name: value for name, value in ROW.items() if name not in TIMED} | {"cycles": None}
 
 
-def facts(cycles: int = 200) -> Any:
-    return SimpleNamespace(
-        cycles=cycles, time_us=1234.56, roofline={"valu": 50, "dram": 100, "latency": 190}, stalls=STALLS, sampling=None
-    )
+def tree(*rows: dict[str, Any], partial: bool = False) -> dict[str, Any]:
+    """A result of these rows."""
+    return {
+        "schema_version": SCHEMA_VERSION, "kind": "net", "network": "small", "phase": "train", "batch": 1,
+        "values": "real", "engine_mode": "off", "remarks": ["a remark"], "partial": partial, "config": {},
+        "kernel": {"cycles": 1000, "time_us": 5000.0}, "total": {"launches": 7, "simulated_launches": 2},
+        "rows": list(rows), **({"stopped_by": "cycle limit"} if partial else {}),
+    }  # fmt: skip
 
 
-@dataclass
-class FakeRow:
-    layer: str = "conv1"
-    what: Pass = Pass.BACKWARD_DATA
-    facts: Any = field(default_factory=facts)
-    launches: int = 7
-    simulated: int = 2
-    passed: bool | None = False
-    metrics: Any = field(default_factory=lambda: METRICS)
-
-
-def shown(row: Any, narrow: bool, whole: Any = facts(1000)) -> dict[str, str]:
-    return dict(zip(heads(narrow), cells(row, whole, narrow), strict=True))
+def cells(row: dict[str, Any], narrow: bool) -> dict[str, str]:
+    """The texts of a row by its heads, as a terminal shows them."""
+    table = rows_table(read(tree(row)))
+    return dict(zip(table._heads(narrow), table._texts(table.rows[0], narrow), strict=True))
 
 
 def test_wide() -> None:
-    assert shown(FakeRow(), False) == {
+    assert cells(ROW, False) == {
         **{"layer": "conv1", "pass": "back data", "time us": "1,234.6", "share": "20.0%", "IPC": "1.2"},
-        **{"bound": "dram 50%", "stalls": "memory 60%, idle 30%", "L1": "88%", "L2": "", "DRAM MB": "1,234.6"},
+        **{"bound": "dram 50%", "stalls": "memory 60%, idle 30%", "L1": "88%", "L2": MISSING, "DRAM MB": "1,234.6"},
         **{"launches": "7 (2)", "verified": "WRONG"},
     }
 
 
 def test_narrow() -> None:
-    assert shown(FakeRow(), True) == {
+    assert cells(ROW, True) == {
         **{"layer": "conv1", "pass": "bwd d", "us": "1,235", "%": "20", "IPC": "1.2", "bound %": "dram 50"},
-        **{"stalls %": "mem 60 idl 30", "L1%": "88", "L2%": "", "MB": "1,235", "run": "7,2", "ok": "NO"},
+        **{"stalls %": "mem 60 idl 30", "L1%": "88", "L2%": MISSING, "MB": "1,235", "run": "7,2", "ok": "NO"},
     }
 
 
+def test_an_estimate_has_its_half_width() -> None:
+    row = {**ROW, "time_us_half_width": 24.7}
+    assert cells(row, False)["time us"] == "1,234.6 ± 2%" and cells(row, True)["us"] == "1,235 ± 2%"
+
+
+def test_programs_get_the_figures_themselves() -> None:
+    table = rows_table(read(tree(ROW)))
+    assert list(map(value_of, table.rows[0])) == [
+        *("conv1", "backward_data", 1234.56, 0.2, 1.25, "dram"),
+        *("memory 60%, idle 30%", 0.875, None, 1_234_560_000, 7, False),
+    ]
+    line = table.tabbed(heads=False).splitlines()[0]
+    assert line == "conv1\tback data\t1,234.6\t20.0%\t1.2\tdram 50%\tmemory 60%, idle 30%\t88%\t\t1,234.6\t7 (2)\tWRONG"
+
+
 @pytest.mark.parametrize("narrow", [False, True])
-@pytest.mark.parametrize(("row", "whole"), [(FakeRow(facts=None), facts()), (FakeRow(), None)])
-def test_nothing_is_said_of_launches_that_are_not_finished(row: Any, whole: Any, narrow: bool) -> None:
-    texts = list(shown(row, narrow, whole).values())
-    assert texts[:2] == [FakeRow.layer, PASSES[FakeRow.what][narrow]]
-    assert texts[2:10] == ["–", *[""] * 7]
-    assert "" not in texts[10:]
+def test_nothing_is_said_of_launches_that_are_not_finished(narrow: bool) -> None:
+    texts = list(cells(UNFINISHED, narrow).values())
+    assert texts[:3] == ["conv1", PASSES["backward_data"][narrow], MISSING]
+    assert set(texts[3:10]) <= {MISSING, ""} and "" not in texts[10:]
+    assert texts[10] == ("7,2" if narrow else "7 (2)")
 
 
-@pytest.mark.parametrize(("passed", "words"), [(None, ("–", "–")), (True, ("yes", "yes")), (False, ("WRONG", "NO"))])
+@pytest.mark.parametrize(
+    ("passed", "words"), [(None, (MISSING, MISSING)), (True, ("yes", "yes")), (False, ("WRONG", "NO"))]
+)
 def test_what_was_not_compared_is_not_said_to_be_right(passed: bool | None, words: tuple[str, str]) -> None:
-    assert tuple(cells(FakeRow(passed=passed), facts(), narrow)[-1] for narrow in (False, True)) == words  # type: ignore[arg-type]
+    row = {**ROW, "verification": {"passed": passed}}
+    assert tuple(list(cells(row, narrow).values())[-1] for narrow in (False, True)) == words
 
 
 def test_all_launches_simulated_are_one_number_and_no_cycles_no_share() -> None:
-    row = shown(FakeRow(simulated=7, facts=facts(0)), False, facts(0))
-    assert (row["launches"], row["share"], row["bound"]) == ("7", "", "dram 0%")
+    row = cells({**ROW, "simulated_launches": 7, "cycles": 0, "share": None}, False)
+    assert (row["launches"], row["share"]) == ("7", MISSING)
+
+
+def test_wrong_results_are_named_and_unfinished_rows_counted() -> None:
+    right = {**ROW, "name": "conv2", "verification": {"passed": True}}
+    notes = rows_table(read(tree(ROW, right))).notes
+    assert "real values; WRONG: conv1 back data" in notes and "a remark" in notes
+    assert not any("all as expected" in note or "not finished" in note for note in notes)
+    notes = rows_table(read(tree(right, UNFINISHED | {"verification": {"passed": None}}, partial=True))).notes
+    assert "cycle limit: 1 of 2 rows are not finished" in notes
+    assert "real values; 1 of 2 rows compared with NumPy, all as expected" in notes
 
 
 def test_every_pass_and_every_reason_has_its_words() -> None:
-    assert set(PASSES) == set(Pass)
+    assert set(PASSES) == set(map(str, Pass))
     assert set(REASONS) == set(STALL_REASONS) - {"issued"}
-    assert all(short in LEGEND for _, short in REASONS.values())
-    assert len({column.head[1] for column in COLUMNS}) == len(COLUMNS)
+    table = rows_table(read(tree(ROW)))
+    assert table.legend == LEGEND and all(short in LEGEND for _, short in REASONS.values())
+    assert len({column.short or column.head for column in table.columns}) == len(table.columns)

@@ -16,7 +16,7 @@ def tree(sampled: bool, *cycles: int, width: float = 0.0) -> dict[str, Any]:
     rows = [{"name": f"l{n}", "pass": "backward_data", **figures(count)} for n, count in enumerate(cycles)]
     config = {"seed": 1, "sampling": {"error": 0.01} if sampled else None}
     head = {"network": "small", "phase": "train", "batch": 4, "config": config}
-    return {**head, "layers": rows, "total": figures(sum(cycles))}
+    return {**head, "rows": rows, "total": figures(sum(cycles))}
 
 
 def test_differences_bars_and_savings_are_said() -> None:
@@ -35,7 +35,7 @@ def test_what_is_not_the_same_iteration_is_refused(where: str) -> None:
     elif where == "seed":
         exact["config"]["seed"] = 2
     elif where == "unfinished":
-        exact["layers"][0]["cycles"] = None
+        exact["rows"][0]["cycles"] = None
     else:
         exact = copy.deepcopy(sampled)
     with pytest.raises(ValueError):

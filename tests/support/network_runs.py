@@ -1,0 +1,93 @@
+"""Networks run as jobs, and what a terminal shows of their results."""
+
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.progress import Reporter
+from gpusim.config.gpu import load_gpu
+from gpusim.config.network import load_network
+from gpusim.config.network_run import NetworkSettings
+from gpusim.networks.choice import Place
+from gpusim.networks.job import NetworkJob
+from gpusim.networks.run import NetworkRecord, Wanted
+from gpusim.report import terminal
+from gpusim.report.document import document
+from gpusim.results.record import KernelChoice, RunRecord
+from gpusim.running import runner
+
+GPU = load_gpu("mi6")
+
+
+@dataclass
+class Ran:
+    """A job that was run, and its records: one of each variant."""
+
+    job: NetworkJob
+    records: list[RunRecord]
+
+    @property
+    def tree(self) -> dict[str, Any]:
+        """The JSON object."""
+        return document(self.job.resolved(), self.records, [v.name for v in self.job.variants], self.job.about)
+
+    @property
+    def variants(self) -> Mapping[str, NetworkRecord]:
+        """What each variant left behind, by its name."""
+        return self.job.found
+
+    @property
+    def last(self) -> NetworkRecord:
+        """The variant that was run last."""
+        return list(self.job.found.values())[-1]
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether every result was as expected; None where nothing was compared."""
+        compared = [r.verification.passed for r in self.records if r.verification is not None]
+        return all(compared) if compared else None
+
+    @property
+    def choices(self) -> dict[Place, KernelChoice]:
+        """How algorithms were chosen, by layer and pass."""
+        found = {}
+        for step in self.last.schedule.steps:
+            choice = self.job.choice_of((step.layer, step.what))
+            if choice is not None:
+                found[step.layer, step.what] = choice
+        return found
+
+
+def run_job(described: Mapping[str, Any], settings: Mapping[str, Any] | None = None, **wanted: Any) -> Ran:
+    """Run a network's iteration as a job."""
+    held = NetworkSettings(**{"gpu": GPU, **(settings or {})})
+    job = NetworkJob(load_network(described), held, Wanted(**wanted))
+    with Interrupt() as interrupt:
+        return Ran(job, runner.run(job, Reporter(quiet=True), interrupt))
+
+
+class Terminal(io.StringIO):
+    """A terminal that is written to."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(tree: Mapping[str, Any], columns: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the lines that a terminal of so many columns shows of a result, without colours."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = Terminal()
+    terminal.show(tree, out)
+    return re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
+
+
+def piped(tree: Mapping[str, Any]) -> str:
+    """Return what a pipe gets of a result."""
+    out = io.StringIO()
+    terminal.show(tree, out)
+    return out.getvalue()
