@@ -162,7 +162,7 @@ def network_record(variant: str = "") -> RunRecord:
 
 
 def test_a_network_s_record_is_laid_into_the_tables_and_its_document_comes_back(tmp_path: Path) -> None:
-    about = {"kind": "net", "network": "n", "phase": "train", "batch": 1, "data": "real"}
+    about = {"kind": "net", "network": "n", "phase": "train", "batch": 1, "values": "real"}
     records = [network_record()]
     rows = NetworkRows("n", "n.yaml", "id", [("conv1", "convolution"), ("fc", "gemm"), ("late", "gemm")])
     kept(tmp_path / "s.db", replace(WORK, kind="net", network=rows), of_records(records, [""], 0, about))
