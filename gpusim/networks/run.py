@@ -153,7 +153,8 @@ def run_iteration(
     )
     kept = Kept(wanted.store, settings.gpu, wanted.fresh, engine_spec) if wanted.store is not None else None
     in_order = real and settings.gpu.caches == "warm"  # each launch is simulated then, after those of this iteration
-    found = {} if in_order else dict(known or {})
+    answered = () if in_order or known is None else known.items()
+    found = {one: facts for one, facts in answered if how.is_answered_by(facts)}
     execution = Execution(storage, settings.gpu, how, reporter, interrupt, kept, engine_spec, found)
     outputs: dict[str, np.ndarray] = {}
     asked_for = written_results(schedule) if keep_outputs else set()
