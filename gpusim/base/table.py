@@ -53,8 +53,10 @@ def columns(*heads: str, right: bool | None = None) -> list[Column]:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of as many cells as there are columns. name: of its files, beside other tables'; notes: lines below it;
-    legend: what short heads and cells mean, below a table on a terminal that has them."""
+    """Rows of as many cells as there are columns.
+
+    name: of its files, beside other tables'; notes: lines below it; legend: what its short texts mean, below them.
+    """
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
@@ -89,7 +91,7 @@ class Table:
         if self.title:
             console.print(Text(self.title, "italic"))
         console.print(drawn)
-        for note in [self.legend, *self.notes] if narrow and self.legend else self.notes:
+        for note in (self.legend, *self.notes) if narrow and self.legend else self.notes:
             console.print(Text(note))
 
     def tabbed(self, heads: bool = True) -> str:

@@ -134,20 +134,25 @@ def _points(results: "Results", sweep: int) -> Iterator[tuple[str, str, Any]]:
                 rows[row["run"]].append(row)
     if not rows:
         raise UserError(f"{table.label}: none of its points has ended")
-    names = dict(results.rows("SELECT id, name FROM runs JOIN points ON run = id WHERE points.sweep = ?", [sweep]).rows)
+    asked = "SELECT id, name, kind FROM runs JOIN points ON run = id WHERE points.sweep = ?"
+    known_as = {run: (name, kind) for run, name, kind in results.rows(asked, [sweep]).rows}
     for run, variants in rows.items():
-        label = f"run {run}" if names.get(run) is None else f"run {names[run]} ({run})"
+        name, kind = known_as[run]
+        label = f"run {run}" if name is None else f"run {name} ({run})"
         if table.specification.get("net") or not all(row.get("kernel.cycles") for row in variants):
             yield label, str(run), stored_run(results, str(run)).document()
         else:
-            yield label, str(run), _brief(results.configuration(run), variants, table)
+            yield label, str(run), _brief(results.configuration(run), kind, variants, table)
 
 
-def _brief(configuration: dict[str, Any], variants: Sequence[Mapping[str, Any]], table: "SweepTable") -> dict[str, Any]:
+def _brief(
+    configuration: dict[str, Any], kind: str, variants: Sequence[Mapping[str, Any]], table: "SweepTable"
+) -> dict[str, Any]:
     """Return the metrics of a table's rows, one of each variant, as a run's JSON object has them."""
     from gpusim.results import metrics
 
-    held: dict[str, Any] = {"schema_version": metrics.SCHEMA_VERSION, "partial": False, "config": configuration}
+    head = {"schema_version": metrics.SCHEMA_VERSION, "kind": kind, "partial": False, "config": configuration}
+    held: dict[str, Any] = dict(head)
     for row in variants:
         tree = held.setdefault(row["variant"], {}) if row["variant"] else held
         for path in table.columns[table.columns.index("variant") + 1 :]:

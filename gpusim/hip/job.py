@@ -12,7 +12,7 @@ from gpusim.energy.spec import EnergySpec
 from gpusim.hip.supervisor import Program, run_program
 from gpusim.host.command_processor import RunOptions
 from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED
-from gpusim.results.record import CommandTimes, PartRecord, RunRecord
+from gpusim.results.record import CommandTimes, PartRecord, RunRecord, stream_numbers
 from gpusim.running.job import Context, JobOptions, Variant
 from gpusim.store.work import Work
 from isa.object.names import short
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from gpusim.hip.launching import KernelSums, Launches
     from gpusim.hip.session import Session
+
+
+PROGRAM_ENDED = "its program ended"  # while a launch ran: beside the reasons that stop any run
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,12 @@ class HipTask:
         code = run_program(asked.program, context.reporter, sessions, lambda: context.interrupt.asked)
         (launches,) = made
         if launches.partial:  # whatever a program that was told of it makes of that
-            code = EXIT_INTERRUPTED if context.interrupt.asked else code or EXIT_NOT_AS_EXPECTED
+            if context.interrupt.asked:
+                code = EXIT_INTERRUPTED
+            elif launches.limited:
+                code = code or EXIT_NOT_AS_EXPECTED
+            else:
+                record.stopped_by = PROGRAM_ENDED
         _fill(record, launches, code)
 
     def counts(self) -> Mapping[str, float]:
@@ -181,15 +189,15 @@ def _part(name: str, sums: "KernelSums") -> PartRecord:
 
 def _streams(times: Sequence[CommandTimes]) -> list[dict[str, Any]]:
     """Sum up what each stream of each process did, the default streams by the name of 0."""
-    found: dict[tuple[str, int], dict[str, Any]] = {}
+    numbers = stream_numbers(times)
+    several = len({place for place, _ in numbers}) > 1
+    blank = {"kernels": 0, "kernel_us": 0.0, "copies": 0, "copied_bytes": 0, "copy_us": 0.0, "ended_us": 0.0}
+    found: dict[tuple[str, int], dict[str, Any]] = {
+        (place, stream): {"stream": f"{place}: {number}" if several else str(number), **blank}
+        for (place, stream), number in numbers.items()
+    }
     for one in times:
-        key = (one.place, one.stream)
-        if key not in found:
-            number = sum(place == one.place for place, _ in found) if one.stream else 0
-            label = f"{one.place}: {number}" if len({place for place, _ in found} | {one.place}) > 1 else str(number)
-            blank = {"kernels": 0, "kernel_us": 0.0, "copies": 0, "copied_bytes": 0, "copy_us": 0.0, "ended_us": 0.0}
-            found[key] = {"stream": label, **blank}
-        row, took_us = found[key], one.ended_us - one.started_us
+        row, took_us = found[one.place, one.stream], one.ended_us - one.started_us
         row["ended_us"] = max(row["ended_us"], one.ended_us)
         if one.copied_bytes:
             row["copies"] += 1

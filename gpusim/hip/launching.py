@@ -76,7 +76,8 @@ class KernelSums:
 class Launches:
     """What was launched, over all of a program's processes: sums by kernel, and each launch if it is kept.
 
-    kept, places: facts of each launch and where it happened; times: when kernels and copies happened.
+    kept, places: facts of each launch and where it happened; times: when kernels and copies happened; partial: whether
+    one was not run to its end; limited: whether that was at the most cycles that a launch may take.
     """
 
     sums: dict[str, KernelSums] = field(default_factory=dict)
@@ -84,6 +85,7 @@ class Launches:
     places: list[dict[str, Any]] = field(default_factory=list)
     times: list[CommandTimes] = field(default_factory=list)
     partial: bool = False
+    limited: bool = False
 
 
 class Launcher:
@@ -116,7 +118,9 @@ class Launcher:
 
         more: of the launch's place in the program.
         """
+        most = self._options.launches.max_cycles
         self._launches.partial |= facts.partial
+        self._launches.limited |= facts.partial and bool(most) and facts.cycles >= most
         self._launches.sums.setdefault(launch.kernel.name, KernelSums()).add(facts)
         if self._options.keep:
             place = {**LaunchCommand(launch).described(self._options.gpu), **more}

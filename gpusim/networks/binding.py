@@ -40,7 +40,9 @@ from workloads.operators.tensor import Shape
 
 @dataclass(frozen=True)
 class Part:
-    """A primitive of a step. tensors: its operands and results that are tensors of the schedule, by their names."""
+    """A primitive of a step. tensors: names of the schedule's tensors that are its operands and results, by their
+    roles.
+    """
 
     primitive: Primitive
     tensors: Mapping[str, str]
@@ -48,12 +50,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Iteration:
-    """What a step's primitives depend on beside the schedule.
+    """What a step's primitives depend on besides the schedule.
 
-    number: of the iteration, from 1; training: how parameters are updated; convolution: the algorithm, where it can
-    compute a layer; sparse_convolution: that of forward passes over activation maps, where it can; None: there is none;
-    convolution_buffer_bytes: for those that work by chunks of images; chosen: another algorithm than `convolution` by
-    layer and pass.
+    number: of the iteration, from 1; training: how parameters are updated; convolution: the algorithm of layers that it
+    can compute; sparse_convolution: the algorithm of forward passes over activation maps, where it can compute them;
+    None: there is none; convolution_buffer_bytes: for algorithms that work on chunks of images; chosen: another
+    algorithm than `convolution` by layer and pass.
     """
 
     number: int = 1
@@ -71,7 +73,9 @@ class Iteration:
         sparse: bool = False,
         chosen: Mapping[tuple[str, Pass], str] | None = None,
     ) -> "Iteration":
-        """As the settings say. sparse: zeros of activation maps are skipped; chosen: by `gpusim.networks.choice`."""
+        """Make an iteration from the settings. sparse: skip zeros of activation maps; chosen: by
+        `gpusim.networks.choice`.
+        """
         skipping = settings.sparse_convolution if sparse else None
         usual = DEFAULT_ALGORITHM if settings.convolution == AUTO else settings.convolution
         buffer = settings.convolution_buffer_bytes
@@ -80,7 +84,7 @@ class Iteration:
 
 @dataclass(frozen=True)
 class Case:
-    """A step in its schedule: what a row is asked with."""
+    """A step in its schedule: the argument of every row."""
 
     schedule: Schedule
     step: Step
@@ -88,7 +92,7 @@ class Case:
 
     @property
     def layer(self) -> Layer:
-        """Whose step it is."""
+        """The layer to which the step belongs."""
         return self.schedule.network[self.step.layer]
 
     @property
@@ -97,29 +101,29 @@ class Case:
         return self.layer.kind
 
     def shape(self, role: str) -> Shape:
-        """Of the tensor of a role, the batch included."""
+        """Return the shape of the tensor with a role, including the batch."""
         step = self.step
         return self.schedule.tensors[step.reads[role] if role in step.reads else step.writes[role]].shape
 
     @property
     def input_shape(self) -> Shape:
-        """Of the layer's first input, the batch included."""
+        """The shape of the layer's first input, including the batch."""
         return (self.schedule.batch, *self.layer.input_shapes[0])
 
     @property
     def output_shape(self) -> Shape:
-        """Of the layer's output, the batch included."""
+        """The shape of the layer's output, including the batch."""
         return (self.schedule.batch, *self.layer.shape)
 
     def refuse(self, problem: str) -> UserError:
-        """The error that says what of this step is not possible."""
+        """Return the error that says what is not possible in this step."""
         source = self.schedule.network.source
         return UserError(f"{source}: layer '{self.step.layer}' ({self.layer.kind_name}, {self.step.what}): {problem}")
 
 
 @dataclass(frozen=True)
 class Use:
-    """A primitive, and the roles of those of its operands and results whose names are others."""
+    """A primitive, and the roles of those of its operands and results that have other names."""
 
     primitive: Primitive
     roles: Mapping[str, str] = field(default_factory=dict)
@@ -129,7 +133,7 @@ Row = Callable[[Case], Use | tuple[Use, ...]]
 
 
 def parts_of(schedule: Schedule, step: Step, iteration: Iteration = Iteration()) -> tuple[Part, ...]:
-    """The primitives of a step, in order; raises UserError that names the layer for what cannot be computed."""
+    """Return the primitives of a step, in order; raises UserError that names the layer if it cannot be computed."""
     case = Case(schedule, step, iteration)
     row = COMMON.get(step.what) or KINDS.get((case.layer.kind_name, step.what))
     if row is None:
@@ -229,7 +233,7 @@ def _add(case: Case) -> Use:
 
 
 def _numbered(case: Case, name: str) -> dict[str, str]:
-    """Of a layer with one input, which has no number among the roles."""
+    """Map the numbered name to the plain role, for a layer with one input; its role has no number."""
     return {f"{name}0": name} if len(case.layer.inputs) == 1 else {}
 
 
@@ -253,7 +257,10 @@ def _windows(case: Case) -> Convolution:
 
 
 def why_dense(schedule: Schedule, step: Step, iteration: Iteration) -> str:
-    """Why a convolution's step skips no zeros though the iteration is to; '': it does, or it is no such step."""
+    """Say why a convolution's step skips no zeros although the iteration should.
+
+    The text is empty if the step does skip them, or is not such a step.
+    """
     case = Case(schedule, step, iteration)
     passes = (Pass.FORWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS)
     if iteration.sparse_convolution is None or step.what not in passes or case.layer.kind_name != "convolution":

@@ -47,7 +47,7 @@ Place = tuple[str, Pass]
 
 @dataclass(frozen=True)
 class Chosen:
-    """What was chosen by layer and pass. exact: launches that were simulated in whole on the way."""
+    """What was chosen by layer and pass. exact: launches that were simulated in whole for the choice."""
 
     choices: Mapping[Place, KernelChoice] = field(default_factory=dict)
     exact: Mapping[LaunchClass, RunFacts] = field(default_factory=dict)
@@ -65,9 +65,9 @@ class _Interrupted(Exception):
 def choose(
     network: Network, settings: NetworkSettings, wanted: Wanted, reporter: Reporter, interrupt: Interrupt
 ) -> Chosen:
-    """Choose the algorithms that are not named, and those that sparse ones are compared with.
+    """Choose the algorithms that no setting names, and those that sparse ones are compared with.
 
-    Raises UserError, and what a launch raises. Nothing is chosen where an interrupt ended it.
+    Raises UserError, and what a launch raises. Nothing is chosen after an interrupt.
     """
     schedule = schedule_of(network, settings, wanted.batch, wanted.train)
     steps = _steps(schedule, settings, wanted) if wanted.timing else []
@@ -102,7 +102,7 @@ def choose(
 
 
 def _steps(schedule: Schedule, settings: NetworkSettings, wanted: Wanted) -> list[Step]:
-    """Those whose algorithm is to be chosen."""
+    """Return the steps whose algorithm is to be chosen."""
     network, selected = schedule.network, selected_layers(schedule.network, wanted.layers)
     steps = [
         step
@@ -121,7 +121,9 @@ def _steps(schedule: Schedule, settings: NetworkSettings, wanted: Wanted) -> lis
 def _candidates(
     schedule: Schedule, settings: NetworkSettings, steps: Sequence[Step], reporter: Reporter
 ) -> Mapping[Place, Sequence[Candidate]]:
-    """By layer and pass the algorithms that compute it themselves, with the cycles that each takes at least."""
+    """Return, by layer and pass, the algorithms that compute it themselves, with the fewest cycles that
+    each can take.
+    """
     found: dict[Place, list[Candidate]] = {(step.layer, step.what): [] for step in steps}
     effort: dict[tuple[Place, str], float] = {}
     for name in DENSE_ALGORITHMS if steps else ():
@@ -144,9 +146,10 @@ def _candidates(
 
 
 def _effort(operator: TensorOperator, gpu: GpuSpec) -> float:
-    """Wavefront instructions that are simulated to measure it, roughly: of the products, of equal ones once.
+    """Estimate the wavefront instructions that are simulated to measure an operator: those of its matrix products, with
+    equal ones counted once.
 
-    Products are the launches with the most registers; what else there is has many workgroups and little work each.
+    Products are the launches with the most registers; the others have many workgroups with little work each.
     """
     most = max(launch.kernel.vgprs for launch in operator.launches)
     products = [launch for launch in operator.launches if launch.kernel.vgprs == most]
@@ -158,7 +161,8 @@ def _effort(operator: TensorOperator, gpu: GpuSpec) -> float:
 
 
 def _least(operator: TensorOperator, gpu: GpuSpec) -> float:
-    """Cycles that its multiply-accumulates take at least, or its bytes to and from DRAM, whichever is more.
+    """Return a lower bound of the operator's cycles: from its multiply-accumulates or its DRAM bytes, whichever is
+    more.
 
     Caches are empty when a launch begins; of what it stores, as much as L2 holds may stay there.
     """

@@ -35,7 +35,7 @@ MUCH = 1.2  # "significantly higher"
 
 @dataclass(frozen=True)
 class Figure:
-    """One of the plotted metrics: its name here, nvprof's, and its value from the launches' facts."""
+    """One of the plotted metrics: its name here, nvprof's name, and how its value follows from the launches' facts."""
 
     name: str
     nvprof: str
@@ -43,7 +43,9 @@ class Figure:
 
 
 def _load_store(facts: RunFacts, tree: Mapping[str, Any]) -> float:
-    """Vector memory at 16 lanes a cycle, or LDS bank cycles, the larger, / compute-unit cycles."""
+    """Return vector memory at 16 lanes a cycle, or LDS bank cycles, whichever is larger, divided by compute-unit
+    cycles.
+    """
     busy = max(VMEM_CYCLES * facts.kernel.vmem_instructions, facts.cu.lds_busy_cycles)
     return float(busy / facts.cu.cycles)
 
@@ -70,7 +72,7 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class Measured:
-    """A benchmark's pass: forward, or all backward passes. kernels: their names; values: by FIGURES' names."""
+    """A benchmark's pass: forward, or all backward passes. kernels: their names; values: by the names in FIGURES."""
 
     benchmark: str
     backward: bool
@@ -82,7 +84,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, made precise, whether it holds here, and the counters that say so."""
+    """A sentence of the paper, made precise, whether it holds here, and the counters that show it."""
 
     text: str
     holds: bool
@@ -90,7 +92,7 @@ class Claim:
 
 
 def benchmark(name: str, batch: int, size: int) -> Network:
-    """One of BENCHMARKS, with fewer images and rows than in the paper if so wanted; raises UserError."""
+    """Return one of BENCHMARKS, with fewer images, rows and columns than in the paper if wanted; raises UserError."""
     for option, value, most in (("batch", batch, FULL_BATCH), ("size", size, FULL_SIZE)):
         if not 1 <= value <= most:
             raise UserError(f"--{option} {value}: DNNMark's benchmarks have {most}; allowed are 1 to {most}")
@@ -101,7 +103,9 @@ def benchmark(name: str, batch: int, size: int) -> Network:
 
 
 class BenchmarksJob:
-    """The six benchmarks, each alone, forward and backward, as a job (gpusim.running.job.Job); batch, size: of all."""
+    """The six benchmarks, each alone, forward and backward, as a job (gpusim.running.job.Job). batch, size: of every
+    benchmark.
+    """
 
     kind = "net"
     title = NAME
@@ -140,7 +144,7 @@ class BenchmarksJob:
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """What a network says of itself, and how the benchmarks are smaller than the paper's."""
+        """The keys that a network adds to its result, and how the benchmarks are smaller than the paper's."""
         said = reduction(self.batch, self.size)
         return {
             "kind": self.kind,
@@ -159,7 +163,7 @@ class BenchmarksJob:
 
     @property
     def work(self) -> Work:
-        """What a store knows equal benchmarks by: a network whose layers they are."""
+        """The work by which a store finds equal benchmarks: as a network whose layers are the benchmarks."""
         layers = [(layer.name, layer.kind_name) for network in self.networks.values() for layer in network.layers]
         identity = identity_of([identity_of_network(network) for network in self.networks.values()])
         rows = NetworkRows(NAME, FOLDER, identity, layers)
@@ -211,7 +215,7 @@ class BenchmarksTask:
         """Compare nothing: the values are made up."""
 
     def finish(self) -> None:
-        """Keep nothing."""
+        """Do nothing: the benchmarks leave no output."""
 
 
 def _measured(name: str, backward: bool, launches: Sequence[RunFacts]) -> Measured:
@@ -223,7 +227,7 @@ def _measured(name: str, backward: bool, launches: Sequence[RunFacts]) -> Measur
 
 
 def claims(measured: Sequence[Measured]) -> list[Claim]:
-    """The paper's three claims, in parts; empty unless all benchmarks were run."""
+    """Return the paper's three claims, in parts; empty unless all benchmarks were run."""
     held = {(one.benchmark, one.backward): one.values for one in measured}
     if len(held) < 2 * len(BENCHMARKS):
         return []
@@ -297,7 +301,7 @@ def claims(measured: Sequence[Measured]) -> list[Claim]:
 
 
 def reduction(batch: int, size: int) -> str:
-    """What is less than in the paper; empty where nothing is."""
+    """Say what is smaller than in the paper; empty where nothing is."""
     less = [
         f"{what} {value} of {full}"
         for what, value, full in (("batch", batch, FULL_BATCH), ("rows and columns", size, FULL_SIZE))

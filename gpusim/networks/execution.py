@@ -63,9 +63,9 @@ class How:
     """How an iteration is run.
 
     selected: layers whose steps are reported; None: all; real: with real data, otherwise synthetic; timing: False
-    executes for the results alone; verified: compare with NumPy; launches: how each is run; jobs: processes;
-    sparsity: of the input of a layer that skips zeros, where data are synthetic; sampling: how launches are sampled,
-    None: they are simulated in whole; places: (layer, pass) that are reported, None: all.
+    executes for the results alone; verified: compare with NumPy; launches: how each is run; jobs: processes; sparsity:
+    of the input of a layer that skips zeros, where data are synthetic; sampling: how launches are sampled, None: they
+    are simulated in whole; places: (layer, pass) that are reported, None: all.
     """
 
     selected: frozenset[str] | None = None
@@ -88,10 +88,10 @@ class How:
 class StepResult:
     """What is known of a step.
 
-    operators: their names; classes: of its launches; simulated: the numbers of those that are simulated for it, after
-    an iteration, of those that were; sampling: how well, by number; facts: of all its launches as one, None until all
-    are known; zeros_of: the operands whose zeros it skips; zeros: how many there were; why_dense: why it skips none
-    though it might; before: by number, the launches whose lines a launch may find in L2, where caches are warm.
+    operators: their names; classes: of its launches; simulated: numbers of the launches to simulate for it; after an
+    iteration, of those that were; sampling: how, by number; facts: the sum of all its launches, None until all are
+    known; zeros_of: the operands whose zeros it skips; zeros: how many there were; why_dense: why it skips none though
+    it might; before: by number, the launches whose lines a launch may find in L2, where caches are warm.
     """
 
     step: Step
@@ -110,7 +110,7 @@ class StepResult:
 
     @property
     def name(self) -> str:
-        """The step's."""
+        """Return the name of the step."""
         return self.step.name
 
     @property
@@ -120,12 +120,14 @@ class StepResult:
 
     @property
     def instructions(self) -> float:
-        """Wavefront instructions that are simulated for it, roughly: what its time follows."""
+        """The estimated number of wavefront instructions that are simulated for the step, which decides the real time
+        that takes.
+        """
         return 1000 + self.of_launch * len(self.simulated)
 
     @property
     def of_launch(self) -> float:
-        """The same of one of its launches."""
+        """The estimated number of wavefront instructions of one launch of the step."""
         whole = sum(w.macs / 60 + w.operations / 40 + (w.read_bytes + w.stored_bytes) / 200 for w in self.work)
         return whole / max(len(self.classes), 1)
 
@@ -138,8 +140,8 @@ Keep = Callable[[str, np.ndarray], None]
 class Execution:
     """Iterations over a network's memory.
 
-    kept: what earlier runs found, and where this one adds to it; engine_spec: serves launches with sparse regions;
-    of_class: what is known of launches; partial: an interrupt ended it.
+    kept: facts of earlier runs, to which this one adds; engine_spec: of the engine for launches with sparse regions;
+    of_class: facts of launches by class; partial: an interrupt ended the run.
     """
 
     storage: Storage
@@ -153,9 +155,9 @@ class Execution:
     partial: bool = False
 
     def run(self, iteration: Iteration, keep: Keep | None = None) -> list[StepResult]:
-        """Run an iteration; the results of its steps in order, those of unfinished steps without facts.
+        """Run an iteration and return the results of its steps in order; those of unfinished steps have no facts.
 
-        keep: is shown each tensor that a step has written, with real data.
+        keep: called with each tensor that a step has written, with real data.
         """
         if self.how.timing:
             prepare_core()
@@ -180,7 +182,7 @@ class Execution:
         return results
 
     def _prepared(self, iteration: Iteration) -> list[Prepared]:
-        """Operators of the steps that are needed, with results of which nothing is known yet.
+        """Return the operators of the steps that are needed, each with an empty result.
 
         Steps after the last selected one are left out; with synthetic data all that are not selected.
         """
@@ -213,15 +215,15 @@ class Execution:
 
     @property
     def _is_warm(self) -> bool:
-        """Whether launches find in L2 what those before them left there."""
+        """Tell whether launches find in L2 what earlier launches left there."""
         return self.how.timing and self.gpu.caches == "warm"
 
     def _told_apart(
         self, operators: Sequence[TensorOperator], classes: Sequence[LaunchClass], chain: list[Before]
     ) -> tuple[tuple[LaunchClass, ...], dict[int, Sequence[Before]]]:
-        """Tell launches of one class apart by what they find in L2, and add them to the chain of all launches.
+        """Distinguish launches of one class by what they find in L2, and add them to the chain of all launches.
 
-        With real data each launch is simulated after all before it, and none counts as another one.
+        With real data each launch is simulated after all earlier ones, and none stands for another one.
         """
         found: list[LaunchClass] = []
         before: dict[int, Sequence[Before]] = {}
@@ -240,7 +242,7 @@ class Execution:
         return tuple(found), before
 
     def _decide(self, prepared: Sequence[Prepared]) -> None:
-        """Which launches are simulated, each class once, and how well."""
+        """Decide which launches are simulated, each class once, and how precisely."""
         errors = allotted_errors([result for _, result in prepared], self.how.sampling)
         seen: set[LaunchClass] = set()
         for operators, result in prepared:
@@ -279,7 +281,7 @@ class Execution:
         return tuple(found)
 
     def _is_known(self, one: LaunchClass, sampling: SamplingSpec | None) -> bool:
-        """Whether nothing has to be simulated for a launch: an earlier iteration or an earlier run did."""
+        """Tell whether a launch need not be simulated, because an earlier iteration or an earlier run did so."""
         if one not in self.of_class and self.kept is not None and one.transferable:
             facts = self.kept.get(one, sampling)
             if facts is not None and self.how.is_answered_by(facts):
@@ -367,10 +369,12 @@ class Execution:
 
 
 def allotted_errors(results: Sequence[StepResult], sampling: SamplingSpec | None) -> Mapping[LaunchClass, float]:
-    """The relative error wanted of each class of launches, so that that of all together is the one asked for.
+    """Return the relative error to aim for in each class of launches, so that the error of all together is the one
+    asked for.
 
-    Neyman's allocation for classes of equal relative spread, whose cost goes with their time: a class with a hundredth
-    of the time may be ten times as far off. Classes are independent, launches of one class are wrong together.
+    Neyman's allocation for classes of equal relative spread, whose cost is proportional to their time: a class with a
+    hundredth of the time may have ten times the relative error. Classes are independent; launches of one class share
+    their error.
     """
     if sampling is None:
         return {}
@@ -385,7 +389,7 @@ def allotted_errors(results: Sequence[StepResult], sampling: SamplingSpec | None
 
 
 class _Told:
-    """Progress over steps, with the time left."""
+    """Reports of progress over steps, with the time left."""
 
     def __init__(self, reporter: Reporter, results: list[StepResult]) -> None:
         self._reporter, self._steps = reporter, len(results)
@@ -395,7 +399,7 @@ class _Told:
         overall(0, self._steps, "steps", "")
 
     def done(self, result: StepResult) -> None:
-        """A step has ended."""
+        """Count a step as finished, and report the progress now and then."""
         self._ended += 1
         self._done += result.instructions
         self._left -= result.instructions

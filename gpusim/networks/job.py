@@ -41,8 +41,8 @@ VARIANTS: Mapping[EngineMode, tuple[tuple[str, EngineMode], ...]] = {
 class NetworkJob:
     """An iteration of a network (gpusim.running.job.Job).
 
-    wanted: what of it is run; inputs: arrays by tensor; keep_outputs: `outputs` has outputs and gradients by tensor
-    after the run; source: where the inputs come from, for errors. Raises UserError for what cannot be.
+    wanted: what of the network is run; inputs: arrays by tensor; keep_outputs: `outputs` has outputs and gradients by
+    tensor after the run; source: where the inputs come from, for errors. Raises UserError for what is not possible.
     """
 
     kind = "net"
@@ -99,7 +99,7 @@ class NetworkJob:
 
     @property
     def variants(self) -> Sequence[Variant]:
-        """The dense iteration, the one that skips zeros, or both to be compared."""
+        """The dense iteration, the one that skips zeros, or both for a comparison."""
         return [
             Variant(name, mode == "on", partial(self._prepare, name, mode), name)
             for name, mode in VARIANTS[self.wanted.engine]
@@ -126,7 +126,9 @@ class NetworkJob:
         return NetworkTask(self, name, mode)
 
     def iterate(self, name: str, mode: EngineMode, context: Context) -> NetworkRecord:
-        """Run the iteration in one mode of the engine; what was found out before is not simulated again."""
+        """Run the iteration in one mode of the engine; launches known from an earlier iteration are not simulated
+        again.
+        """
         if self._choices is None:
             chosen = choose(self.network, self.settings, self.wanted, context.reporter, context.interrupt)
             self._choices, self._known = chosen.choices, chosen.exact
@@ -162,7 +164,7 @@ class NetworkTask:
         fill(record, found, self._job)
 
     def counts(self) -> Mapping[str, float]:
-        """Return nothing: rows have their zeros."""
+        """Return nothing: each row has its own zeros."""
         return {}
 
     def verify(self) -> Verification | None:
@@ -170,11 +172,11 @@ class NetworkTask:
         return None
 
     def finish(self) -> None:
-        """Keep nothing."""
+        """Do nothing: the job keeps the outputs itself."""
 
 
 def fill(record: RunRecord, found: NetworkRecord, job: NetworkJob | None = None) -> None:
-    """Add an iteration to the record of a run: its rows, when its launches happen, the comparison with NumPy."""
+    """Add an iteration to the record of a run: its rows, the launches with their times, the comparison with NumPy."""
     queue = StreamQueue(found.settings.gpu.kernel_launch_us)
     for row in found.rows:
         for step in row.steps:
@@ -184,11 +186,20 @@ def fill(record: RunRecord, found: NetworkRecord, job: NetworkJob | None = None)
                     queue.kernel(DEFAULT, found.of_class[one].time_us, name=one.kernel, place=place)
     queue.finish()
     record.parts += [_part(row, found, job) for row in found.rows]
-    record.commands += queue.times
+    begin_us = record.host_time_us or 0.0  # after an earlier iteration of the same run
+    record.commands += [
+        replace(
+            one,
+            launched_us=begin_us + one.launched_us,
+            started_us=begin_us + one.started_us,
+            ended_us=begin_us + one.ended_us,
+        )
+        for one in queue.times
+    ]
     record.launch_count = sum(len(part.launches) for part in record.parts)
     record.partial = record.partial or bool(found.stopped_by)
     if queue.times:
-        record.host_time_us = (record.host_time_us or 0.0) + queue.times[-1].ended_us
+        record.host_time_us = begin_us + queue.times[-1].ended_us
     record.verification = _worst([part.verification for part in record.parts if part.verification is not None])
     record.values["planned_bytes"] = max(record.values.get("planned_bytes", 0), found.planned_bytes)
 
@@ -221,7 +232,7 @@ def _part(row: Row, found: NetworkRecord, job: NetworkJob | None) -> PartRecord:
 
 
 def _worst(compared: Sequence[VerificationFacts]) -> VerificationFacts | None:
-    """Return the comparison that comes closest to its bound, or exceeds it most; None where there is none."""
+    """Return the comparison that comes closest to its bound, or exceeds it most; None without comparisons."""
     if not compared:
         return None
     worst = max(compared, key=lambda v: (not v.passed, v.max_error / v.bound if v.bound else 0.0))
@@ -229,7 +240,9 @@ def _worst(compared: Sequence[VerificationFacts]) -> VerificationFacts | None:
 
 
 def _decided(network: Network, settings: NetworkSettings, wanted: Wanted) -> Wanted:
-    """Decide for real data or made-up ones, alike in all variants: the sparse one's workspace is the larger."""
+    """Decide for real data or made-up values, for all variants alike, by the sparse variant's workspace, which is the
+    larger.
+    """
     if wanted.data != "auto":
         return wanted
     schedule = schedule_of(network, settings, wanted.batch, wanted.train)
@@ -260,7 +273,9 @@ def resolved(network: Network, settings: NetworkSettings, wanted: Wanted) -> dic
 def work_of_network(
     network: Network, settings: NetworkSettings, wanted: Wanted, inputs: Path | None = None, writes: bool = False
 ) -> Work:
-    """Return what `gpusim net` is asked for. inputs: file of arrays; writes: it writes arrays, and so is always run."""
+    """Return the work that `gpusim net` does. inputs: file of arrays; writes: it writes arrays, and so is
+    always run.
+    """
     read = [inputs] if inputs is not None else []
     source = Path(network.source)
     if network.values is not None and source.is_file():

@@ -26,9 +26,10 @@ from spartan.engine_spec import EngineSpec
 
 
 class Kept:
-    """Facts of launches on one GPU in a store, which is made if need be. Raises StoreError where it cannot be written.
+    """Facts of launches on one GPU in a store, which is created if need be. Raises StoreError where it cannot be
+    written.
 
-    fresh: nothing is found; engine_spec: serves launches with sparse regions.
+    fresh: look up nothing; engine_spec: of the engine for launches with sparse regions.
     """
 
     def __init__(self, path: Path, gpu: GpuSpec, fresh: bool = False, engine_spec: EngineSpec | None = None) -> None:
@@ -38,7 +39,9 @@ class Kept:
         self._engine = "" if engine_spec is None else engine_spec.model_dump_json()
 
     def get(self, one: LaunchClass, sampling: SamplingSpec | None = None) -> RunFacts | None:
-        """The facts of a class of launches, if they are there. sampling: estimates that were made like this do too."""
+        """Return the stored facts of a class of launches; None without them. sampling: estimates that were made like
+        this will do.
+        """
         if self._fresh:
             return None
         whole = self._found(self._key(one))
@@ -55,9 +58,9 @@ class Kept:
         return None
 
     def put(self, one: LaunchClass, facts: RunFacts, sampling: SamplingSpec | None = None) -> None:
-        """Keep the facts of a class of launches; where the store takes no more, that costs no result.
+        """Store the facts of a class of launches; if the store cannot be written, the run goes on.
 
-        sampling: how it was to be sampled; one that was simulated whole all the same is kept as such.
+        sampling: how the class was to be sampled; one that was simulated in whole all the same is stored as such.
         """
         if facts.sampling is not None and facts.sampling.method == WHOLE:
             facts = replace(facts, sampling=None)
@@ -70,7 +73,7 @@ class Kept:
             current_reporter().say_once(f"gpusim: {error}; the run goes on")
 
     def close(self) -> None:
-        """Nothing more is kept."""
+        """Close the store; nothing can be stored after that."""
         with errors(self._path):
             self._connection.close()
 
@@ -81,8 +84,11 @@ class Kept:
 
 
 def known_whole(facts: RunFacts, confidence: float) -> RunFacts:
-    """The facts of a launch among sampled ones; of one that an earlier run simulated, unsampled, they say that it ran
-    whole: where it occurs again in the network it counts as simulated once, as others do."""
+    """Return the facts of a launch for a sum with sampled ones.
+
+    Unsampled facts of an earlier run are marked as simulated in whole: if the launch occurs again in the network, it
+    counts as simulated once, as others do.
+    """
     if facts.sampling is not None:
         return facts
     instructions = float(facts.kernel.wavefront_instructions)
@@ -90,5 +96,5 @@ def known_whole(facts: RunFacts, confidence: float) -> RunFacts:
 
 
 def _is_good(facts: RunFacts, sampling: SamplingSpec) -> bool:
-    """Whether an estimate is as good as is wanted."""
+    """Tell whether an estimate is as precise as wanted."""
     return facts.sampling is None or facts.sampling.half_width("kernel", "cycles") <= sampling.error * facts.cycles

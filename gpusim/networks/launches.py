@@ -23,9 +23,9 @@ TURNED_OVER = 2  # times L2's size, after which launches find nothing of what wa
 
 
 def class_of_values(primitive: Primitive, made_by: str) -> str:
-    """Which values decide the time of a primitive's launches; empty: none do.
+    """Say which values decide the time of a primitive's launches; empty if none do.
 
-    made_by: whose values the operands hold. Tables that launches make for those after them follow from the primitive.
+    made_by: the origin of the operands' values. Tables that launches make for later launches follow from the primitive.
     """
     if deciding(primitive):
         return made_by
@@ -33,24 +33,27 @@ def class_of_values(primitive: Primitive, made_by: str) -> str:
 
 
 def has_tables(primitive: Primitive) -> bool:
-    """Whether launches read what launches before them made and decides their time: whole numbers, or zeros to skip."""
+    """Tell whether launches read what earlier launches of the primitive made and what decides their time: integers, or
+    zeros to skip.
+    """
     tables = any(operand.dtype != FLOAT for operand in primitive.workspace.values())
     return tables or bool(primitive.skips_zeros_of)
 
 
 def deciding(primitive: Primitive) -> dict[str, Operand]:
-    """Operands whose values may decide the time."""
+    """Return the operands whose values may decide the time."""
     skipped = primitive.skips_zeros_of
     return {name: held for name, held in primitive.takes.items() if held.dtype != FLOAT or name in skipped}
 
 
 class LaunchClass(NamedTuple):
-    """Equal for launches that take the same time: of the same code, geometry, arguments and class of data.
+    """A key that is equal for launches that take the same time: of the same code, geometry, arguments and class of
+    data.
 
     arguments: the block without addresses; pointers: which addresses are the same, where in a cache line they begin,
     and which are null; values: which values decide the time, empty: none do; transferable: whether the values are the
-    same in every run; after: the launches before it whose lines it may find in L2, where caches are warm, and where it
-    and they use the same memory.
+    same in every run; after: the earlier launches whose lines it may find in L2, where caches are warm, and where these
+    launches use the same memory.
     """
 
     kernel: str
@@ -65,7 +68,7 @@ class LaunchClass(NamedTuple):
 
 
 def launch_class(launch: "Launch", values: str, transferable: bool) -> LaunchClass:
-    """The class of a launch."""
+    """Return the class of a launch."""
     kernel = launch.kernel
     block, pointers = bytearray(launch.kernarg), launch.pointers
     for argument in kernel.arguments:
@@ -80,7 +83,9 @@ def launch_class(launch: "Launch", values: str, transferable: bool) -> LaunchCla
 
 
 class Before(NamedTuple):
-    """A launch before another one. number: in its operator; moved_bytes: that it reads and stores, roughly."""
+    """A launch before another one. number: in its operator; moved_bytes: an estimate of the bytes that it reads and
+    stores.
+    """
 
     operator: TensorOperator
     number: int
@@ -94,10 +99,10 @@ class Before(NamedTuple):
 
 
 def found_in_l2(before: Sequence[Before], l2_bytes: int) -> tuple[Before, ...]:
-    """Return the last launches of those before another one whose lines it may find in L2.
+    """Return the last launches of `before`, whose lines the next launch may find in L2.
 
-    They go back until together they have moved TURNED_OVER times what L2 holds: of what was there before, nothing is
-    left but by chance.
+    They go back until together they have moved TURNED_OVER times what L2 holds: of anything older, hardly a line is
+    left.
     """
     moved, first = 0.0, len(before)
     while first and moved < TURNED_OVER * l2_bytes:
@@ -107,7 +112,9 @@ def found_in_l2(before: Sequence[Before], l2_bytes: int) -> tuple[Before, ...]:
 
 
 def after(before: Sequence[Before], launch: "Launch") -> Hashable:
-    """Return what tells two launches of one class apart by what they find in L2: who ran before, on which memory."""
+    """Return a key that distinguishes two launches of one class by what they find in L2: who ran before, on which
+    memory.
+    """
     seen: dict[int, int] = {}
     chain = [one.launch.pointers for one in before] + [launch.pointers]
     shared = tuple(tuple(seen.setdefault(address, len(seen)) for address in pointers) for pointers in chain)

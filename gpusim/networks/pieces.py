@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Launches of one operator of a step. numbers: of its launches; first: of its first launch in the
-    step; before: launches whose lines its one launch may find in L2, where caches are warm."""
+    """Launches of one operator of a step.
+
+    numbers: of its launches; first: number in the step of the operator's first launch; before: launches whose lines its
+    one launch may find in L2, where caches are warm.
+    """
 
     operator: TensorOperator
     result: "StepResult"
@@ -30,7 +33,7 @@ class Piece:
 
     @property
     def name(self) -> str:
-        """The step's, for people."""
+        """The name of the step, for people."""
         return self.result.name
 
     @property
@@ -40,12 +43,12 @@ class Piece:
         return {n: of_step[self.first + n] for n in self.numbers if self.first + n in of_step}
 
     def in_step(self, outcome: Outcome) -> Outcome:
-        """What was found, by number in the step."""
+        """Return an outcome with its facts by number in the step instead of number in the operator."""
         return replace(outcome, facts={self.first + n: facts for n, facts in outcome.facts.items()})
 
 
 def pieces(operators: Sequence[TensorOperator], result: "StepResult") -> list[Piece]:
-    """The launches of a step that are to be simulated, as far apart as they can be."""
+    """Divide the launches of a step that are to be simulated into as many pieces as possible."""
     found, first = [], 0
     for operator in operators:
         numbers = [n for n in range(len(operator.launches)) if first + n in result.simulated]
@@ -59,7 +62,7 @@ def pieces(operators: Sequence[TensorOperator], result: "StepResult") -> list[Pi
 
 
 def depended_on(operators: Sequence[TensorOperator]) -> frozenset[int]:
-    """Numbers in the step of the launches whose values decide the time of launches after them."""
+    """Return the numbers in the step of the launches whose values decide the time of later launches."""
     found, first = set[int](), 0
     for operator in operators:
         found |= {first + number for number in operator.decisive}

@@ -26,28 +26,30 @@ class Row:
 
     @cached_property
     def facts(self) -> RunFacts | None:
-        """Of all launches; None where not all are known."""
+        """The facts of all launches as a sum; None where not all are known."""
         known = [step.facts for step in self.steps if step.facts is not None]
         return combined(known) if len(known) == len(self.steps) else None
 
     @property
     def launches(self) -> int:
-        """Kernel launches."""
+        """Return the number of kernel launches."""
         return sum(len(step.classes) for step in self.steps)
 
     @property
     def simulated(self) -> int:
-        """Those of the launches that were simulated for this row; the others equal one that was, or were not yet."""
+        """The number of launches that were simulated for this row; the others equal a simulated one, or are still to be
+        run.
+        """
         return sum(len(step.simulated) for step in self.steps)
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates of the definition."""
+        """The multiply-accumulates of the operators' definition."""
         return sum(work.macs for step in self.steps for work in step.work)
 
     @property
     def needed_macs(self) -> int:
-        """Those that the kernels cannot leave out: fewer where an algorithm does with fewer."""
+        """The multiply-accumulates that the kernels cannot leave out: fewer where an algorithm saves some."""
         return sum(work.needed_macs for step in self.steps for work in step.work)
 
     @property
@@ -58,17 +60,17 @@ class Row:
 
     @property
     def zeros(self) -> Zeros | None:
-        """Of the operands whose zeros are skipped; None where none are, or they are not known."""
+        """The zeros of the operands whose zeros are skipped; None where none are, or where they are unknown."""
         return next((step.zeros for step in self.steps if step.zeros is not None), None)
 
     @property
     def why_dense(self) -> str:
-        """Why no zeros are skipped though they might be; empty where they are, or there is no such thing."""
+        """Why no zeros are skipped although they might be; empty where they are, or where that is not possible."""
         return next((step.why_dense for step in self.steps if step.why_dense), "")
 
 
 class Rows(Sequence[Row]):
-    """The rows of one run or several. What they come to is found out once: with half-widths that takes a while."""
+    """The rows of one run or several. Their sum is computed once: with half-widths that takes a while."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._rows = tuple(rows)
@@ -85,13 +87,13 @@ class Rows(Sequence[Row]):
 
     @cached_property
     def facts(self) -> RunFacts | None:
-        """The facts of all rows that have been simulated, as one; None where no row has been."""
+        """The facts of all rows that have been simulated, as a sum; None where no row has been."""
         known = [row.facts for row in self._rows if row.facts is not None]
         return combined(known) if known else None
 
 
 def rows_of(steps: Iterable[StepResult]) -> Rows:
-    """In the order of the steps."""
+    """Group steps by layer and pass into rows, in the order of the steps."""
     grouped: dict[tuple[str, Pass], list[StepResult]] = {}
     for step in steps:
         grouped.setdefault((step.step.layer, step.step.what), []).append(step)

@@ -37,7 +37,7 @@ class Wanted:
     """What of a network is run.
 
     layers: 'conv2:conv5', either end may be left out, one layer, or a set of them; data: real: every step is executed
-    on the values of those before; synthetic: launches are simulated alone, over made-up values; auto: real unless the
+    on the values of earlier steps; synthetic: launches are simulated alone, over made-up values; auto: real unless the
     iteration has more than MOST_REAL_BYTES; launches: how each is run (checked, hotspots, max_cycles); jobs: processes;
     store: where what is
     found out about launches is kept for later runs; fresh: what earlier ones found out does not count; engine: off:
@@ -61,11 +61,11 @@ class Wanted:
 
 @dataclass
 class NetworkRecord:
-    """What a run left behind.
+    """The results of a run.
 
     steps: those of the selected layers, in order; outputs: outputs of the network and gradients by tensor, where they
     were asked for; real: whether data were; stopped_by: empty for a run that was not stopped; sparse: whether zeros
-    were skipped; of_class: what is known of launches.
+    were skipped; of_class: facts of launches by class.
     """
 
     schedule: Schedule
@@ -85,13 +85,13 @@ class NetworkRecord:
 
     @property
     def passed(self) -> bool | None:
-        """Whether all that was compared was as expected; None where nothing was."""
+        """Whether all compared results were as expected; None where nothing was compared."""
         compared = [step.verification.passed for step in self.steps if step.verification is not None]
         return all(compared) if compared else None
 
 
 def schedule_of(network: Network, settings: NetworkSettings, batch: int, train: bool) -> Schedule:
-    """The steps of an iteration; raises UserError."""
+    """Return the steps of an iteration; raises UserError."""
     if not train:
         return inference(network, batch)
     loss = Loss.GIVEN if network.input_gradients else Loss.CROSS_ENTROPY
@@ -177,12 +177,12 @@ def run_iteration(
 
 
 def is_real(wanted: Wanted, planned: MemoryPlan) -> bool:
-    """Whether an iteration with that plan is run on real data."""
+    """Tell whether an iteration with this memory plan is run on real data."""
     return wanted.data == "real" or (wanted.data == "auto" and planned.bytes <= MOST_REAL_BYTES)
 
 
 def _check_sparsity(network: Network, settings: NetworkSettings, real: bool) -> None:
-    """UserError for a stated sparsity that nothing has."""
+    """Raise UserError for a configured sparsity that applies to nothing in this run."""
     for layer in settings.layer_sparsity:
         if layer not in network.named:
             raise UserError(f"layer_sparsity: {unknown_name('layer', layer, network.named)}")
@@ -191,7 +191,7 @@ def _check_sparsity(network: Network, settings: NetworkSettings, real: bool) -> 
 
 
 def selected_layers(network: Network, text: str | frozenset[str] | None) -> frozenset[str] | None:
-    """The layers that 'first:last' names, in the network's order; None: all. Raises UserError."""
+    """Return the names of the layers that 'first:last' selects, in the network's order; None: all. Raises UserError."""
     if text is None or isinstance(text, frozenset):
         return text
     names = [layer.name for layer in network.layers]

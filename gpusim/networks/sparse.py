@@ -11,7 +11,7 @@ MOST_MADE_UP_BYTES = 1 << 31  # of maps whose zeros are skipped: a process stays
 
 
 def check_operators(operators: Sequence[TensorOperator], engine_spec: EngineSpec | None, where: str) -> None:
-    """UserError that begins with `where` for a sparse region that the engine cannot serve."""
+    """Raise UserError that begins with `where` for a sparse region that the engine cannot serve."""
     for launch in (launch for operator in operators for launch in operator.launches if launch.regions):
         if engine_spec is None:
             raise UserError(f"{where}: '{launch.kernel.name}' needs the compaction engine")
@@ -22,7 +22,7 @@ def check_operators(operators: Sequence[TensorOperator], engine_spec: EngineSpec
 
 
 def check_made_up(operators: Sequence[TensorOperator], sparsity: float | None, layer: str, where: str) -> None:
-    """UserError that begins with `where` for made-up maps that are too large, or of which nobody says the sparsity."""
+    """Raise UserError that begins with `where` for made-up maps that are too large, or whose sparsity is not given."""
     skipped = [op.primitive.takes[name] for op in operators for name in op.primitive.skips_zeros_of]
     if not skipped:
         return

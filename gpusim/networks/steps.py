@@ -30,19 +30,19 @@ MOST_RESIDENT_BYTES = 1 << 31  # of a process over made-up values, from where on
 
 
 class CycleLimitError(SimulationError):
-    """A launch reached the most cycles that it may take."""
+    """A launch reached its limit of cycles."""
 
 
 class Stopped(Exception):
-    """The observer ended a launch: nothing is known of the step."""
+    """The observer ended a launch: the step has no result."""
 
 
 @dataclass(frozen=True)
 class Timing:
     """How launches are simulated.
 
-    engine_spec: serves their sparse regions; launches: what is asserted, listed and limited; sampling: of the step's
-    launches by their number, those that are simulated in part.
+    engine_spec: of the engine for their sparse regions; launches: what is asserted, listed and limited; sampling: for
+    those of the step's launches, by number, that are simulated in part.
     """
 
     engine_spec: EngineSpec | None = None
@@ -52,8 +52,10 @@ class Timing:
 
 @dataclass(frozen=True)
 class Zeros:
-    """Of operands whose zeros a step skips. fraction: of their elements; of_terms: of the products that they are in,
-    those with padding's zeros included."""
+    """The zeros of operands whose zeros a step skips.
+
+    fraction: of their elements; of_terms: of the products that they are in, those with padding's zeros included.
+    """
 
     fraction: float
     of_terms: float
@@ -61,7 +63,7 @@ class Zeros:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What running a step left behind.
+    """The results of running a step.
 
     facts: of the launches that were simulated, by their number in the step; verification: None where nothing was
     compared; mismatches: for people; zeros: None where none are skipped.
@@ -84,8 +86,8 @@ def run_step(
 ) -> Outcome:
     """Run all launches over the values in device memory, those of `simulated` numbers with timing.
 
-    compared: with the reference; processor: whose caches hold what launches before the step left there; None: they are
-    empty. Raises Stopped, and what a launch raises.
+    compared: with the reference; processor: its caches hold what earlier launches left there; None: they are empty.
+    Raises Stopped, and what a launch raises.
     """
     processor = processor or new_processor(gpu, timing)
     facts: dict[int, RunFacts] = {}
@@ -116,7 +118,7 @@ def run_synthetic(
     sparsity: float = 0.0,
     before: Sequence[Before] = (),
 ) -> Outcome:
-    """Simulate launches of an operator alone, over made-up operands; others run that make tables for them.
+    """Simulate launches of an operator alone, over made-up operands; launches that make tables for them are also run.
 
     simulated, timing.sampling: by number in the operator; sparsity: zeros, uniformly random, among the values of
     operands whose zeros are skipped; before: launches that run first, for what they leave in L2.
@@ -141,7 +143,7 @@ def run_synthetic(
 
 
 def _zeros(operator: TensorOperator) -> Zeros | None:
-    """Of the operands whose zeros are skipped; None where none are."""
+    """Count the zeros of the operands whose zeros are skipped; None where none are."""
     skipped = [operator.inputs[name] for name in operator.primitive.skips_zeros_of]
     if not skipped:
         return None
@@ -151,9 +153,10 @@ def _zeros(operator: TensorOperator) -> Zeros | None:
 
 
 def _make_up(operator: TensorOperator, launches: Sequence[Launch], sparsity: float) -> None:
-    """Random operands of these launches: a block of numbers again and again, whole where values decide the time.
+    """Fill the operands of these launches with random numbers: the same block repeated, in whole where values decide
+    the time.
 
-    Elsewhere only so far as the host's memory allows: what follows is zero, and costs none. A kernel takes a branch
+    Elsewhere only as far as the host's memory allows: the rest is zero and takes no memory. A kernel takes a branch
     where all lanes agree, as over zeros, which is some cycles in a launch.
     """
     decide, left = deciding(operator.primitive), MOST_FILLED_BYTES
@@ -175,9 +178,11 @@ def _make_up(operator: TensorOperator, launches: Sequence[Launch], sparsity: flo
 
 
 def _discarding(operator: TensorOperator, observer: Observer) -> Observer:
-    """The observer; where the process has more than MOST_RESIDENT_BYTES, the host has back what launches stored.
+    """Return an observer that gives the memory of results back to the host once the process exceeds
+    MOST_RESIDENT_BYTES.
 
-    Results of made-up values are read by nobody. Tables are, and what zeros to skip are found in.
+    Results of made-up values are read by nobody. Tables are read, and so are the zeros to skip: an operator that skips
+    zeros keeps the given observer.
     """
     primitive = operator.primitive
     if primitive.skips_zeros_of:
@@ -196,7 +201,9 @@ def _discarding(operator: TensorOperator, observer: Observer) -> Observer:
 
 
 def new_processor(gpu: GpuSpec, timing: Timing) -> CommandProcessor:
-    """Return what launches are simulated with, its caches empty; without sparse regions a launch has all of L2."""
+    """Return a command processor with empty caches that simulates launches; without sparse regions a launch has all of
+    L2.
+    """
     return CommandProcessor(gpu, Reporter(quiet=True), engine_spec=timing.engine_spec)
 
 
@@ -218,7 +225,9 @@ def simulate_launch(
 
 
 def _worst(found: Sequence[Verification]) -> tuple[VerificationFacts, tuple[str, ...]]:
-    """Of the step's operators, the one that comes closest to its bound, or exceeds it most."""
+    """Return the facts of the step's worst comparison: the one closest to its bound, or farthest above it; and all
+    mismatches.
+    """
     worst = max(found, key=lambda one: (not one.passed, one.max_error / one.bound if one.bound else one.max_error))
     passed = all(one.passed for one in found)
     mismatches = tuple(str(mismatch) for one in found for mismatch in one.mismatches)

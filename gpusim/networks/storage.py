@@ -30,7 +30,7 @@ ROLE_DTYPES: dict[str, np.dtype] = {
 
 
 def network_plan(schedule: Schedule, iteration: Iteration = Iteration()) -> MemoryPlan:
-    """The memory plan with the workspace that the operators need; raises UserError."""
+    """Return the memory plan with the workspace that the operators need; raises UserError."""
 
     def workspace(schedule: Schedule, step: Step) -> int:
         return max(_scratch_bytes(part) for part in parts_of(schedule, step, iteration))
@@ -39,14 +39,14 @@ def network_plan(schedule: Schedule, iteration: Iteration = Iteration()) -> Memo
 
 
 def fits(planned: MemoryPlan, gpu: GpuSpec) -> bool:
-    """Whether the GPU's memory holds the plan."""
+    """Tell whether the GPU's memory holds the plan."""
     return planned.bytes <= (gpu.memory_mib << 20) - OVERHEAD_BYTES
 
 
 def check_room(planned: MemoryPlan, gpu: GpuSpec, with_batch: Callable[[int], MemoryPlan]) -> None:
-    """UserError where the GPU's memory does not hold the plan: where, how much, and which batch would fit.
+    """Raise UserError where the GPU's memory does not hold the plan: where, how much, and which batch would fit.
 
-    with_batch: the same for another batch.
+    with_batch: makes the plan for another batch.
     """
     if fits(planned, gpu):
         return
@@ -66,7 +66,7 @@ def check_room(planned: MemoryPlan, gpu: GpuSpec, with_batch: Callable[[int], Me
 
 @dataclass(frozen=True)
 class Storage:
-    """The device memory of a plan. has_memory: False where there are addresses alone."""
+    """The device memory of a plan. has_memory: False where there are only addresses."""
 
     plan: MemoryPlan
     memory: DeviceMemory
@@ -75,7 +75,7 @@ class Storage:
 
     @classmethod
     def allocate(cls, planned: MemoryPlan, gpu: GpuSpec) -> "Storage":
-        """Zeroed; raises DeviceMemoryError where the GPU's memory does not do (see `check_room`)."""
+        """Allocate zeroed memory; raises DeviceMemoryError where the GPU's memory is too small (see `check_room`)."""
         # what lies above the plan is never reached; a host may not even promise a large GPU's memory
         needed = round_up(planned.bytes, ALIGNMENT) + OVERHEAD_BYTES
         size = min(gpu.memory_mib << 20, needed)
@@ -84,17 +84,17 @@ class Storage:
 
     @classmethod
     def laid_out(cls, planned: MemoryPlan) -> "Storage":
-        """Addresses alone, without memory behind them: launches over them can be looked at, and not run."""
+        """Return addresses alone, without memory: launches over them can be inspected, but not run."""
         nowhere = Allocation("the network", VIRTUAL_BASE + ALIGNMENT, planned.bytes)
         return cls(planned, DeviceMemory(ALIGNMENT), nowhere, has_memory=False)
 
     def array(self, name: str) -> np.ndarray:
-        """A tensor of the schedule, as a view."""
+        """Return a tensor of the schedule, as a view."""
         tensor = self.plan.schedule.tensors[name]
         return self._tensor(name, Operand(tensor.shape, ROLE_DTYPES[tensor.dtype])).array
 
     def operators(self, step: Step, gpu: GpuFacts, iteration: Iteration) -> tuple[TensorOperator, ...]:
-        """The operators of a step, over its tensors; raises UserError that names the layer."""
+        """Make the operators of a step, over its tensors; raises UserError that names the layer."""
         schedule, made = self.plan.schedule, []
         for part in parts_of(schedule, step, iteration):
             operands = {**part.primitive.takes, **part.primitive.gives}
@@ -113,7 +113,7 @@ class Storage:
         return buffer.offset if buffer else 0
 
     def _tensor(self, name: str, operand: Operand) -> Tensor:
-        """A tensor under the shape that its operator gives it."""
+        """Return a tensor with the shape that its operator gives it."""
         held = self.plan.schedule.tensors[name]
         if (held.elements, ROLE_DTYPES[held.dtype]) != (operand.size, operand.dtype):
             raise UserError(f"tensor '{name}' of {held.shape}, {held.dtype}: the operator needs {operand.shape}")
@@ -122,7 +122,7 @@ class Storage:
 
 
 def launch_counts(planned: MemoryPlan, gpu: GpuFacts) -> Callable[[Step], int | None]:
-    """How many kernels a step launches on a GPU; None for a step that no operator computes."""
+    """Return a function that counts the kernels that a step launches; None for a step that no operator computes."""
     storage = Storage.laid_out(planned)
 
     def count(step: Step) -> int | None:
@@ -135,7 +135,7 @@ def launch_counts(planned: MemoryPlan, gpu: GpuFacts) -> Callable[[Step], int | 
 
 
 def _scratch(part: Part) -> dict[str, Operand]:
-    """Workspace, and results that nothing needs."""
+    """Return the operands that need memory in the workspace: the primitive's own, and results that nothing needs."""
     unused = {name: operand for name, operand in part.primitive.gives.items() if name not in part.tensors}
     return {**part.primitive.workspace, **unused}
 
@@ -145,7 +145,9 @@ def _scratch_bytes(part: Part) -> int:
 
 
 def written_results(schedule: Schedule) -> set[str]:
-    """Tensors that a user may ask for: outputs of the network, the loss, gradients of parameters and of inputs."""
+    """Return the tensors that a user may ask for: outputs of the network, the loss, gradients of parameters and of
+    inputs.
+    """
     roles = (Role.LOSS, Role.PARAMETER_GRADIENT)
     found = {name for name, tensor in schedule.tensors.items() if tensor.role in roles}
     found |= {schedule.memory_of(schedule.outputs[layer.name]) for layer in schedule.network.outputs}

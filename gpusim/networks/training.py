@@ -17,10 +17,10 @@ from workloads.networks.graph import Network
 
 
 class Training:
-    """A network in training on a batch after the other; raises UserError for what cannot be trained.
+    """A network in training on one batch after the other; raises UserError for what cannot be trained.
 
-    given: arrays by tensor that the first iteration finds, parameters for example; what is not given is as
-    `gpusim.networks.values.fill` says.
+    given: arrays by tensor for the first iteration, parameters for example; the others are filled as in
+    `gpusim.networks.values.fill`.
     """
 
     def __init__(
@@ -34,7 +34,8 @@ class Training:
         fill(self._storage, settings.seed, checked_arrays(self.schedule, given or {}, "given"))
 
     def step(self, inputs: Mapping[str, np.ndarray], compared: bool = False) -> float:
-        """One iteration on a batch of inputs and `labels`; its loss. compared: each result with NumPy's, too.
+        """Run one iteration on a batch of inputs and `labels`, and return its loss. compared: check each result against
+        NumPy.
 
         Raises UserError for inputs that do not fit, and SimulationError where a result is wrong.
         """
@@ -53,5 +54,7 @@ class Training:
         return float(self.array("loss")[0])
 
     def array(self, name: str) -> np.ndarray:
-        """A copy of a tensor; of those that do not live on, what came after in their memory."""
+        """Return a copy of a tensor; if its memory has been reused within the iteration, the copy holds the later
+        values.
+        """
         return self._storage.array(name).copy()

@@ -18,7 +18,7 @@ GIVEN_ROLES = (Role.INPUT, Role.PARAMETER, Role.STATE)
 def fill(storage: Storage, seed: int, given: Mapping[str, np.ndarray]) -> None:
     """Put inputs, parameters and state into device memory.
 
-    given: the user's arrays by tensor, checked (`checked_arrays`). Parameters that nobody gives are normally
+    given: the user's arrays by tensor, checked (`checked_arrays`). Parameters that are not given are normally
     distributed with variance 2 / fan-in (He 2015), shifts 0, scales 1; inputs normally distributed; labels any class.
     """
     schedule = storage.plan.schedule
@@ -37,7 +37,7 @@ def fill(storage: Storage, seed: int, given: Mapping[str, np.ndarray]) -> None:
 
 
 def _of_file(schedule: Schedule, tensor: Tensor) -> np.ndarray | None:
-    """A parameter's or a statistic's values, where the network's file holds them."""
+    """Return a parameter's or a statistic's values from the network's file; None where it does not hold them."""
     values = schedule.network.values
     if values is None or tensor.layer not in schedule.network.named:
         return None
@@ -70,12 +70,12 @@ def _randomize(schedule: Schedule, tensor: Tensor, random: np.random.Generator, 
 
 
 def classes_of(schedule: Schedule) -> int:
-    """What labels choose among."""
+    """Return the number of classes that labels choose among."""
     return int(schedule.network.outputs[0].shape[0])
 
 
 def load_arrays(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of an .npz file; raises UserError."""
+    """Read the arrays of an .npz file; raises UserError."""
     try:
         with np.load(path, allow_pickle=False) as file:
             if not isinstance(file, np.lib.npyio.NpzFile):
@@ -90,9 +90,9 @@ def load_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def checked_arrays(schedule: Schedule, arrays: Mapping[str, np.ndarray], source: str) -> dict[str, np.ndarray]:
-    """The user's arrays, each for an input, a parameter or a state of the schedule; raises UserError.
+    """Return the user's arrays after checking that each fits an input, a parameter or a state of the schedule.
 
-    source: where they come from, for errors.
+    Raises UserError. source: where the arrays come from, for errors.
     """
     known = {name: tensor for name, tensor in schedule.tensors.items() if tensor.role in GIVEN_ROLES}
     found = {}

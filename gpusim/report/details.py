@@ -20,7 +20,7 @@ _LARGEST_REASONS = 3  # of a hot spot
 
 
 def details(result: Result, sections: Sequence[Section], width: int) -> list[Line]:
-    """The lines of the sections; `width`: columns that a table may take where it can."""
+    """Return the lines of the sections that have something to show; `width`: columns that lines should fit into."""
     lines: list[Line] = []
     for section in sections:
         body = list(_body(result, section, width))
@@ -33,7 +33,9 @@ def details(result: Result, sections: Sequence[Section], width: int) -> list[Lin
 
 
 def rows_of(result: Result, section: Section) -> list[tuple[str, ...]]:
-    """Rows of a section's metrics: path, the columns' values, the last one's ratio to the first if two, unit."""
+    """Return the rows of a section's metrics: path, each column's value, the ratio of the last column to the first
+    (where there are several), unit. Metrics without any value are left out.
+    """
     ratios = _ratios(result)
     rows = []
     for path in paths_of(section):
@@ -48,7 +50,7 @@ def rows_of(result: Result, section: Section) -> list[tuple[str, ...]]:
 
 
 def heads_of(result: Result) -> list[str]:
-    """Heads of the columns of `rows_of`."""
+    """Return the heads of the columns of `rows_of`."""
     if len(result.columns) == 1:
         return ["metric", result.columns[0].title, "unit"]
     first = result.columns[0].name
@@ -56,7 +58,9 @@ def heads_of(result: Result) -> list[str]:
 
 
 def hotspot_rows(column: Measured) -> list[dict[str, Any]]:
-    """The costliest instructions: cycles, share of all, where, the instruction, the largest reasons with shares."""
+    """Return the costliest instructions of a run: wavefront-cycles, their share of all, kernel, address, instruction,
+    source file and line, and the largest stall reasons with their shares of the instruction's cycles.
+    """
     whole = sum(column.group("stalls").values())
     found = []
     for spot in column.tree.get("hotspots") or ():
@@ -108,7 +112,9 @@ def _body(result: Result, section: Section, width: int) -> Iterator[Line]:
 
 
 def _table(heads: Sequence[str], rows: Sequence[tuple[str, ...]], width: int) -> Iterator[Line]:
-    """The rows aligned; where they would be wider than `width`, units and then values stand below the names."""
+    """Yield the aligned rows; if they are wider than `width`, the values go on lines of their own below
+    path and unit.
+    """
     cells = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     whole = 2 + sum(cells) + 2 * (len(cells) - 1)
     yield from wrapped("; ".join(heads[1:-1]), width, 4, "dim", "  ")
@@ -150,7 +156,7 @@ def _hotspots(column: Measured, width: int) -> Iterator[Line]:
 
 
 def _resident(column: Measured, width: int) -> Iterator[Line]:
-    """Where the wavefronts stood when the run was stopped."""
+    """Yield lines that tell where the resident wavefronts were when the run was stopped."""
     groups: Sequence[Any] = column.tree.get("resident_wavefronts") or ()
     if not groups:
         return

@@ -17,8 +17,11 @@ SUMMED = ("macs", "needed_macs")  # of what kinds say of their rows
 
 
 def config_hash(config: dict[str, Any]) -> str:
-    """Hash of what a resolved configuration simulates: not of its files, nor of what is checked, listed, or computed
-    from counts."""
+    """Hash the part of a resolved configuration that decides what is simulated.
+
+    The energy table and most of `run` (such as file names, checks and listings) do not count: only its engine and,
+    where there is sampling, how it samples.
+    """
     said = {name: value for name, value in config.items() if name != "energy"}
     if "run" in said:
         kept = ("engine", "sampling") if said["run"].get("sampling") else ("engine",)
@@ -34,8 +37,8 @@ def document(
 ) -> dict[str, Any]:
     """Make the JSON object of a run: of one variant, or of several by name with the last one's ratio to the first.
 
-    variants: names of all variants of the job, of which the records are the first; what did not run is null; about:
-    what the job says of itself, such as its kind.
+    variants: names of all variants of the job; the records are those of the first ones, and a variant that did not run
+    is null. about: further keys that the job adds, such as its kind.
     """
     head = {
         "schema_version": metrics.SCHEMA_VERSION,
@@ -56,7 +59,9 @@ def document(
 
 
 def as_json(result: dict[str, Any]) -> str:
-    """Write the JSON text of `document`'s object, of a program a line for each launch: there may be many thousand."""
+    """Write the JSON text of `document`'s object; a program's launches take one line each, as there may be
+    thousands.
+    """
     if not any("launch" in launch for launch in result.get("launches") or ()):
         return json.dumps(result, indent=2, allow_nan=False) + "\n"
     launches = ",\n".join(f"    {json.dumps(launch, allow_nan=False)}" for launch in result["launches"])
@@ -70,8 +75,9 @@ def _source(line: SourceLine | None) -> dict[str, Any]:
 
 
 def _tree(record: RunRecord) -> dict[str, Any]:
-    """The metrics of a record; how its kernel was chosen, if it was; the costliest instructions, if they were asked
-    for; where the wavefronts stood when it was stopped, if it was; each launch, if it has several."""
+    """Return the metrics of a record as a tree, with further keys for what the record has: how its kernel was chosen,
+    its costliest instructions, where the wavefronts were when the run was stopped, its launches, its rows.
+    """
     tree = metrics.to_tree(record)
     if record.choice is not None:
         tree["choice"] = asdict(record.choice)
@@ -93,43 +99,41 @@ def _tree(record: RunRecord) -> dict[str, Any]:
             for group in record.total.resident
         ]
     trees = (metrics.launch_tree(facts, record.energy) for facts in record.launches)
-    if record.places:
+    program = record.exit_code is not None
+    if record.places or program:
         tree["launches"] = [{"launch": place, **held} for place, held in zip(record.places, trees, strict=True)]
     elif len(record.launches) > 1:
         tree["launches"] = list(trees)
-    if record.parts:
+    if record.parts or program:  # which may launch nothing
         tree["total"] = _total(record)
         tree["rows"] = [_row(part, record) for part in record.parts]
     return tree | record.values
 
 
 def _total(record: RunRecord) -> dict[str, Any]:
-    """Return what rows come to that no metric says."""
+    """Return the totals over all rows that are no metrics: numbers of rows and launches, sums, times."""
     compared = [part.verification.passed for part in record.parts if part.verification is not None]
-    simulated = sum(launch.simulated for part in record.parts for launch in part.launches)
-    unknown = sum(not launch.known for part in record.parts for launch in part.launches)
+    summed = [name for name in SUMMED if any(name in part.values for part in record.parts)]
     return {
         "rows": len(record.parts),
         "finished_rows": sum(part.facts is not None for part in record.parts),
         "compared_rows": len(compared),
         "launches": record.launched,
-        "simulated_launches": simulated,
-        **({"unknown_launches": unknown} if record.partial else {}),
-        **{name: sum(part.values[name] for part in record.parts) for name in SUMMED if name in record.parts[0].values},
+        "simulated_launches": sum(_launches(part)["simulated_launches"] for part in record.parts),
+        **{name: sum(part.values[name] for part in record.parts) for name in summed},
         **_timed(record.total, record.total),
     }
 
 
 def _row(part: PartRecord, record: RunRecord) -> dict[str, Any]:
-    """Return the JSON object of a part: its name, what its kind says of it, its times and all metrics."""
+    """Return the JSON object of a part: its name, the values that its kind adds, its times and its metrics."""
     verification = part.verification
     facts, whole = part.facts, record.total
     timed = {"cycles": None} if facts is None else _timed(facts, whole)
     return {
         "name": part.name,
         **({"pass": part.what} if part.what else {}),
-        "launches": len(part.launches),
-        "simulated_launches": sum(launch.simulated for launch in part.launches),
+        **_launches(part),
         **part.values,
         "verification": {"passed": None} if verification is None else asdict(verification),
         **timed,
@@ -137,8 +141,17 @@ def _row(part: PartRecord, record: RunRecord) -> dict[str, Any]:
     }
 
 
+def _launches(part: PartRecord) -> dict[str, int]:
+    """Return how many launches a part has, and how many of them were simulated."""
+    simulated = sum(launch.simulated for launch in part.launches)
+    counted = {"launches": len(part.launches), "simulated_launches": simulated}
+    return {name: part.values.get(name, count) for name, count in counted.items()}
+
+
 def _timed(facts: RunFacts, whole: RunFacts) -> dict[str, Any]:
-    """Return the times of launches, what bounds them, and their share of `whole`; nothing of what was not timed."""
+    """Return the time of launches, what bounds them, their share of `whole` and their largest stalls; without timing
+    only that the cycles are unknown.
+    """
     if facts.roofline is None:
         return {"cycles": None}
     bound, near = bound_of(facts)
@@ -155,7 +168,9 @@ def _timed(facts: RunFacts, whole: RunFacts) -> dict[str, Any]:
 
 
 def part_tree(part: PartRecord, record: RunRecord) -> dict[str, Any]:
-    """Return all metrics of a part but each compute unit's, for which a result of many rows has no room."""
+    """Return all metrics of a part except those of each compute unit, which would make a result of many
+    rows too large.
+    """
     assert part.facts is not None
     return launch_part_tree(part.facts, record)
 

@@ -17,12 +17,12 @@ Line = Sequence[Piece]
 
 
 def width_of(out: TextIO) -> int:
-    """Columns that lines may take."""
+    """Return the number of columns that lines may take."""
     return max(shutil.get_terminal_size().columns, _FEWEST) if out.isatty() else PIPE_WIDTH
 
 
 def bar(share: float, width: int) -> str:
-    """A bar of `width` characters, so much of it full; more than nothing is seen."""
+    """Draw a bar of `width` characters, of which `share` (0 to 1) are full: at least one where the share is above 0."""
     full = round(min(max(share, 0.0), 1.0) * width)
     if share > 0:
         full = max(full, 1)
@@ -30,17 +30,17 @@ def bar(share: float, width: int) -> str:
 
 
 def plain(text: str) -> Line:
-    """A line without style."""
+    """Return a line without style."""
     return [(text, "")]
 
 
 def heading(text: str) -> Line:
-    """A section's head."""
+    """Return a section's heading: a bold line."""
     return [(text, "bold")]
 
 
 def wrapped(text: str, width: int, indent: int = 0, style: str = "", first: str = "") -> list[Line]:
-    """Lines of at most `width` columns, those after the first indented. first: what the first begins with."""
+    """Break a text into lines of at most `width` columns, all but the first indented; the first begins with `first`."""
     lines = textwrap.wrap(
         text, max(width, indent + 20), initial_indent=first, subsequent_indent=" " * indent,
         break_on_hyphens=False,
@@ -49,14 +49,14 @@ def wrapped(text: str, width: int, indent: int = 0, style: str = "", first: str 
 
 
 def fitted(text: str, indent: int, out: TextIO) -> str:
-    """A line as it is on a pipe; on a terminal, broken to its width, what follows indented."""
+    """Return a line unchanged for a pipe; for a terminal, broken to its width, with further lines indented."""
     if not out.isatty():
         return text
     return "\n".join("".join(piece for piece, _ in line) for line in wrapped(text, width_of(out), indent))
 
 
 def columns(label: str, cells: Sequence[str], label_width: int, cell_width: int, style: str = "") -> list[Line]:
-    """A label and one cell for each column; what is too long for its column goes on below."""
+    """Lay out a label and one cell for each column; a cell that is too long continues on further lines."""
     parts = [textwrap.wrap(cell, cell_width - 1, break_on_hyphens=False) or [""] for cell in cells]
     found: list[Line] = []
     for number in range(max(map(len, parts))):
@@ -86,7 +86,9 @@ def write(lines: Iterable[Line], out: TextIO) -> None:
 
 
 def is_poor(out: TextIO) -> bool:
-    """Whether it takes ASCII alone: its encoding lacks what bars are made of, or it is a dumb terminal."""
+    """Tell whether a stream should get ASCII only: it is a dumb terminal, or its encoding lacks the
+    characters of bars.
+    """
     if out.isatty() and os.environ.get("TERM") in ("dumb", "unknown"):
         return True
     try:

@@ -11,12 +11,12 @@ Rows = Sequence[Sequence[Any]]
 
 
 def show(heads: Sequence[str], rows: Rows, out: TextIO) -> None:
-    """Print the rows."""
+    """Print the rows as a table with these heads."""
     Table(columns(*heads), rows).show(out)
 
 
 def show_plain(text: str, out: TextIO) -> None:
-    """Print what was written for a pipe: lines with tabs, on a terminal as a table, and others below as they are."""
+    """Print a text that was written for a pipe; on a terminal, its lines with tabs as a table, the others below it."""
     lines = text.splitlines()
     rows = [line.split("\t") for line in lines if "\t" in line]
     if not (rows and out.isatty()):
@@ -26,7 +26,7 @@ def show_plain(text: str, out: TextIO) -> None:
 
 
 def as_csv(heads: Sequence[str], rows: Rows) -> str:
-    """Write CSV with a head line; null is empty."""
+    """Write CSV with a header line; null values are empty."""
     return Table(columns(*heads), rows).csv()
 
 
@@ -36,7 +36,7 @@ def as_json(heads: Sequence[str], rows: Rows) -> str:
 
 
 def as_parquet(heads: Sequence[str], rows: Rows) -> bytes:
-    """Parquet, a column of mixed types as text; raises MissingExtraError without pyarrow."""
+    """Write Parquet; a column of mixed types becomes text. Raises MissingExtraError without pyarrow."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -49,7 +49,7 @@ def as_parquet(heads: Sequence[str], rows: Rows) -> bytes:
 
 
 def _alike(values: list[Any]) -> list[Any]:
-    """Values of one type: whole numbers among others as those, anything beside numbers as text."""
+    """Convert values to one type: integers mixed with floats become floats, any other mixture becomes text."""
     types = {type(value) for value in values if value is not None}
     if len(types) <= 1:
         return values

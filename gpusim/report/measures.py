@@ -24,18 +24,20 @@ _UNITS = {"valu": "vector ALUs", "salu": "scalar ALUs", "lds": "LDS", "l1": "L1"
 
 
 def nearest_bound(run: Measured) -> tuple[str, float]:
-    """The roofline that is nearest, latency's apart, and its share of the kernel's cycles; ('', 0) without timing."""
+    """Return the name of the largest roofline bound, except latency's, and its share of the kernel's cycles; ('', 0)
+    without timing.
+    """
     bounds = {name: run.share(f"roofline.{name}") or 0.0 for name in run.group("roofline") if name != "latency"}
     return max(bounds.items(), key=lambda item: item[1], default=("", 0.0))
 
 
 def unit_name(bound: str) -> str:
-    """A roofline's unit as the report calls it."""
+    """Return the name that the report uses for the unit of a roofline bound."""
     return _UNITS.get(bound, bound)
 
 
 def part_of(part: str, whole: str) -> Callable[[Measured], float | None]:
-    """A metric's share of another one."""
+    """Return a measure: the ratio of the metric `part` to the metric `whole`, None where the latter is 0 or unknown."""
 
     def share(run: Measured) -> float | None:
         return run.number(part) / run.number(whole) if run.number(whole) else None
@@ -44,7 +46,9 @@ def part_of(part: str, whole: str) -> Callable[[Measured], float | None]:
 
 
 def missing(path: str, unless: Callable[[Measured], bool]) -> Callable[[Measured], float | None]:
-    """What a share lacks to the whole, where there is enough of it to matter."""
+    """Return a measure: 1 minus the metric at `path`, a share; None where it is unknown or `unless` holds
+    for the run.
+    """
 
     def share(run: Measured) -> float | None:
         return None if run.get(path) is None or unless(run) else 1 - run.number(path)
@@ -53,13 +57,15 @@ def missing(path: str, unless: Callable[[Measured], bool]) -> Callable[[Measured
 
 
 def far_from_roofline(run: Measured) -> float | None:
-    """What the nearest bound lacks to the kernel's cycles."""
+    """Return the share of the kernel's cycles by which the nearest bound falls short; None without timing."""
     name, near = nearest_bound(run)
     return 1 - near if name else None
 
 
 def bound_figures(run: Measured) -> Mapping[str, str]:
-    """The nearest bound, how near it is, what to do about it, and what wavefronts wait for above all."""
+    """Return the figures of the nearest bound: its unit, its share of the cycles, advice, and the largest
+    stall reason.
+    """
     name, near = nearest_bound(run)
     waits = run.group("stalls")
     largest = max((reason for reason in waits if reason != "issued"), key=lambda reason: waits[reason], default="")
@@ -72,41 +78,44 @@ def bound_figures(run: Measured) -> Mapping[str, str]:
 
 
 def compute_units(run: Measured) -> float:
-    """How many the machine has."""
+    """Return the number of compute units of the machine: all units' cycles divided by the kernel's."""
     return run.number("cu.cycles") / run.number("kernel.cycles") if run.number("kernel.cycles") else 0
 
 
 def idle_compute_units(run: Measured) -> float | None:
-    """Of the compute units, those for which the grid has no workgroup."""
+    """Return the share of the compute units for which the grid has no workgroup."""
     units = round(compute_units(run))
     return 1 - min(run.number("kernel.workgroups_total") / units, 1.0) if units else None
 
 
 def l2_stalls(run: Measured) -> float | None:
-    """Of the L2 channels' cycles: a channel takes a request a cycle, so that their number follows from the roofline."""
+    """Return the share of the L2 channels' cycles in which they stall because they are full.
+
+    A channel takes one request a cycle, so that the number of channels follows from the roofline.
+    """
     bound = run.number("roofline.l2")
     channel_cycles = run.number("l2.transactions") / bound * run.number("kernel.cycles") if bound else 0
     return run.number("l2.full_stall_cycles") / channel_cycles if channel_cycles else None
 
 
 def _least_bank_cycles(instruction: str, write_passes: int) -> int:
-    """Of an LDS instruction without bank conflicts: 64 work-items over 32 banks of 32 bits."""
+    """Return the bank cycles of an LDS instruction without bank conflicts: 64 work-items over 32 banks of 32 bits."""
     width = _LDS_WIDTH.search(instruction)
     words = max(int(width[2]) // 32, 1) * (2 if width[1] else 1) if width else 1
     return 2 * words * (1 if instruction.startswith("ds_read") else write_passes)
 
 
 def _lds_spots(run: Measured) -> list[Mapping[str, Any]]:
-    """The LDS instructions that were listed with how often they were issued."""
+    """Return the listed hot spots that are LDS instructions and whose number of issues is known."""
     spots = run.tree.get("hotspots") or ()
     return [spot for spot in spots if spot["instruction"].startswith("ds_") and spot.get("issued")]
 
 
 def _lds_conflicts(run: Measured) -> float | None:
-    """Of the LDS's bank cycles, those that bank conflicts add.
+    """Return the share of the LDS's bank cycles that bank conflicts add.
 
-    Where instructions are listed these tell how wide the accesses are; else all are taken to be as wide as there are
-    any, so that it is at least this much.
+    The listed instructions tell how wide the accesses are. Where none is listed, all accesses are assumed to have the
+    greatest width, so that the share is a lower bound.
     """
     cycles, count = run.number("cu.lds_busy_cycles"), run.number("kernel.lds_instructions")
     if not cycles or not count:
@@ -121,12 +130,12 @@ def _lds_conflicts(run: Measured) -> float | None:
 
 
 def lds_matters(run: Measured) -> float | None:
-    """What bank conflicts cost, where LDS is busy enough for it to matter."""
+    """Return the share of bank cycles lost to conflicts, where the LDS is busy enough for it to matter; else None."""
     return _lds_conflicts(run) if run.number("profile.shared_utilization") > 0.2 else None
 
 
 def lds_figures(run: Measured) -> Mapping[str, str]:
-    """Bank cycles of an LDS instruction, and the listed one that costs most, or how to find it."""
+    """Return the mean bank cycles of an LDS instruction, and which listed one costs most or how to find it."""
     each = run.number("cu.lds_busy_cycles") / (run.number("kernel.lds_instructions") or 1)
     figures = {"each": f"{each:.1f} bank cycles"}
     spots = _lds_spots(run)
@@ -137,35 +146,35 @@ def lds_figures(run: Measured) -> Mapping[str, str]:
 
 
 def limiter(run: Measured) -> str:
-    """What bounds the workgroups of a compute unit, each once where there were several kernels."""
+    """Name what limits the workgroups resident on a compute unit; with several kernels, each limit once."""
     return " and ".join(dict.fromkeys(shown("", run.get("kernel.occupancy_limiter")).split(" + ")))
 
 
 def not_vector(run: Measured) -> float | None:
-    """Of the instructions, those that are no vector arithmetic."""
+    """Return the share of the issued wavefront instructions that are not vector arithmetic."""
     instructions, vector = run.number("kernel.wavefront_instructions"), run.get("kernel.valu_instructions")
     return 1 - vector / instructions if instructions and vector is not None else None
 
 
 def uneven(run: Measured) -> float | None:
-    """By how much of its work the mean compute unit stays below the busiest."""
+    """Return by which share the mean compute unit issues less than the busiest one."""
     issued = run.group("stalls_by_compute_unit").get("issued")
     return 1 - sum(issued) / len(issued) / max(issued) if issued and max(issued) else None
 
 
 def not_ready(run: Measured) -> float | None:
-    """Of the engine's requests that lines are compacted for, those that found neither one finished nor the end."""
+    """Return the share of the engine's requests for compacted lines that found neither a finished line nor the end."""
     requests = run.number("engine.requests") - run.number("engine.compacted_fetched")
     ready = run.number("engine.prefetch_buffer_hits") + run.number("engine.past_end")
     return 1 - ready / requests if requests else None
 
 
 def wrong(run: Measured) -> float | None:
-    """Whether the result was compared and is wrong: 1 or 0."""
+    """Return 1 if the result was compared and is wrong, 0 if it is right, None if it was not compared."""
     passed = run.get("verification.passed")
     return None if passed is None else float(not passed)
 
 
 def host_share(run: Measured) -> float | None:
-    """Of the host's time, what is not the kernels'."""
+    """Return the share of the host's time in which no kernel runs."""
     return 1 - run.number("kernel.time_us") / run.number("host.time_us") if run.number("host.time_us") else None

@@ -11,7 +11,7 @@ _MODES = ("dense", "sparse")  # variants of a network's run, by the names that i
 
 
 def upgraded(document: Mapping[str, Any], source: str) -> Mapping[str, Any]:
-    """Return the object as this version writes it; raises UserError for another version's."""
+    """Return an older object in this version's form; raises UserError for a version that is not supported."""
     version = document.get("schema_version")
     if version == metrics.SCHEMA_VERSION:
         return document
@@ -30,27 +30,40 @@ def _kind(config: Mapping[str, Any]) -> str:
 
 
 def _network(document: Mapping[str, Any]) -> dict[str, Any]:
-    head = {name: value for name, value in document.items() if name not in ("layers", "data", "engine")}
-    head |= {"kind": "net", "values": document.get("data"), "engine_mode": document.get("engine")}
+    choices = {(one["name"], one["pass"]): _choice(one) for one in document.get("algorithms") or ()}
     if "layers" in document:
-        return {**head, **_body(document)}
-    bodies = {name: _body(document[name]) for name in _MODES if document.get(name)}
-    return {**head, "normalized": {}, **bodies}
+        return {**{k: v for k, v in document.items() if k != "layers"}, "kind": "net", **_body(document, choices)}
+    bodies = {name: _body(document[name], choices) for name in _MODES if document.get(name)}
+    return {**document, "kind": "net", "normalized": {}, **bodies}
 
 
-def _body(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metrics of the whole network where those of any run stand, and its rows by that name."""
+def _choice(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how an algorithm was chosen, as of a kernel."""
+    return {"kernel": chosen["algorithm"], "cycles": chosen["cycles"], "at_least": chosen["at_least_cycles"]}
+
+
+def _body(body: Mapping[str, Any], choices: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
+    """Return the metrics of the whole network where those of any run stand, and its rows by that name.
+
+    What multiply-accumulates are needed the first of them did not say: those of the definition.
+    """
     total = {name: value for name, value in body["total"].items() if name != "metrics"}
     return {
         **(body["total"].get("metrics") or {"kernel": {"cycles": body["total"].get("cycles")}}),
         "total": total,
-        "rows": body["layers"],
+        "rows": [_layer(row, choices.get((row["name"], row["pass"]))) for row in body["layers"]],
         "verification": {"passed": body["verification"]["passed"]},
     }
 
 
+def _layer(row: Mapping[str, Any], choice: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the row of a layer's pass; of one that skips zeros no algorithm was chosen."""
+    said = {} if choice is None or row.get("zeros") else {"choice": choice}
+    return {"needed_macs": row["macs"], **row, **said}
+
+
 def _program(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a HIP program's totals by kernel as rows; of the whole only sums are known."""
+    """Return a HIP program's object with its totals by kernel as `rows`; for the whole program only sums are known."""
     timed = [kernel for kernel in document["kernels"] if kernel["cycles"] is not None]
     kernel = {
         "name": " + ".join(row["name"] for row in document["kernels"]),
@@ -74,5 +87,11 @@ def _program(document: Mapping[str, Any]) -> dict[str, Any]:
         "kind": "hip",
         "kernel": kernel,
         "rows": rows,
-        "total": {"launches": sum(r["launches"] for r in rows)},
+        "total": {
+            "rows": len(rows),
+            "launches": sum(row["launches"] for row in rows),
+            "simulated_launches": sum(row["timed"] for row in rows),
+            "cycles": kernel["cycles"],
+            "time_us": kernel["time_us"],
+        },
     }

@@ -21,7 +21,7 @@ _NAMED = 3  # kernels that a line names
 class Measured:
     """Metrics of one run of the kernels, by path.
 
-    name: 'dense', 'sparse', a layer and its pass, or empty for what stands alone; tree: the metrics, nested; gpu: the
+    name: 'dense', 'sparse', a layer and its pass, or empty where there is only one; tree: the metrics, nested; gpu: the
     machine's values, by the configuration's names.
     """
 
@@ -30,46 +30,50 @@ class Measured:
     gpu: Mapping[str, Any] = field(default_factory=dict)
 
     def get(self, path: str) -> Any:
-        """The metric's value; None where it is not known."""
+        """Return the value of a metric; None where it is unknown."""
         return value_at(self.tree, path)
 
     def number(self, path: str) -> float:
-        """The metric's value as a number; 0 where it is not known."""
+        """Return the value of a metric as a number; 0 where it is unknown."""
         value = self.get(path)
         return value if isinstance(value, int | float) else 0
 
     def text(self, path: str) -> str:
-        """The value with its unit, as a person reads it."""
+        """Return the value of a metric as text, with its unit."""
         return quantity(self.tree, path)
 
     def share(self, path: str) -> float | None:
-        """A stall reason's share of the resident wavefront-cycles, a bound's of the kernel's cycles."""
+        """Return the share of a stall reason in all resident wavefront-cycles, or of a roofline bound in the kernel's
+        cycles.
+        """
         value, group = self.get(path), path.partition(".")[0]
         whole = {"stalls": sum(self.group("stalls").values()), "roofline": self.number("kernel.cycles")}.get(group)
         return value / whole if whole and value is not None else None
 
     def group(self, name: str) -> dict[str, Any]:
-        """The values of a group of metrics by their names, half-widths left out; empty where it does not apply."""
+        """Return the values of a group of metrics by name, without half-widths; empty where the group does
+        not apply.
+        """
         known = {metric.path.partition(".")[2] for metric in metrics.METRICS if metric.path.startswith(f"{name}.")}
         held = self.tree.get(name) or {}
         return {key: value for key, value in held.items() if key in known and value is not None}
 
     @property
     def kernel(self) -> str:
-        """The kernel's name, or several, as they are written."""
+        """The name of the kernel, or the names of several, joined by ' + '."""
         name = self.get("kernel.name")
         return " + ".join(map(short, name.split(" + "))) if name else NOTHING
 
     @property
     def kernels(self) -> str:
-        """The kernels' names, each once, and of many how many there are."""
+        """The names of the kernels, each once; where there are many, the first ones and the number of the others."""
         names = list(dict.fromkeys(self.kernel.split(" + ")))
         more = f" and {len(names) - _NAMED} others" if len(names) > _NAMED else ""
         return " + ".join(names[:_NAMED]) + more
 
     @property
     def title(self) -> str:
-        """Head of its column."""
+        """The head of the run's column in a table."""
         if self.tree.get("rows"):
             return self.name or "value"
         engine = f"engine {'on' if self.tree.get('engine') else 'off'}"
@@ -78,18 +82,20 @@ class Measured:
 
     @property
     def choice(self) -> str:
-        """How its kernel was chosen by shape, where it was: what others take, of its cycles; empty otherwise."""
+        """How the kernel was chosen by shape, with the cycles of the others relative to it; empty where there was no
+        choice.
+        """
         held = self.tree.get("choice")
         return choice_text(held, self.number("kernel.cycles")) if held else ""
 
     @property
     def sampling(self) -> str:
-        """How much was simulated, where that is a part; empty otherwise."""
+        """How much was simulated, if only a part was; empty otherwise."""
         return sampling_text(self.tree.get("sampling"))
 
     @property
     def remarks(self) -> list[str]:
-        """What else is to be known of how it was run, before its figures are read."""
+        """What a reader must know about how the run was made, before reading its figures."""
         blocks, said = self.get("data.column_blocks"), [self.sampling]
         if blocks:
             said.append(f"A, B and C exceed the GPU's memory: {blocks} blocks of columns, with copies between them")
@@ -102,8 +108,8 @@ class Measured:
 class Result:
     """What one command or launch has measured.
 
-    what: in words, such as 'layerB, batch 128'; machine: the GPU in words; columns: the variants, the first of which
-    the others are compared with; rows: a network's layers and passes; config: every value; document: the whole object.
+    what: in words, such as 'layerB, batch 128'; machine: the GPU in words; columns: the variants, which are compared
+    with the first one; rows: a network's layers and passes; config: every value; document: the whole object.
     """
 
     what: str
@@ -122,16 +128,16 @@ class Result:
 
     @property
     def is_network(self) -> bool:
-        """Whether it is a network's iteration."""
+        """Whether the result is that of a network's iteration."""
         return self.kind == "net"
 
     @property
     def kind(self) -> str:
-        """The command that made it, empty of a launch from a script."""
+        """The command that made the result; empty for a launch from a script."""
         return str(self.document.get("kind", ""))
 
     def speed_up(self, column: Measured) -> float | None:
-        """The first column's cycles divided by this one's; None of partial runs."""
+        """Return the first column's cycles divided by those of `column`; None for partial runs."""
         cycles = column.number("kernel.cycles")
         return self.columns[0].number("kernel.cycles") / cycles if cycles and not self.stopped_by else None
 
@@ -140,7 +146,8 @@ class Result:
 class Row:
     """One layer's pass of a network, or one kernel of a program.
 
-    values: the row's own, as the JSON object has them; variant: whose it is, empty where there is one alone.
+    values: the row's own values, as in the JSON object; variant: name of the variant that the row belongs to, empty
+    where there is only one.
     """
 
     measured: Measured
@@ -149,7 +156,10 @@ class Row:
 
 
 def read(document: Any, source: str = "the result") -> Result:
-    """The result of a JSON object; raises UserError, naming `source`, for what is none or of another version."""
+    """Read a result from its JSON object.
+
+    Raises UserError, naming `source`, if the object is no result, is damaged or has an unsupported version.
+    """
     if not isinstance(document, Mapping) or "config" not in document:
         raise UserError(f"{source}: is not a result that gpusim run, exec or net has written with --json")
     try:
@@ -175,7 +185,9 @@ def _read(document: Mapping[str, Any]) -> Result:
 
 
 def choice_text(choice: Mapping[str, Any], cycles: float = 0) -> str:
-    """A KernelChoice's object in words: what was chosen and how, and what others take. cycles: of what was run."""
+    """Describe a KernelChoice's object: which kernel was chosen and how, and what the others take. cycles: of the
+    kernel that was run.
+    """
     chosen, measured = choice["kernel"], choice["cycles"]
     if choice.get("estimated"):
         said = [f"{name} {n:,} cycles" for name, n in choice["estimated"].items()]
@@ -189,7 +201,7 @@ def choice_text(choice: Mapping[str, Any], cycles: float = 0) -> str:
 
 
 def sampling_text(sampling: Mapping[str, Any] | None) -> str:
-    """How and how much was sampled, in a sentence; empty where everything was simulated."""
+    """Describe in a sentence how and how much was sampled; empty where everything was simulated."""
     if not sampling:
         return ""
     share = f"{100 * sampling['fraction']:.3g} % of the instructions simulated, {sampling['speed_up']:.3g} times fewer"
@@ -211,7 +223,7 @@ def _row(row: Mapping[str, Any], variant: str, gpu: Mapping[str, Any]) -> "Row":
 
 
 def machine(gpu: Mapping[str, Any]) -> str:
-    """'MI6 (36 CUs, 1.237 GHz)', as far as it is known."""
+    """Describe a GPU from its configuration, as in 'MI6 (36 CUs, 1.237 GHz)', as far as its values are known."""
     if not {"shader_arrays", "cus_per_array", "clock_ghz"} <= set(gpu):
         return str(gpu.get("name", "an unknown GPU"))
     units = gpu["shader_arrays"] * gpu["cus_per_array"]
@@ -219,7 +231,9 @@ def machine(gpu: Mapping[str, Any]) -> str:
 
 
 def what_ran(config: Mapping[str, Any], document: Mapping[str, Any] | None = None) -> str:
-    """Say in a line what a configuration computes. document: the result's object, which says what networks ran."""
+    """Describe in a line what a configuration computes. document: the result's object, which names the networks that
+    ran.
+    """
     if document is not None and "network" in document:
         phase = "training" if document["phase"] == "train" else document["phase"]
         return f"{document['network']}: {phase}, batch {document['batch']}"
@@ -249,7 +263,7 @@ def what_ran(config: Mapping[str, Any], document: Mapping[str, Any] | None = Non
 
 
 def _sizes(given: int | Sequence[int]) -> str:
-    """'256 × 4' of a size in up to three dimensions; later ones of 1 are left out."""
+    """Write a size of up to three dimensions, as in '256 × 4'; trailing dimensions of 1 are left out."""
     sizes = [given] if isinstance(given, int) else list(given)
     while len(sizes) > 1 and sizes[-1] == 1:
         sizes.pop()

@@ -43,7 +43,8 @@ def summaries(result: Result) -> list[Table]:
         return []
     by_pass = _grouped(timed, "pass", lambda row: PHASES.get(row.values["pass"], BACKWARD))
     by_kind = _grouped(timed, "kind of layer", lambda row: str(row.values.get("kind") or "other").replace("_", " "))
-    return [by_pass, by_kind, *([_dearest(timed)] if len(timed) > DEAREST else [])]
+    said = any(row.values.get("kind") for row in timed)  # older results have none
+    return [by_pass, *([by_kind] if said else []), *([_dearest(timed)] if len(timed) > DEAREST else [])]
 
 
 def rows_table(result: Result) -> Table:
@@ -272,13 +273,18 @@ def closing(result: Result) -> list[str]:
     total: Mapping[str, Any] = column.tree.get("total") or {}
     if result.kind == "net":
         return list(_of_network(result, column, total))
-    return list(_of_program(column))
+    return list(_of_program(result, column))
 
 
-def _of_program(column: Measured) -> Iterator[str]:
+def _of_program(result: Result, column: Measured) -> Iterator[str]:
+    if result.stopped_by:
+        yield f"PARTIAL, {result.stopped_by}: all figures are of what was simulated by then"
     sampling = column.tree.get("sampling")
     if sampling:
-        yield (f"sampled: {sampling['fraction']:.1%} of the timed instructions simulated; half-widths (±) at")
+        yield (
+            f"sampled: {sampling['fraction']:.1%} of the timed instructions simulated; half-widths (±) at"
+            f" {100 * sampling['confidence']:g} %"
+        )
 
 
 def _of_network(result: Result, column: Measured, total: Mapping[str, Any]) -> Iterator[str]:
@@ -344,7 +350,7 @@ def _place(row: Row) -> str:
 
 
 def sparse_table(result: Result) -> Table | None:
-    """Make the table of layers that skip zeros, next to the dense ones where both ran; None where none does."""
+    """Make the table of layers that skip zeros, next to the dense ones where both ran; None if no layer does."""
     rows = [row for row in _last(result) if row.values.get("zeros")]
     if not rows:
         return None

@@ -20,9 +20,9 @@ class Rule:
     """A rule about one run's metrics.
 
     section: the key of the section that shows it; measure: a share, None where the rule does not apply; above: the
-    share from which on it speaks; text, advice: with figures in braces: `{measure}`, a metric's path (shown with its
-    unit), or a name out of `figures`; reason: the stall reason whose costliest instruction is pointed at; weight: how
-    much of the share is time that a user may hope for, by judgement: by it rules are ranked.
+    share from which on the rule applies; text, advice: with figures in braces: `{measure}`, a metric's path (shown with
+    its unit), or a name out of `figures`; reason: the stall reason whose costliest instruction is named; weight: how
+    much of the share a user may hope to save as time, by judgement: rules are ranked by it.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a rule has to say of a run: text and advice with figures."""
+    """What a rule found in a run: text and advice with figures."""
 
     rule: Rule
     share: float
@@ -47,12 +47,12 @@ class Finding:
 
     @property
     def rank(self) -> float:
-        """What is larger is said first."""
+        """The rank of the finding: larger ones are shown first."""
         return self.share * self.rule.weight
 
 
 def findings(rules: Iterable[Rule], measured: Measured) -> list[Finding]:
-    """What the rules say of a run, what matters most first."""
+    """Return the findings of the rules about a run, the most important first."""
     found = []
     for rule in rules:
         share = rule.measure(measured)
@@ -65,20 +65,22 @@ def findings(rules: Iterable[Rule], measured: Measured) -> list[Finding]:
 
 
 def costliest(hotspots: Sequence[Mapping[str, Any]], reason: str) -> Mapping[str, Any] | None:
-    """The instruction in front of which wavefronts spent most cycles for the reason."""
+    """Return the hot spot in front of which wavefronts spent most cycles for the stall reason; None without one."""
     waiting = [spot for spot in hotspots if spot.get(reason)]
     return max(waiting, key=lambda spot: spot[reason]) if waiting else None
 
 
 def place_of(spot: Mapping[str, Any]) -> str:
-    """'gemm.cl line 214' of an instruction, or its address where its line is not known."""
+    """Return the place of an instruction as in 'gemm.cl line 214', or its address where its line is unknown."""
     if "line" in spot:
         return f"{PurePath(spot['file']).name} line {spot['line']}"
     return f"{spot['address']:#07x}"
 
 
 def _place(reason: str, measured: Measured) -> str:
-    """Where most of it happens, as far as hot spots were counted."""
+    """Return the end of a sentence that says where most of a stall reason occurs; empty where no hot spots were
+    counted.
+    """
     spot = costliest(measured.tree.get("hotspots") or (), reason) if reason else None
     whole = measured.get(f"stalls.{reason}")
     if spot is None or not whole:

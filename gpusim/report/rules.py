@@ -25,7 +25,7 @@ from gpusim.report.rule import Rule
 
 
 def _stall(reason: str, above: float, text: str, advice: str) -> Rule:
-    """A rule about a stall reason's share of all wavefront-cycles."""
+    """Make a rule about a stall reason's share of all wavefront-cycles."""
     return Rule(
         f"stall_{reason}", "stalls", lambda run: run.share(f"stalls.{reason}"), above,
         f"{text} in {{measure}} of wavefront-cycles", advice, reason=reason, weight=1.2,

@@ -17,7 +17,7 @@ _MODES = ("accurate", "prudent", "hasty", "prefetch_buffer_hits", "past_end", "c
 
 
 def screen(result: Result, width: int) -> list[Line]:
-    """The lines of the screen; `width`: columns that they may take."""
+    """Return the lines of the screen that a run prints; `width`: columns that they may take."""
     page = _Page(result.columns, width)
     lines: list[Line] = wrapped(result.title, width, 2, "bold")
     if result.stopped_by:
@@ -61,7 +61,7 @@ class _Page:
 
 
 def verified(column: Measured) -> str:
-    """What the comparison of the results with their reference said."""
+    """Say how the comparison of the results with their reference ended."""
     passed = column.get("verification.passed")
     if passed is None:
         return "not compared"
@@ -71,7 +71,7 @@ def verified(column: Measured) -> str:
 
 
 def modes(column: Measured) -> dict[str, float]:
-    """How the engine answered its requests, with shares of them: by mode of search, or without one."""
+    """Return how the engine answered its requests: the share of each mode of search; empty without requests."""
     requests = column.number("engine.requests")
     if not requests:
         return {}
@@ -79,7 +79,7 @@ def modes(column: Measured) -> dict[str, float]:
 
 
 def top_findings(result: Result, count: int = _FINDINGS) -> list[tuple[Measured, Finding]]:
-    """What the rules say first, each once: of the column of which it is truest."""
+    """Return the most important findings with their columns; each rule once, for the column where it ranks highest."""
     found = [(column, finding) for column in result.columns for finding in findings(RULES, column)]
     said: dict[str, tuple[Measured, Finding]] = {}
     for column, finding in sorted(found, key=lambda item: -item[1].rank):
@@ -116,7 +116,7 @@ def _speed_up(result: Result, column: Measured) -> str:
 
 
 def _bars(title: str, explained: str, group: str, count: int, page: _Page) -> Iterator[Line]:
-    """The largest members of a group as bars, one line each, and what is left as one."""
+    """Yield the largest members of a group of metrics as bars, one line each; for stalls also the sum of the others."""
     names = list(dict.fromkeys(name for column in page.measured for name in column.group(group)))
     if not names:
         return
@@ -187,5 +187,5 @@ def _found(result: Result, width: int) -> Iterator[Line]:
 
 
 def hint() -> Line:
-    """Where the rest is."""
+    """Return the line that says how to see more."""
     return plain("more: --details, --section memory (speed_of_light, stalls, engine, source, ...)")

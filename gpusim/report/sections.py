@@ -10,9 +10,9 @@ from gpusim.results.metrics import METRICS
 
 @dataclass(frozen=True)
 class Section:
-    """A section: what `--section` calls it, its heading, what it tells, and its metrics.
+    """A section: its key for `--section`, its heading, what it tells, and its metrics.
 
-    metrics: paths, or groups as 'l1.*'; each metric belongs to the first section that names it.
+    metrics: paths, or groups as 'l1.*'; a metric belongs to the section that names it most precisely.
     """
 
     key: str
@@ -96,7 +96,7 @@ _BY_KEY = {section.key: section for section in SECTIONS}
 
 
 def chosen(names: Sequence[str]) -> list[Section]:
-    """The sections of these keys, in the order of the table, each once; raises UserError for an unknown key."""
+    """Return the sections with these keys, in the order of SECTIONS, each once; raises UserError for an unknown key."""
     for name in names:
         if name not in _BY_KEY:
             raise UserError(f"--section: {unknown_name('section', name, _BY_KEY)}")
@@ -104,7 +104,7 @@ def chosen(names: Sequence[str]) -> list[Section]:
 
 
 def paths_of(section: Section) -> list[str]:
-    """The section's metrics, in the order of the section's list and, within a group, of the metrics."""
+    """Return the paths of the section's metrics, in the order of its list and, within a group, of METRICS."""
     found: dict[str, None] = {}
     for pattern in section.metrics:
         found |= dict.fromkeys(path for path in _owners() if _matches(path, pattern) and _owners()[path] == section.key)
@@ -117,12 +117,15 @@ def _matches(path: str, pattern: str) -> bool:
 
 
 def _owner(path: str) -> str:
-    """The most definite mention counts: the path itself, then the longest pattern; empty where there is none."""
+    """Return the key of the section to which a metric belongs; empty where no section names it.
+
+    The most precise mention counts: the path itself, then the longest pattern.
+    """
     mentions = [(p == path, len(p), s.key) for s in SECTIONS for p in s.metrics if _matches(path, p)]
     return max(mentions, key=lambda mention: mention[:2], default=(False, 0, ""))[2]
 
 
 @cache
 def _owners() -> dict[str, str]:
-    """The section's key of each metric, by path."""
+    """Return the key of the section that owns each metric, by path."""
     return {metric.path: _owner(metric.path) for metric in METRICS}

@@ -36,7 +36,7 @@ def _best(sweep: Any, best: Sequence[Mapping[str, Any]], metric: str) -> str:
 
 
 def _front(sweep: Any, metric: str) -> Element | None:
-    """Which points no other one beats in time and size of memories, where these are varied."""
+    """Say which points are on the Pareto front of time and memory sizes; None unless the sweep varies these sizes."""
     if not any(sweep.memory_kib(row) for row in sweep):
         return None
     points = ", ".join(f"{row['point']} {row['variant']}".strip() for row in sweep.pareto(metric, sweep.memory_kib))
@@ -45,7 +45,9 @@ def _front(sweep: Any, metric: str) -> Element | None:
 
 
 def _heat_map(sweep: Any, metric: str) -> list[Element]:
-    """Over the two axes with most values; where further ones, or variants, differ, of each field the least value."""
+    """Make a heat map over the two axes with the most values; further axes and variants are reduced to the
+    least value.
+    """
     axes = sorted(sweep.axes, key=lambda path: -len(sweep.axes[path]))[:2]
     if len(axes) < 2 or any(not 1 < len(sweep.axes[path]) <= MOST_ROWS for path in axes):
         return []
@@ -74,7 +76,7 @@ def _coloured(value: float | None, low: float, high: float) -> Any:
 
 
 def _points(sweep: Any, best: Sequence[Mapping[str, Any]], metric: str) -> Element:
-    """A row for each point; those that are best are said to be."""
+    """Make a table with a row for each point, in which the best ones are marked."""
     alone = [column for column in ("variant",) if any(row["variant"] for row in sweep)]
     heads = ["point", *sweep.axes, *alone, *sweep.metrics, ""]
     numbers = {(row["point"], row["variant"]) for row in best}
@@ -95,7 +97,7 @@ def _with_width(row: Mapping[str, Any], metric: str) -> str:
 
 
 def said(value: Any) -> str:
-    """A value as a person reads it."""
+    """Format a value for a reader; None is a dash."""
     if value is None:
         return "–"
     if isinstance(value, float):

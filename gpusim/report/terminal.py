@@ -21,7 +21,10 @@ _UNBROKEN = 1_000_000  # columns of a pipe, on which a metric keeps to one line:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is printed of a result. sections: keys of those that follow the screen; details: all of them do."""
+    """What to print of a result.
+
+    sections: keys of the sections that are printed; details: print all sections, below the screen.
+    """
 
     sections: Sequence[str] = ()
     details: bool = False
@@ -31,7 +34,7 @@ class Wanted:
         chosen(self.sections)
 
     def chosen(self) -> list[Section]:
-        """The sections; raises UserError for an unknown key."""
+        """Return the sections to print; raises UserError for an unknown key."""
         found = chosen(self.sections)
         return list(SECTIONS) if self.details else found
 
@@ -42,7 +45,7 @@ SCREEN = Wanted()
 def show(document: Mapping[str, Any], out: TextIO | None = None, wanted: Wanted = SCREEN) -> None:
     """Print a result, given as its JSON object: the screen, a network's or a program's tables, then the sections.
 
-    Sections alone, without the screen, where they are asked for by name.
+    If sections are asked for by name, they are printed alone, without the screen.
     """
     stream = out or sys.stdout
     result = read(document)
@@ -59,7 +62,7 @@ def show(document: Mapping[str, Any], out: TextIO | None = None, wanted: Wanted 
 
 
 def as_text(document: Mapping[str, Any]) -> str:
-    """Return the screen as text, as on a pipe."""
+    """Return the screen as text, as it is printed on a pipe."""
     out = io.StringIO()
     show(document, out)
     return out.getvalue().rstrip("\n")

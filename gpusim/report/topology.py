@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def build(gpu: "GpuSpec", engine: "EngineSpec | None" = None) -> nx.DiGraph:
-    """Directed graph of the units, edges in the direction of a read request.
+    """Build a directed graph of the units, with edges in the direction of a read request.
 
     Node attributes: `kind`, `what`; edge attribute: `bytes_per_cycle` (core cycles) that the way back can carry.
     """
@@ -54,12 +54,14 @@ def build(gpu: "GpuSpec", engine: "EngineSpec | None" = None) -> nx.DiGraph:
 
 
 def of_kind(graph: nx.DiGraph, kind: str) -> list[str]:
-    """Names of the units of one kind."""
+    """Return the names of the units of one kind."""
     return [name for name, data in graph.nodes(data=True) if data["kind"] == kind]
 
 
 def check_reach(graph: nx.DiGraph) -> None:
-    """Every compute unit reaches every DRAM channel through its vector and its scalar cache, or UserError."""
+    """Check that every compute unit reaches every DRAM channel through its L1 and its scalar cache; raises
+    UserError.
+    """
     channels = set(of_kind(graph, "dram"))
     for cu in of_kind(graph, "cu"):
         for kind in ("l1", "scalar_cache"):
@@ -70,7 +72,9 @@ def check_reach(graph: nx.DiGraph) -> None:
 
 
 def bandwidth_bytes_per_cycle(graph: nx.DiGraph) -> float:
-    """Most bytes per core cycle that the machine can move from DRAM to its compute units: the maximum flow."""
+    """Return the most bytes per core cycle that can move from DRAM to the compute units: the maximum flow
+    of the graph.
+    """
     flow = nx.DiGraph()
     for a, b, data in graph.edges(data=True):
         if "bytes_per_cycle" in data:

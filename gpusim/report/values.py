@@ -14,7 +14,7 @@ _FRACTION = "fraction"  # a unit that values show themselves: as per cent
 
 
 def shown(path: str, value: Any) -> str:
-    """A metric's value, without its unit unless that is per cent."""
+    """Format a metric's value for a reader: fractions in per cent, all others without their unit."""
     if value is None:
         return NOTHING
     if isinstance(value, bool):
@@ -35,13 +35,13 @@ def shown(path: str, value: Any) -> str:
 
 
 def unit_of(path: str) -> str:
-    """The unit that follows a metric's value: nothing where the value shows it itself."""
+    """Return the unit to print after a metric's value; empty for fractions, which are printed in per cent."""
     metric = metrics.describe(path)
     return "" if metric is None or metric.unit == _FRACTION else metric.unit
 
 
 def value_at(tree: Mapping[str, Any], path: str) -> Any:
-    """The value of a path in a metrics tree; None where it, or its group, is not there."""
+    """Return the value at a path of a metrics tree; None where the path or its group is missing."""
     held: Any = tree
     for name in path.split("."):
         held = held.get(name) if isinstance(held, Mapping) else None
@@ -49,13 +49,13 @@ def value_at(tree: Mapping[str, Any], path: str) -> Any:
 
 
 def half_width(tree: Mapping[str, Any], path: str) -> float | None:
-    """Half of the interval in which a sampled number lies; None of what is known, and of lists."""
+    """Return half of the interval in which a sampled number lies; None for exact values and for lists."""
     found = value_at(tree, path + metrics.SUFFIX)
     return float(found) if isinstance(found, int | float) and found else None
 
 
 def with_half_width(tree: Mapping[str, Any], path: str) -> str:
-    """A metric's value and, where it was sampled, ± its half-width; without unit."""
+    """Format a metric's value and, where it was sampled, ± its half-width; without unit."""
     value, width = value_at(tree, path), half_width(tree, path)
     if width is None:
         return shown(path, value)
@@ -63,7 +63,7 @@ def with_half_width(tree: Mapping[str, Any], path: str) -> str:
 
 
 def quantity(tree: Mapping[str, Any], path: str) -> str:
-    """A metric's value with its unit."""
+    """Format a metric's value with its unit."""
     return f"{with_half_width(tree, path)} {unit_of(path)}".rstrip()
 
 
@@ -73,7 +73,7 @@ def _is_fraction(path: str) -> bool:
 
 
 def _histogram(buckets: list[int]) -> str:
-    """Median and largest value of a histogram in powers of two (bucket b: 2^b to 2^(b+1) - 1)."""
+    """Return median and largest value of a histogram in powers of two (bucket b: 2^b to 2^(b+1) - 1), in words."""
     total = sum(buckets)
     if not total:
         return NOTHING
@@ -84,5 +84,5 @@ def _histogram(buckets: list[int]) -> str:
 
 
 def _range(values: list[int]) -> str:
-    """Smallest and largest of several units' values."""
+    """Return the smallest and the largest of several units' values, in words."""
     return f"{min(values):,} to {max(values):,}" if values else NOTHING

@@ -1,6 +1,7 @@
 """One run as results keep it: its launches' facts, their sum, and what the host and the comparison with NumPy said."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,20 @@ class CommandTimes:
     copied_bytes: int = 0
     stream: int = 0
     place: str = ""
+
+
+def stream_numbers(times: Iterable[CommandTimes]) -> dict[tuple[str, int], int]:
+    """Return the number of each process's streams by its place and its own name of them: 0 is the default stream.
+
+    The others are counted in the order in which they began.
+    """
+    numbers: dict[tuple[str, int], int] = {}
+    begun: Counter[str] = Counter()
+    for one in sorted(times, key=lambda one: one.started_us):
+        if (one.place, one.stream) not in numbers:
+            begun[one.place] += one.stream != 0
+            numbers[one.place, one.stream] = begun[one.place] if one.stream else 0
+    return numbers
 
 
 @dataclass(frozen=True)

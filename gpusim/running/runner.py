@@ -32,7 +32,7 @@ def run(job: Job, reporter: Reporter, interrupt: Interrupt, timeline: Watcher | 
             record.partial = True
         record.peak_memory_mb = peak_memory_mb()
         if record.partial:
-            record.stopped_by = interrupt.reason or CYCLE_LIMIT
+            record.stopped_by = record.stopped_by or interrupt.reason or CYCLE_LIMIT
             break
         overall(number + 1, len(job.variants), "variants", variant.label)
     return records

@@ -12,9 +12,10 @@ from gpusim.store.sweeps import sweep_meant
 
 
 def delete(path: Path, names: Sequence[str]) -> tuple[int, int]:
-    """Delete runs and sweeps by their numbers or names (`sweep:2`), all or none; returns how many runs, sweeps.
+    """Delete runs and sweeps by their numbers or names (`sweep:2`), all or none; returns how many runs and how many
+    sweeps.
 
-    A sweep's runs go with it, but for those that are points of another sweep.
+    A sweep's runs are deleted with it, except those that are points of another sweep.
     """
     with Results(path) as results:
         meant = {name: sweep_meant(results, name) for name in names}
@@ -51,7 +52,9 @@ _UNUSED_CONFIGURATION = """
 
 
 def give_name(path: Path, which: str, name: str | None, move: bool = False) -> None:
-    """Give a run or a sweep (`sweep:2`) a name, or take its name away (None); move: also from what has the name now."""
+    """Give a run or a sweep (`sweep:2`) a name, or take its name away (None). move: take the name from another one that
+    has it.
+    """
     if name is not None and not _is_allowed(name):
         raise UserError(f"name '{name}' is not allowed: a name is no number, no file's, and has no colon")
     with Results(path) as results:
@@ -75,7 +78,7 @@ _NAMED = {"runs": "run", "sweeps": "sweep"}
 
 
 def _is_allowed(name: str) -> bool:
-    """Whether a name cannot be taken for a number, a file, or `sweep:` or `RUN:PART`."""
+    """Tell whether a name cannot be mistaken for a number, a file, `sweep:` or `RUN:PART`."""
     plain = name.strip()
     return bool(plain) and not plain.isdigit() and not plain.endswith(".json") and not set("/:") & set(plain)
 

@@ -32,7 +32,7 @@ class StoreError(UserError):
 
 @contextmanager
 def errors(path: Path) -> Iterator[None]:
-    """What SQLite and the system say against a store becomes a StoreError."""
+    """Turn the errors of SQLite and of the system into StoreErrors about the store."""
     try:
         yield
     except sqlite3.Error as error:
@@ -46,14 +46,14 @@ def errors(path: Path) -> Iterator[None]:
 
 
 def now() -> str:
-    """This moment as stores have it: UTC, to the second."""
+    """Return the current time as stores write it: UTC, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def writable(path: Path, wait_s: float = WAIT_S) -> sqlite3.Connection:
-    """A connection that writes: the file is made if need be, and brought to this version.
+    """Open a store for writing; the file is created if need be, and migrated to this version.
 
-    Raises StoreError where the file is no store, of a newer version, or cannot be written, before anything is changed.
+    Raises StoreError, before anything is changed, if the file is no store, is of a newer version or cannot be written.
     """
     with errors(path):
         _check_place(path)
@@ -75,9 +75,9 @@ def writable(path: Path, wait_s: float = WAIT_S) -> sqlite3.Connection:
 
 
 def readable(path: Path) -> sqlite3.Connection:
-    """A connection that only reads, of this version; raises StoreError.
+    """Open a store of this version for reading only; raises StoreError.
 
-    A file of an earlier version that cannot be written is brought to this version in memory.
+    A file of an earlier version is migrated; if it cannot be written, a copy in memory is.
     """
     with errors(path):
         if not path.exists():
@@ -135,7 +135,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _check_kind(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise StoreError for what is no store, or one that a newer gpusim has written."""
+    """Raise StoreError for a file that is no store, or that a newer gpusim has written."""
     found = _version(connection)
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
     if connection.execute("PRAGMA application_id").fetchone()[0] != schema.APPLICATION_ID:
@@ -177,7 +177,7 @@ def _migrate(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def writing(connection: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Connection]:
-    """A transaction: all that is done within it is stored, or nothing. Raises StoreError."""
+    """Open a transaction: all that is done within it is stored, or nothing. Raises StoreError."""
     with errors(path):
         connection.execute("BEGIN IMMEDIATE")
         try:

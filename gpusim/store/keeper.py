@@ -25,7 +25,7 @@ MOST_INTEGER = 2**63 - 1  # that SQLite has
 
 @dataclass(frozen=True)
 class Found:
-    """A run of the store that did the same work. seconds: real ones that it took."""
+    """A run of the store that did the same work. seconds: the real time that it took."""
 
     number: int
     started: str
@@ -34,7 +34,7 @@ class Found:
     seconds: float = 0.0
 
     def sentence(self, path: Path) -> str:
-        """'found in gpusim.db: run 12 of 2026-11-22 17:41:24 UTC'."""
+        """Describe the run, as in 'found in gpusim.db: run 12 of 2026-11-22 17:41:24 UTC'."""
         when = self.started.replace("T", " ").replace("Z", " UTC")
         return f"found in {path}: run {self.number} of {when}; --fresh runs it again"
 
@@ -49,21 +49,21 @@ class Took:
 
 
 class Started:
-    """When a run began; what it takes goes on."""
+    """When a run began, while its time is still running."""
 
     def __init__(self) -> None:
         self.date, self.host, self._clock = now(), platform.node(), time.monotonic()
 
     @property
     def seconds(self) -> float:
-        """Since then."""
+        """Return the real seconds since the run began."""
         return time.monotonic() - self._clock
 
 
 class Keeper:
     """A store that is open for writing. Raises StoreError wherever it cannot be read or written.
 
-    fresh: equal work is not looked for.
+    fresh: do not look for equal work.
     """
 
     def __init__(self, path: Path, fresh: bool = False) -> None:
@@ -78,12 +78,14 @@ class Keeper:
         self.close()
 
     def close(self) -> None:
-        """Nothing more is kept."""
+        """Close the store; nothing can be stored after that."""
         with errors(self.path):
             self._connection.close()
 
     def found(self, work: Work) -> Found | None:
-        """The newest run that did the same work to its end; None: none did, or it is to be run afresh."""
+        """Return the newest finished run that did the same work; None without one, or if the work is to be
+        run afresh.
+        """
         if self._fresh or not work.repeatable:
             return None
         sql = """
@@ -104,7 +106,9 @@ class Keeper:
         sweep: int | None = None,
         points: Sequence[int] = (),
     ) -> int:
-        """Store a run, whole or not at all; returns its number. points: those of the sweep that it is."""
+        """Store a run, whole or not at all, and return its number. points: numbers of the sweep's points that the run
+        computed.
+        """
         with writing(self._connection, self.path) as db:
             try:
                 number = self._insert_run(db, work, outcome, started, sweep)
@@ -120,7 +124,9 @@ class Keeper:
         return number
 
     def sweep(self, identity: str, title: str, specification: Any, points: int) -> int:
-        """The number of a sweep by this code, which is made if need be. points: how many it is to have."""
+        """Return the number of a sweep by this code; the sweep is added if need be. points: how many points it will
+        have.
+        """
         key = (identity, sources_hash())
         said = {"title": title, "specification": json.dumps(specification), "points": points}
         with writing(self._connection, self.path) as db:
@@ -132,13 +138,15 @@ class Keeper:
         return int(row[0])
 
     def choose(self, sweep: int, first: int, points: Sequence[Mapping[str, Any]]) -> None:
-        """Store which values points of a sweep have, all of them or none, the first one under this number."""
+        """Store the axis values of a sweep's points, all of them or none. first: number of the first of
+        these points.
+        """
         rows = ((sweep, path, n, axis_value(v)) for n, point in enumerate(points, first) for path, v in point.items())
         with writing(self._connection, self.path) as db:
             db.executemany("INSERT OR IGNORE INTO axes VALUES (?, ?, ?, ?)", rows)
 
     def chosen(self, sweep: int) -> list[dict[str, Any]]:
-        """The points of a sweep in order, their values as `axis_value` makes them."""
+        """Return the points of a sweep in order: axis values by path, as `axis_value` makes them."""
         found: dict[int, dict[str, Any]] = {}
         sql = "SELECT number, path, value FROM axes WHERE sweep = ? ORDER BY number"
         with errors(self.path):
@@ -147,14 +155,14 @@ class Keeper:
         return list(found.values())
 
     def points_there(self, sweep: int, retry: bool = False) -> set[int]:
-        """Points of which there is a run; retry: those that failed are none."""
+        """Return the numbers of the points that have been run. retry: leave out those that failed."""
         sql = "SELECT number, state FROM points JOIN runs ON runs.id = points.run WHERE points.sweep = ?"
         with errors(self.path):
             rows = self._connection.execute(sql, [sweep]).fetchall()
         return {number for number, state in rows if not (retry and state == "failed")}
 
     def keep_point(self, sweep: int, points: Sequence[int], run: int) -> None:
-        """Say that points are what a run of the store did."""
+        """Store that these points of a sweep were computed by a run of the store."""
         with writing(self._connection, self.path) as db:
             rows = [(sweep, point, run) for point in points]
             db.executemany("INSERT OR REPLACE INTO points VALUES (?, ?, ?)", rows)
@@ -201,7 +209,7 @@ class Keeper:
         return number
 
     def _insert_network(self, db: sqlite3.Connection, network: NetworkRows) -> dict[str | None, int]:
-        """Its layers' numbers by their names."""
+        """Store the layers of a network, and return their numbers by name."""
         (number,) = db.execute("SELECT id FROM networks WHERE hash = ?", [network.identity]).fetchone()
         rows = [(number, position, name, kind) for position, (name, kind) in enumerate(network.layers)]
         db.executemany("INSERT OR IGNORE INTO layers (network, position, name, kind) VALUES (?, ?, ?, ?)", rows)
@@ -256,12 +264,12 @@ class Keeper:
 
 
 def packed(content: Mapping[str, Any]) -> bytes:
-    """JSON, compressed."""
+    """Return compressed JSON text."""
     return zlib.compress(json.dumps(content, separators=(",", ":"), allow_nan=False).encode())
 
 
 def unpacked(content: bytes) -> Any:
-    """What `packed` was given."""
+    """Return the content from which `packed` made these bytes."""
     return json.loads(zlib.decompress(content))
 
 
@@ -273,12 +281,12 @@ def _insert(db: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> int:
 
 
 def axis_value(value: Any) -> Any:
-    """A value of an axis as stores have it: what is neither number nor text as JSON."""
+    """Convert a value of an axis for the store: lists and mappings become JSON text."""
     return json.dumps(value) if isinstance(value, list | Mapping) else _storable(value)
 
 
 def _storable(value: Any) -> Any:
-    """A value as SQLite has it: lists as JSON text, whole numbers beyond its own as its others."""
+    """Convert a value for SQLite: lists become JSON text, integers beyond its range become floating-point numbers."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, int):

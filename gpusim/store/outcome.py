@@ -17,7 +17,11 @@ State = Literal["done", "partial", "failed"]
 
 @dataclass(frozen=True)
 class LaunchRow:
-    """A launch. invocation, of_kernel: its number among the run's variant's, and among those of its kernel."""
+    """A launch of a kernel.
+
+    invocation: its number among all launches of the run's variant; of_kernel: its number among those of the same
+    kernel.
+    """
 
     variant: str
     kernel: str
@@ -30,7 +34,7 @@ class LaunchRow:
 
 @dataclass(frozen=True)
 class Value:
-    """A metric's value. half_width: of its confidence interval, None unless it was sampled."""
+    """The value of a metric. half_width: of its confidence interval, None unless it was sampled."""
 
     name: str
     unit: str
@@ -41,7 +45,9 @@ class Value:
 
 @dataclass(frozen=True)
 class Measured:
-    """Values of a run's variant, of a layer's pass, or of a launch, which is named by its place among the rows."""
+    """The metrics of a run's variant, of a layer's pass, or of a launch. launch: its place among the rows
+    of launches.
+    """
 
     values: Iterable[Value]
     variant: str = ""
@@ -52,7 +58,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A result. content: all of it as plain data, from which it is shown again."""
+    """What a run came to. content: the whole result as plain data, from which it can be shown again."""
 
     content: Mapping[str, Any]
     state: State
@@ -63,14 +69,14 @@ class Outcome:
 
 
 def failed(error: str, exit_code: int = EXIT_USER_ERROR) -> Outcome:
-    """Of a point that ended with an error."""
+    """Return the outcome of a run that ended with an error."""
     return Outcome({}, "failed", exit_code, error=error)
 
 
 def values_of(tree: Mapping[str, Any]) -> Iterator[Value]:
-    """The metrics of a tree, as `gpusim.results.metrics` makes them, those sampled with their half-widths.
+    """Yield the metrics of a tree, as `gpusim.results.metrics` makes it, the sampled ones with their half-widths.
 
-    What does not apply is left out.
+    Metrics that do not apply are left out.
     """
     held = dict(metrics.leaves(dict(tree)))
     for path, value in held.items():
@@ -83,7 +89,7 @@ def values_of(tree: Mapping[str, Any]) -> Iterator[Value]:
 def of_records(
     records: Sequence[RunRecord], variants: Sequence[str], exit_code: int, about: Mapping[str, Any] | None = None
 ) -> Outcome:
-    """Return the outcome of a job. variants: names of all that were to run; about: what the job says of itself."""
+    """Return the outcome of a job. variants: names of all that were to run; about: further keys that the job adds."""
     measured: list[Measured] = []
     launches: list[LaunchRow] = []
     for record in records:
@@ -140,6 +146,6 @@ class Numbering:
     of_kernel: Counter[str] = field(default_factory=Counter)
 
     def next(self, kernel: str) -> tuple[int, int]:
-        """The next launch's number among all, and among those of its kernel."""
+        """Return the next launch's number among all launches, and among those of its kernel."""
         self.of_kernel[kernel] += 1
         return self.of_kernel.total() - 1, self.of_kernel[kernel] - 1

@@ -14,7 +14,9 @@ KEYS = {"store": {"path": "the store that commands write to, from the file's own
 
 
 def project_store() -> Path | None:
-    """The store that `gpusim.toml` names, in this folder or one above it; None: none does. Raises UserError."""
+    """Return the store that `gpusim.toml` names, in this folder or the nearest one above; None without one. Raises
+    UserError.
+    """
     here = Path.cwd()
     for folder in (here, *here.parents):
         file = folder / PROJECT_FILE
@@ -24,9 +26,9 @@ def project_store() -> Path | None:
 
 
 def store_to_write(asked: str | None) -> Path | None:
-    """The store that a run writes to; None: to none.
+    """Return the store that a run writes to; None if it writes to none.
 
-    asked: what follows --store, THE_PROJECTS for nothing; None: the option was not given.
+    asked: what follows --store, THE_PROJECTS if nothing does; None: the option was not given.
     """
     if asked:
         return Path(asked).expanduser()
@@ -35,7 +37,7 @@ def store_to_write(asked: str | None) -> Path | None:
 
 
 def store_to_read(asked: str | None) -> Path:
-    """The store that is asked."""
+    """Return the store that a command reads."""
     return store_to_write(asked if asked is not None else THE_PROJECTS) or Path(STORE_NAME)
 
 

@@ -24,7 +24,7 @@ _ALLOWED = {
 
 
 def open_store(path: str | Path | None = None) -> "Results":
-    """Open a store of runs to ask it: its tables as dicts, for pandas and for polars; docs/results.md shows it.
+    """Open a store of runs for queries, with tables as dicts, for pandas and for polars; see docs/results.md.
 
     path: None: what `gpusim.toml` names, or `gpusim.db`. Raises UserError where there is no store that can be read.
     """
@@ -32,7 +32,7 @@ def open_store(path: str | Path | None = None) -> "Results":
 
 
 class Results:
-    """A store that is read, until it is closed: `with open("gpusim.db") as results: ...`."""
+    """A store that is open for reading, until it is closed: `with open("gpusim.db") as results: ...`."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -48,11 +48,11 @@ class Results:
         self.close()
 
     def close(self) -> None:
-        """Nothing more can be asked."""
+        """Close the store; no queries are possible after that."""
         self._connection.close()
 
     def query(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> Table:
-        """The rows of a question in SQL; raises UserError for wrong SQL, and for what is no question."""
+        """Return the rows of an SQL query; raises UserError for wrong SQL, and for anything but one SELECT."""
         self._connection.set_authorizer(_only_questions)
         try:
             return self.rows(sql, parameters)
@@ -66,7 +66,9 @@ class Results:
             self._connection.set_authorizer(None)
 
     def rows(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> Table:
-        """The rows of a statement of gpusim's own; raises sqlite3.Error, StoreError for a damaged file."""
+        """Return the rows of one of gpusim's own statements; raises sqlite3.Error, and StoreError for a
+        damaged file.
+        """
         try:
             cursor = self._connection.execute(sql, parameters)
             return Table([column[0] for column in cursor.description or ()], cursor.fetchall())
@@ -77,7 +79,7 @@ class Results:
             raise
 
     def tables(self) -> list[str]:
-        """Names of tables and views."""
+        """Return the names of tables and views."""
         return [
             row[0]
             for row in self.rows(
@@ -86,9 +88,9 @@ class Results:
         ]
 
     def table(self, name: str = "runs", /, **equal: Any) -> Table:
-        """A table or view, as docs/results.md lists them, in the order of its numbers.
+        """Return a table or view of those in docs/results.md, ordered by number.
 
-        equal: columns with the value that rows have to have: `table("metrics", name="kernel.cycles")`. Raises UserError
+        equal: columns with the values that rows must have: `table("metrics", name="kernel.cycles")`. Raises UserError
         that names the nearest table or column.
         """
         if name not in self.tables():
@@ -101,7 +103,7 @@ class Results:
         return [row[1] for row in self.rows(f"PRAGMA table_info({table})").rows]
 
     def _where(self, table: str, equal: Mapping[str, Any]) -> str:
-        """The condition that columns have these values; raises UserError that names the nearest column."""
+        """Return the SQL condition that columns have these values; raises UserError that names the nearest column."""
         columns = self._columns(table)
         for column in equal:
             if column not in columns:
@@ -109,9 +111,9 @@ class Results:
         return " WHERE " + " AND ".join(f'"{column}" IS ?' for column in equal) if equal else ""
 
     def wide(self, *metrics: str, **equal: Any) -> Table:
-        """A row for each run and variant with the metrics of the whole run, a column each.
+        """Return a row for each run and variant, with the metrics of the whole run, a column each.
 
-        metrics: None given: all that are numbers or text; equal: as in `table("runs", …)`. Raises UserError.
+        metrics: without any, all whose values are numbers or text; equal: as in `table("runs", …)`. Raises UserError.
         """
         known = self.known_metrics()
         check_metrics(metrics, known)
@@ -129,23 +131,27 @@ class Results:
         return Table(["run", *heads[1:], "variant", *shown], rows)
 
     def sweep(self, which: int | str, /, *metrics: str) -> SweepTable:
-        """A sweep by its number or its name: a row for each point that is known, and variant, its axes before metrics.
+        """Return a sweep by its number or name: a row for each known point and variant, with the axes before the
+        metrics.
 
-        metrics: none given: kernel.cycles and kernel.time_us; beside one that was sampled stands its half-width. Raises
+        metrics: without any, kernel.cycles and kernel.time_us; next to a sampled metric is its half-width. Raises
         UserError that names the nearest metric, or says which sweeps there are.
         """
         check_metrics(metrics, self.known_metrics())
         return sweep_table(self, which, metrics or DEFAULT_METRICS)
 
     def known_metrics(self) -> list[str]:
-        """Names of the metrics of which the store has a value."""
+        """Return the names of the metrics of which the store has a value."""
         return [row[0] for row in self.rows("SELECT DISTINCT name FROM metric_names ORDER BY id").rows]
 
     def whole_runs(
         self, runs: tuple[str, Sequence[Any]] | None, metrics: Sequence[str]
     ) -> tuple[list[Subject], dict[str, Column]]:
-        """What whole runs and their variants have of metrics, in the order of the runs; runs: SELECT of their numbers,
-        with its values; None: all."""
+        """Return the subjects (a whole run or its variant) in the order of the runs, and each metric's values by
+        subject.
+
+        runs: a SELECT of the runs' numbers, with its parameters; None: all runs.
+        """
         of_runs, values = (f" AND run IN ({runs[0]})", runs[1]) if runs is not None else ("", ())
         sql = f"SELECT id, run, variant FROM subjects WHERE layer IS NULL AND launch IS NULL{of_runs} ORDER BY run, id"
         subjects: list[Subject] = self.rows(sql, values).rows  # type: ignore[assignment]
@@ -162,13 +168,13 @@ class Results:
         return subjects, columns
 
     def configuration(self, run: int) -> dict[str, Any]:
-        """The resolved configuration of a run."""
+        """Return the resolved configuration of a run."""
         sql = "SELECT json FROM configurations JOIN runs ON configuration = hash WHERE id = ?"
         found: dict[str, Any] = json.loads(self.rows(sql, [run]).rows[0][0])
         return found
 
     def run(self, text: str | int) -> dict[str, Any]:
-        """The row of a run by its number or its name; raises UserError that says what there is."""
+        """Return the row of a run by its number or name; raises UserError that says which runs there are."""
         row = None
         with suppress(ValueError):
             row = next(iter(self.rows("SELECT * FROM runs WHERE id = ?", [int(text)])), None)

@@ -20,12 +20,14 @@ _NESTED = ("launches", "verification", "commands", "energy", "choice", "parts")
 
 
 def plain(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
-    """As JSON has it."""
+    """Convert records to data that can be written as JSON."""
     return [_plain_record(record) for record in records]
 
 
 def restored(records: Sequence[Mapping[str, Any]]) -> list[RunRecord]:
-    """The records that `plain` was given; raises KeyError, TypeError or ValueError for what it does not write."""
+    """Return the records that `plain` converted; raises KeyError, TypeError or ValueError for data that it does not
+    write.
+    """
     return [_restored_record(held) for held in records]
 
 
@@ -43,7 +45,7 @@ def _plain_record(record: RunRecord) -> dict[str, Any]:
 
 
 def _plain_part(part: PartRecord) -> dict[str, Any]:
-    """Write a part without the facts of its single launches, which the store has by metrics."""
+    """Convert a part, without the facts of its single launches, whose metrics are stored separately."""
     return {
         "name": part.name,
         "what": part.what,
@@ -80,7 +82,7 @@ def _restored_record(held: Mapping[str, Any]) -> RunRecord:
 
 
 def plain_facts(facts: RunFacts) -> dict[str, Any]:
-    """Of a launch, or of several as one."""
+    """Convert the facts of a launch, or the sum of several, to data that can be written as JSON."""
     return {
         "sections": facts.sections,
         "partial": facts.partial,
@@ -91,7 +93,7 @@ def plain_facts(facts: RunFacts) -> dict[str, Any]:
 
 
 def restored_facts(held: Mapping[str, Any]) -> RunFacts:
-    """The facts that `plain_facts` was given; raises KeyError, TypeError or ValueError for what it does not write."""
+    """Return the facts that `plain_facts` converted; raises KeyError, TypeError or ValueError for other data."""
     facts = RunFacts.of(held["partial"], **held["sections"])
     facts.hotspots = [Hotspot(**{**h, "source": _restored_line(h["source"])}) for h in held["hotspots"]]
     facts.resident = [WavefrontGroup(**{**g, "source": _restored_line(g["source"])}) for g in held["resident"]]

@@ -141,11 +141,11 @@ MEANINGS: dict[str, tuple[str, dict[str, str]]] = {
 
 @cache
 def scripts() -> tuple[str, ...]:
-    """The scripts in order: the first one makes a store of version 1 of an empty file."""
+    """Return the migration scripts in order; the first one makes a store of version 1 from an empty file."""
     files = sorted(_SCRIPTS.glob("*.sql"), key=lambda file: int(file.stem))
     return tuple(file.read_text(encoding="utf-8") for file in files)
 
 
 def version() -> int:
-    """The version that is written."""
+    """Return the version of stores that this gpusim writes."""
     return len(scripts())

@@ -8,7 +8,19 @@ ROOT = Path(__file__).resolve().parents[2]
 # what decides the facts of a launch that is given, simulated whole or sampled
 SIMULATOR = ("isa", "memory", "spartan", "gpusim/core", "gpusim/jit", "gpusim/sampling")
 # what beside it decides a run's result: how configurations are read, work becomes launches, and counts metrics
-_ROOMS = ("api", "config", "energy", "hip", "host", "jobs", "microbench", "networks", "results", "running")
+_ROOMS = (
+    "api",
+    "config",
+    "correlation",
+    "energy",
+    "hip",
+    "host",
+    "jobs",
+    "microbench",
+    "networks",
+    "results",
+    "running",
+)
 _AROUND = ("workloads", *(f"gpusim/{room}" for room in _ROOMS))
 ALL = (*SIMULATOR, *_AROUND)
 KINDS = (".py", ".hsaco", ".cpp")
@@ -16,7 +28,7 @@ KINDS = (".py", ".hsaco", ".cpp")
 
 @cache
 def sources_hash(places: tuple[str, ...] = ALL) -> str:
-    """Hash of the source files and code objects under `places`, by their paths and contents."""
+    """Hash the source files and code objects under `places`, by their paths and contents."""
     h = hashlib.sha256()
     for place in places:
         for file in sorted(f for f in (ROOT / place).rglob("*") if f.suffix in KINDS):

@@ -15,7 +15,7 @@ from gpusim.store.records import restored
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run. row: of the table `runs`; content: what it left behind, empty where it failed."""
+    """A run of the store. row: of the table `runs`; content: its stored result, empty where the run failed."""
 
     row: Mapping[str, Any]
     configuration: dict[str, Any]
@@ -23,17 +23,17 @@ class StoredRun:
 
     @property
     def label(self) -> str:
-        """'12', or 'base (12)' with a name."""
+        """The number and the name of the run: '12', or 'base (12)' with a name."""
         number, name = self.row["id"], self.row["name"]
         return f"{number}" if name is None else f"{name} ({number})"
 
     @property
     def records(self) -> list[RunRecord]:
-        """The records of a job; empty of microbenchmarks and of networks that an earlier version stored."""
+        """The records of a job; empty for microbenchmarks and for networks that an earlier version stored."""
         return restored(self.content.get("records", []))
 
     def document(self) -> dict[str, Any]:
-        """The JSON object that the run's command writes; raises UserError where it failed."""
+        """Return the JSON object that the run's command writes; raises UserError where the run failed."""
         if "document" in self.content:
             found: dict[str, Any] = self.content["document"]
             return found
@@ -43,12 +43,12 @@ class StoredRun:
 
 
 def records_of(content: Mapping[str, Any], kind: str) -> tuple[list[RunRecord], list[str], Mapping[str, Any]]:
-    """Return the records of a job that a store holds, its variants' names, and what it says of itself."""
+    """Return the records of a stored job, its variants' names, and the further keys that the job adds."""
     return restored(content["records"]), content["variants"], content.get("about") or {"kind": kind}  # older: none
 
 
 def stored_run(results: Results, run: str) -> StoredRun:
-    """A run by its number or its name; raises UserError."""
+    """Read a run by its number or name; raises UserError."""
     row = results.run(run)
     rows = results.rows("SELECT content FROM results WHERE run = ?", [row["id"]]).rows
     try:

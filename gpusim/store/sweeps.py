@@ -20,11 +20,11 @@ Objective = str | Callable[[dict[str, Any]], float]
 
 
 class SweepTable(Table):
-    """A sweep: a row for each point that is known, and variant, with its axes' columns before the metrics'.
+    """A sweep: a row for each known point and variant, with the axes' columns before those of the metrics.
 
-    number, name (None without one), title; planned: how many points it has; specification: what its file says, every
-    value of it; sources: hash of the code that ran it; axes: values by path, in order, as far as they are known;
-    metrics: columns of metrics. A sampled metric has a second column, with its half-width (`..._half_width`).
+    number, name (None without one), title; planned: how many points it has; specification: every value of its file;
+    sources: hash of the code that ran it; axes: values by path, in order, as far as they are known; metrics: columns of
+    metrics. A sampled metric has a second column, with its half-width (`..._half_width`).
     """
 
     def __init__(self, row: Mapping[str, Any], axes: Sequence[str], metrics: Sequence[str], table: Table) -> None:
@@ -43,12 +43,12 @@ class SweepTable(Table):
 
     @property
     def label(self) -> str:
-        """'sweep 2', or 'sweep base (2)' with a name."""
+        """The number and the name of the sweep: 'sweep 2', or 'sweep base (2)' with a name."""
         return f"sweep {self.number}" if self.name is None else f"sweep {self.name} ({self.number})"
 
     @property
     def known(self) -> int:
-        """Points that have run, or failed."""
+        """The number of points that have run or failed."""
         return len({one["point"] for one in self})
 
     @property
@@ -57,10 +57,10 @@ class SweepTable(Table):
         return self._those(one["state"] == "failed" for one in self)
 
     def best(self, metric: str = "", least: bool = True) -> Table:
-        """The row with the least value of a metric, and after it all that cannot be told apart from it.
+        """Return the row with the least value of a metric, followed by all that cannot be distinguished from it.
 
-        metric: empty: kernel.time_us, or what of the table comes nearest; least: False: the largest value is the best.
-        Values whose confidence intervals overlap cannot be told apart, nor can those that are equal. Raises UserError.
+        metric: empty: kernel.time_us, or the nearest to it that the table has; least: False: the largest value is the
+        best. Values whose confidence intervals overlap cannot be distinguished, nor can equal ones. Raises UserError.
         """
         metric = self._column(metric or self.usual_metric)
         held = [(estimate, n) for n, one in enumerate(self) if (estimate := self._estimate(one, metric)) is not None]
@@ -68,9 +68,11 @@ class SweepTable(Table):
         return Table(self.columns, [self.rows[n] for value, n in held if not differ(value, held[0][0])])
 
     def pareto(self, *objectives: Objective) -> Table:
-        """The rows that no other one beats: is nowhere larger, and in one objective smaller by more than the noise.
+        """Return the rows that no other row beats: one that is nowhere larger, and in one objective smaller by more
+        than the noise.
 
-        objectives: columns, or functions of a row that give a number, all of which shall be small. Raises UserError.
+        objectives: columns, or functions of a row that return a number, all of which are to be minimised. Raises
+        UserError.
         """
         if len(objectives) < 2:
             raise UserError(
@@ -89,16 +91,18 @@ class SweepTable(Table):
         return Table(self.columns, [self.rows[n] for n, is_on in zip(places, chosen, strict=True) if is_on])
 
     def memory_kib(self, row: Mapping[str, Any]) -> float:
-        """KiB of the memories whose sizes are axes, in one row: an objective of `pareto`; 0 where there are none."""
+        """Return the KiB of the memories whose sizes are axes, in one row; 0 without such axes. An objective for
+        `pareto`.
+        """
         return sum(sizes({path: row[path] for path in self.axes}).values())
 
     @property
     def usual_metric(self) -> str:
-        """What is looked at unless something else is asked for: times, cycles, or the first of the metrics."""
+        """The default metric of `best`: a time, cycles, or the first of the metrics."""
         return next((metric for metric in DEFAULT_METRICS[::-1] if metric in self.metrics), self.metrics[0])
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """Return the HTML that notebooks show."""
         return sweep_html(self)
 
     def __repr__(self) -> str:
@@ -115,7 +119,7 @@ class SweepTable(Table):
         return name
 
     def _estimate(self, row: dict[str, Any], objective: Objective) -> Estimate | None:
-        """The value and its half-width; None where there is no number."""
+        """Return a row's value and its half-width; None where the value is not a number."""
         value = row[objective] if isinstance(objective, str) else objective(row)
         if not isinstance(value, int | float):
             return None
@@ -126,7 +130,7 @@ class SweepTable(Table):
 
 
 def sweep_table(results: "Results", which: int | str, metrics: Sequence[str]) -> SweepTable:
-    """A sweep by its number or its name; raises UserError."""
+    """Read a sweep by its number or name; raises UserError."""
     row = sweep_row(results, which)
     number = row["id"]
     axes = {path: _axis(results, number, path) for path in json.loads(row["specification"])["axes"]}
@@ -158,7 +162,7 @@ _NO_SUBJECT = [(0, "")]  # of a run without values, as of a point that failed
 
 
 def _axis(results: "Results", sweep: int, path: str) -> dict[int, Any]:
-    """The values of an axis by points."""
+    """Return the values of an axis by the points' numbers."""
     return dict(results.rows("SELECT number, value FROM axes WHERE sweep = ? AND path = ?", [sweep, path]).rows)
 
 
@@ -166,7 +170,7 @@ _RUNS = "SELECT run FROM points WHERE sweep = ?"
 
 
 def sweep_row(results: "Results", which: int | str) -> dict[str, Any]:
-    """The row of the table `sweeps` by number or name; raises UserError that says what there is."""
+    """Return the row of the table `sweeps` by number or name; raises UserError that says which sweeps there are."""
     rows = results.table("sweeps")
     for row in rows:
         if str(which) in (str(row["id"]), row["name"]):
@@ -176,9 +180,9 @@ def sweep_row(results: "Results", which: int | str) -> dict[str, Any]:
 
 
 def sweep_meant(results: "Results", text: str) -> int | None:
-    """The number of the sweep that a text means: `sweep:2`, `sweep:base`, or a name that no run has; else None.
+    """Return the number of the sweep that a text names: `sweep:2`, `sweep:base`, or a name that no run has; else None.
 
-    Raises UserError for `sweep:` and what is none.
+    Raises UserError for `sweep:` with an unknown number or name.
     """
     if text.startswith(PREFIX):
         return int(sweep_row(results, text.removeprefix(PREFIX))["id"])
@@ -187,6 +191,6 @@ def sweep_meant(results: "Results", text: str) -> int | None:
 
 
 def _ordered(values: Sequence[Any]) -> list[Any]:
-    """Each value once: numbers by size, anything else as it comes."""
+    """Return each value once: numbers by size, anything else in the given order."""
     once = list(dict.fromkeys(values))
     return sorted(once) if all(isinstance(value, int | float) for value in once) else once

@@ -12,7 +12,7 @@ NOTHING = (None, None, None)
 
 
 class Table(Sequence[dict[str, Any]]):
-    """The rows that a question found, each a dict; columns: their names, in order."""
+    """The rows that a query found, each a dict; columns: their names, in order."""
 
     def __init__(self, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
         self.columns, self.rows = list(columns), list(rows)
@@ -39,11 +39,11 @@ class Table(Sequence[dict[str, Any]]):
         return f"<{len(self)} rows of {', '.join(self.columns)}>"
 
     def pandas(self) -> Any:
-        """A `pandas.DataFrame`; raises UserError where pandas is not installed."""
+        """Return a `pandas.DataFrame`; raises UserError where pandas is not installed."""
         return _imported("pandas").DataFrame(self.rows, columns=self.columns)
 
     def polars(self) -> Any:
-        """A `polars.DataFrame`; raises UserError where polars is not installed."""
+        """Return a `polars.DataFrame`; raises UserError where polars is not installed."""
         return _imported("polars").DataFrame(self.rows, schema=self.columns, orient="row", infer_schema_length=None)
 
 

@@ -15,7 +15,9 @@ Kind = Literal["run", "exec", "net", "hip", "microbench", "correlate"]
 
 @dataclass(frozen=True)
 class NetworkRows:
-    """A network as stores have it. identity: tells it from every other; layers: name and kind of each, in order."""
+    """A network as stores describe it. identity: distinguishes it from all others; layers: name and kind of each, in
+    order.
+    """
 
     name: str
     source: str
@@ -27,8 +29,8 @@ class NetworkRows:
 class Work:
     """One run before it is run.
 
-    title: for people; configuration: resolved, with all that decides the result; inputs: files that are read beside
-    it; gpu: its name; repeatable: False where something decides the result that no hash tells.
+    title: for people; configuration: resolved, with all that decides the result; inputs: files that are read besides;
+    gpu: its name; repeatable: False where something decides the result that no hash covers.
     """
 
     kind: Kind
@@ -44,29 +46,29 @@ class Work:
 
     @cached_property
     def configuration_json(self) -> str:
-        """As it is stored, its keys in their order: that of the result's JSON object."""
+        """The configuration as it is stored: JSON with the keys in the order of the result's object."""
         return json.dumps(self.configuration, separators=(",", ":"), ensure_ascii=False)
 
     @cached_property
     def configuration_hash(self) -> str:
-        """Of the JSON."""
+        """The hash of the configuration's JSON."""
         return _hash(self.configuration_json.encode())
 
     @cached_property
     def inputs_hash(self) -> str:
-        """Of the contents of the files, in order; what cannot be read is the run's error."""
+        """The hash of the input files' contents, in order; an unreadable file is left for the run to report."""
         return hash_of_files(self.inputs)
 
     @cached_property
     def identity(self) -> str:
-        """Equal for equal work."""
+        """A hash that is equal for equal work."""
         network = self.network.identity if self.network is not None else ""
         parts = (self.kind, self.configuration_hash, self.inputs_hash, sources_hash(), network)
         return _hash(repr(parts).encode())
 
 
 def hash_of_files(files: Sequence[Path]) -> str:
-    """Of their contents, in order; one that cannot be read has a hash too."""
+    """Hash the contents of the files, in order; one that cannot be read counts as missing."""
     h = hashlib.sha256()
     for path in files:
         try:
@@ -78,7 +80,7 @@ def hash_of_files(files: Sequence[Path]) -> str:
 
 
 def identity_of(*parts: Any) -> str:
-    """A short hash of values whose `repr` says all of them."""
+    """Return a short hash of values whose `repr` describes them completely."""
     return _hash(repr(parts).encode())
 
 

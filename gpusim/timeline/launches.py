@@ -6,12 +6,13 @@ open.
 
 import gzip
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
 from gpusim.base.files import write_whole
-from gpusim.results.record import CommandTimes
+from gpusim.results.record import CommandTimes, stream_numbers
 from gpusim.timeline.trace_file import TraceFile
 from isa.object.names import short
 
@@ -22,17 +23,19 @@ _BACKWARD = "backward"
 def write_launches(path: Path, variants: Mapping[str, Sequence[CommandTimes]]) -> list[str]:
     """Write the trace of a run's commands by variant, compressed if the file's name ends in .gz; returns a summary.
 
-    Raises UserError where the file cannot be written. Nothing is written of a run without commands.
+    A kernel that was executed without the timing model took no time and has no slice. Raises UserError where the file
+    cannot be written. Nothing is written of a run without commands.
     """
-    if not any(variants.values()):
+    drawn = {name: [one for one in times if one.ended_us > one.started_us] for name, times in variants.items()}
+    if not any(drawn.values()):
         return []
     out = TraceFile()
-    for name, times in variants.items():
+    for name, times in drawn.items():
         _draw(out, out.track(name or "run"), times)
     content = out.take()
     write_whole(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
     return [
-        f"{path}: timeline of {sum(map(len, variants.values())):,} launches and copies, {path.stat().st_size:,} bytes;"
+        f"{path}: timeline of {sum(map(len, drawn.values())):,} launches and copies, {path.stat().st_size:,} bytes;"
         " open it at https://ui.perfetto.dev"
     ]
 
@@ -45,24 +48,26 @@ def _draw(out: TraceFile, root: int, times: Sequence[CommandTimes]) -> None:
             ("passes", _phase_of),
             ("layers", attrgetter("place")),
         )
-        for rank, (title, key) in enumerate(groups):
+        for rank, (title, place_of) in enumerate(groups):
             track = out.track(title, root, rank)
-            for name, begin_us, end_us, count in _spans(in_order, key):
+            for name, begin_us, end_us, count in _spans(in_order, place_of):
                 out.slice(track, begin_us, end_us, name, title, {"launches": count})
-    numbers: dict[tuple[str, int], int] = {}
     processes = {one.place for one in in_order if one.place.startswith("process ")}
-    tracks: dict[tuple[int, bool], int] = {}
-    for one in in_order:
-        place = one.place if len(processes) > 1 else ""
-        number = numbers.setdefault((place, one.stream), len(numbers))
+    whose = [one if one.place in processes else replace(one, place="") for one in in_order]
+    numbers = stream_numbers(whose)
+    ranks = {key: rank for rank, key in enumerate(sorted(numbers, key=lambda key: (key[0], numbers[key])))}
+    tracks: dict[tuple[str, int, bool], int] = {}
+    for one in whose:
         copies = bool(one.copied_bytes)
-        if (number, copies) not in tracks:
-            title = f"{place} stream {number}: {'copies' if copies else 'kernels'}".strip()
-            tracks[number, copies] = out.track(title, root, 2 + 2 * number + copies)
+        key = (one.place, one.stream, copies)
+        if key not in tracks:
+            place = one.place if len(processes) > 1 else ""
+            title = f"{place} stream {numbers[key[:2]]}: {'copies' if copies else 'kernels'}".strip()
+            tracks[key] = out.track(title, root, 2 + 2 * ranks[key[:2]] + copies)
         notes: dict[str, int | str] = {"turn, ns": int(one.launched_us * 1000)}
         notes |= {"bytes": one.copied_bytes} if copies else {"kernel": one.name}
         category = "copy" if copies else "kernel"
-        out.slice(tracks[number, copies], one.started_us, one.ended_us, short(one.name), category, notes)
+        out.slice(tracks[key], one.started_us, one.ended_us, short(one.name), category, notes)
 
 
 def _spans(

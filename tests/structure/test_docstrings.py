@@ -139,13 +139,9 @@ PENDING = frozenset(
         "gpusim.host",
         "gpusim.jobs",
         "gpusim.microbench",
-        "gpusim.networks",
-        "gpusim.report",
-        "gpusim.report.page",
         "gpusim.reproduce.kinds",
         "gpusim.results.metrics",
         "gpusim.running",
-        "gpusim.store",
         "gpusim.sweep",
     ]
 )

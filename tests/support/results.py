@@ -12,6 +12,7 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.model import EnergyModel
 from gpusim.energy.spec import EnergySpec
 from gpusim.report.document import document
+from gpusim.results.metrics import SCHEMA_VERSION
 from gpusim.results.record import RunRecord, VerificationFacts
 from spartan.engine_spec import EngineSpec
 
@@ -79,7 +80,14 @@ def changed(tree: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
 
 def result_of(*trees: Mapping[str, Any], names: Sequence[str] = ("dense", "sparse"), **head: Any) -> dict[str, Any]:
     """The JSON object of a run with this metrics tree, or of several variants of it."""
-    said = {"schema_version": 2, "partial": False, "config": CONFIG, "config_hash": "0", **head}
+    said = {
+        "schema_version": SCHEMA_VERSION,
+        "kind": "exec",
+        "partial": False,
+        "config": CONFIG,
+        "config_hash": "0",
+        **head,
+    }
     if len(trees) == 1:
         return {**said, **trees[0]}
     return {**said, **dict(zip(names, trees, strict=False)), "normalized": {}}
@@ -114,22 +122,43 @@ def everything(value: int, variant: str = "sparse") -> RunRecord:
     )
 
 
-def network_of(**trees: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON object of a network's run whose layers have these metrics, forward."""
-    rows = [
+def rows_of(**trees: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows of layers, forward, that have these metrics, as any version of a network's object has them."""
+    return [
         {
             "name": name, "pass": "forward", "operator": "gemm", "launches": 1, "simulated_launches": 1, "macs": 10,
-            "operations": 0, "minimum_bytes": 100, "verification": {"passed": True, "max_error": 0.0, "bound": 1.0},
+            "needed_macs": 8, "operations": 0, "minimum_bytes": 100,
+            "verification": {"passed": True, "max_error": 0.0, "bound": 1.0},
             "cycles": tree["kernel"]["cycles"], "time_us": tree["kernel"]["time_us"], "share": 1 / len(trees),
-            "ipc": 2.0, "bound": {"name": "valu", "utilization": 0.6}, "stalls": {"memory_dependency": 0.1},
-            "l1_hit_rate": tree["l1"]["hit_rate"], "l2_hit_rate": tree["l2"]["hit_rate"], "dram_bytes": 1e6,
-            "metrics": tree,
+            "bound": {"name": "valu", "utilization": 0.6}, "stalls": {"memory_dependency": 0.1}, "metrics": tree,
         }
         for name, tree in trees.items()
+    ]  # fmt: skip
+
+
+def network_of(**trees: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON object of a network's run whose layers have these metrics, forward; the first one's are the whole's."""
+    return {
+        "schema_version": SCHEMA_VERSION, "kind": "net", "network": "tiny", "phase": "train", "batch": 4,
+        "data": "real", "engine": "off", "remarks": ["a remark"], "partial": False, "config": {"gpu": CONFIG["gpu"]},
+        "config_hash": "0", **next(iter(trees.values())),
+        "total": {"rows": len(trees), "launches": len(trees), "simulated_launches": len(trees)},
+        "rows": [{**row, "kind": "convolution"} for row in rows_of(**trees)],
+    }  # fmt: skip
+
+
+def older_network_of(**trees: Mapping[str, Any]) -> dict[str, Any]:
+    """The same as the first schema of networks had it."""
+    rows = [
+        {
+            **row, "ipc": 2.0, "l1_hit_rate": tree["l1"]["hit_rate"], "l2_hit_rate": tree["l2"]["hit_rate"],
+            "dram_bytes": 1e6,
+        }
+        for row, tree in zip(rows_of(**trees), trees.values(), strict=True)
     ]  # fmt: skip
     return {
         "schema_version": 1, "network": "tiny", "phase": "train", "batch": 4, "data": "real", "partial": False,
         "meanings": {}, "config": {"gpu": CONFIG["gpu"]}, "layers": rows,
-        "total": {"launches": len(rows), "metrics": next(iter(trees.values()))},
+        "total": {"launches": len(rows), "simulated_launches": len(rows), "metrics": next(iter(trees.values()))},
         "verification": {"passed": True, "compared": len(rows), "rows": len(rows)}, "remarks": ["a remark"],
     }  # fmt: skip

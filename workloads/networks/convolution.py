@@ -30,7 +30,6 @@ class Convolution(LayerKind):
 
     @property
     def propagates(self) -> bool:
-        """Whether layers before this one get a gradient, as the network's file says."""
         return self.propagation
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
@@ -45,7 +44,6 @@ class Convolution(LayerKind):
         return self.filters, rows, columns
 
     def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
-        """Return the shapes of the filters and, where the layer has one, of the bias."""
         bias = {"bias": (self.filters,)} if self.bias else {}
         return Anatomy({"weight": (self.filters, inputs[0][0] // self.groups, *self.kernel), **bias})
 
@@ -58,11 +56,9 @@ class Convolution(LayerKind):
         return Gemm(self.filters // self.groups, reduced, rows * columns, self.groups)
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """Count a multiplication and an addition for each multiply-accumulate."""
         return 2 * self.gemm(inputs).macs
 
     def forward(self, training: bool) -> PassSpec:
-        """Return the forward pass, which reads input, filters and bias."""
         return PassSpec(Pass.FORWARD, ("x", "weight", *self._bias), ("y",))
 
     def backward(self) -> tuple[PassSpec, ...]:

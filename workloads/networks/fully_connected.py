@@ -16,24 +16,19 @@ class FullyConnected(LayerKind):
     bias: bool = param(True, "a value for each output is added", "the usual one")
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
-        """Return the output's shape: one axis with all outputs."""
         return (self.outputs,)
 
     def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
-        """Return the shapes of the matrix and, where the layer has one, of the bias."""
         bias = {"bias": (self.outputs,)} if self.bias else {}
         return Anatomy({"weight": (self.outputs, elements(inputs[0])), **bias})
 
     def gemm(self, inputs: Sequence[Shape]) -> Gemm:
-        """Return the product for one image, whose B has one column; a batch widens it, so that it stays one product."""
         return Gemm(self.outputs, elements(inputs[0]), 1, wider=True)
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """Count a multiplication and an addition for each multiply-accumulate."""
         return 2 * self.gemm(inputs).macs
 
     def forward(self, training: bool) -> PassSpec:
-        """Return the forward pass, which reads input, matrix and bias."""
         return PassSpec(Pass.FORWARD, ("x", "weight", *self._bias), ("y",))
 
     def backward(self) -> tuple[PassSpec, ...]:

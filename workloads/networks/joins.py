@@ -15,16 +15,13 @@ class Add(LayerKind):
     SHARES_GRADIENT: ClassVar = True
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
-        """Return the output's shape, which all inputs must have."""
         self.one_shape(inputs)
         return inputs[0]
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """Count an addition for each value of each input after the first."""
         return (len(inputs) - 1) * elements(inputs[0])
 
     def forward(self, training: bool) -> PassSpec:
-        """Return the forward pass, which reads all inputs."""
         return PassSpec(Pass.FORWARD, ("x*",), ("y",))
 
 
@@ -42,15 +39,12 @@ class Concat(LayerKind):
         return sum(shape[0] for shape in inputs), *inputs[0][1:]
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """Return 0: values are copied, nothing is computed."""
         return 0
 
     def forward(self, training: bool) -> PassSpec:
-        """Return the forward pass, which reads all inputs."""
         return PassSpec(Pass.FORWARD, ("x*",), ("y",))
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """Return the pass that copies to each input's gradient its part of the output's."""
         return (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx*",)),)
 
 
@@ -60,11 +54,9 @@ class Flatten(LayerKind):
     SHARES_GRADIENT: ClassVar = True
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
-        """Return the output's shape: one axis with all values of the input."""
         return (math.prod(inputs[0]),)
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """Return 0, since nothing is computed."""
         return 0
 
     def forward(self, training: bool) -> None:
@@ -75,9 +67,7 @@ class Bypass(LayerKind):
     """A copy of its input, as DNNMark's layer of this name is."""
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """Return 0: values are copied, nothing is computed."""
         return 0
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """Return the pass that copies the output's gradient to the input's."""
         return (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",)),)

@@ -17,11 +17,9 @@ class Lrn(LayerKind):
     k: float = param(1.0, "k", "DNNMark, config_example/alexnet.dnnmark", gt=0)
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """Count n squares and n additions, then α, the division by n, the power and the last division, a value."""
         return (2 * self.size + 4) * elements(inputs[0])
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """Return a single pass, which computes the sums of the forward pass again."""
         return (PassSpec(Pass.BACKWARD_DATA, ("x", "dy"), ("dx",)),)
 
 
@@ -47,17 +45,14 @@ class BatchNorm(LayerKind):
         )
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """Count mean, deviation, scale and shift, one operation each, for each value, as in the inference form."""
         return 4 * elements(inputs[0])
 
     def forward(self, training: bool) -> PassSpec:
-        """Return the forward pass; in training it saves the batch's statistics and mixes them into the running ones."""
         if not training:
             return PassSpec(Pass.FORWARD, ("x", "scale", "bias", "running_mean", "running_variance"), ("y",))
         running = ("running_mean", "running_variance")
         return PassSpec(Pass.FORWARD, ("x", "scale", "bias", *running), ("y", "mean", "inverse_deviation", *running))
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """Return a single pass for all gradients, since that of the input needs those of scale and shift."""
         reads = ("x", "scale", "mean", "inverse_deviation", "dy")
         return (PassSpec(Pass.BACKWARD, reads, ("dscale", "dbias", "dx")),)

@@ -14,11 +14,9 @@ class Relu(LayerKind):
     NEEDS_SIGN_ALONE: ClassVar = True
 
     def forward(self, training: bool) -> PassSpec:
-        """Return the forward pass, which may work in place."""
         return PassSpec(Pass.FORWARD, ("x",), ("y",), in_place=("x", "y"))
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """Return the backward pass, dx = dy where the output is positive, else 0; it may work in place."""
         return (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",), in_place=("dy", "dx")),)
 
 
@@ -26,11 +24,9 @@ class Sigmoid(LayerKind):
     """1 / (1 + e^−x)."""
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """Count sign, exponential, addition and division for each value."""
         return 4 * elements(inputs[0])
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """Return the backward pass, dx = dy · y · (1 − y)."""
         return (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
 
 
@@ -38,7 +34,6 @@ class Tanh(LayerKind):
     """Hyperbolic tangent, tanh x."""
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """Return the backward pass, dx = dy · (1 − y²)."""
         return (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
 
 
@@ -51,13 +46,10 @@ class Dropout(LayerKind):
     seed: int = param(0, "seed of the choice", "DNNMark, core/include/dnn_param.h", ge=0, lt=2**63)
 
     def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
-        """Return the saved tensor: a mask of the values that stayed."""
         return Anatomy(saved={"mask": Saved(inputs[0], "uint8")})
 
     def forward(self, training: bool) -> PassSpec | None:
-        """Return the forward pass, which may work in place; None in inference."""
         return PassSpec(Pass.FORWARD, ("x",), ("y", "mask"), in_place=("x", "y")) if training else None
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """Return the backward pass, which masks the same values and may work in place."""
         return (PassSpec(Pass.BACKWARD_DATA, ("mask", "dy"), ("dx",), in_place=("dy", "dx")),)

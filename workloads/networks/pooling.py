@@ -45,13 +45,11 @@ class Pooling(LayerKind):
         return inputs[0][1], inputs[0][2]
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
-        """Return the output's shape: channels × rows × columns."""
         window = self.window(inputs)
         rows, columns = positions(inputs[0], window, self.stride or window, self.padding, ceil=self.ceil)
         return inputs[0][0], rows, columns
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        """Count an operation for each value under each window."""
         rows, columns = self.window(inputs)
         return elements(self.output(inputs)) * rows * columns
 
@@ -60,17 +58,14 @@ class MaxPool(Pooling):
     """The largest value; in training its place in the window is kept, and the gradient goes there."""
 
     def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
-        """Return the saved tensor: the places of the largest values, a byte each where the window is small enough."""
         rows, columns = self.window(inputs)
         dtype = "uint8" if rows * columns <= BYTE_WINDOW else "uint32"
         return Anatomy(saved={"places": Saved(self.output(inputs), dtype)})
 
     def forward(self, training: bool) -> PassSpec:
-        """Return the forward pass; only in training does it write the places, which the backward pass alone reads."""
         return PassSpec(Pass.FORWARD, ("x",), ("y", "places") if training else ("y",))
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """Return a single pass, which reads the places."""
         return (PassSpec(Pass.BACKWARD_DATA, ("places", "dy"), ("dx",)),)
 
 
@@ -82,5 +77,4 @@ class AveragePool(Pooling):
     )
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """Return a single pass, which needs the output's gradient alone."""
         return (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",)),)

@@ -77,34 +77,27 @@ class ActivationForward(_Activation):
 
     @property
     def name(self) -> str:
-        """The function and the pass."""
         return f"{self.function} forward"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operand x."""
         return {"x": Operand(self.shape)}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result y."""
         return {"y": Operand(self.shape)}
 
     @property
     def operations(self) -> int:
-        """Operations of the function, for all elements."""
         return FUNCTIONS[self.function].operations * self.size
 
     def backward(self) -> "ActivationBackward":
-        """Return the pass that multiplies by the derivative."""
         return ActivationBackward(self.function, self.shape)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the only launch."""
         return (elementwise("activation", f"{self.function}_forward", {**tensors, "n": self.size}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute f(x) in FP64."""
         function, x = FUNCTIONS[self.function], inputs["x"].astype(np.float64)
         y = function.forward(x)
         return {"y": Value(y, UNIT_ROUNDOFF * function.error(x, y) + SMALLEST_NORMAL)}
@@ -118,30 +111,24 @@ class ActivationBackward(_Activation):
 
     @property
     def name(self) -> str:
-        """The function and the pass."""
         return f"{self.function} backward"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands y and dy."""
         return {"y": Operand(self.shape), "dy": Operand(self.shape)}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result dx."""
         return {"dx": Operand(self.shape)}
 
     @property
     def operations(self) -> int:
-        """Operations of the derivative and of the product with dy, for all elements."""
         return (FUNCTIONS[self.function].slope_operations + 1) * self.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the only launch."""
         return (elementwise("activation", f"{self.function}_backward", {**tensors, "n": self.size}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute dy f'(x) in FP64."""
         y, dy = (inputs[name].astype(np.float64) for name in ("y", "dy"))
         dx = dy * FUNCTIONS[self.function].slope(y)
         return {"dx": Value(dx, 4 * UNIT_ROUNDOFF * np.abs(dy) * (1.0 + y * y) + SMALLEST_NORMAL)}

@@ -35,27 +35,22 @@ class Add(Primitive):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands x0, x1, ..."""
         return {f"x{k}": Operand(self.shape) for k in range(self.count)}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result y."""
         return {"y": Operand(self.shape)}
 
     @property
     def same_gradient(self) -> tuple[str, ...]:
-        """All operands, since each has the gradient dy."""
         return tuple(self.takes)
 
     @property
     def operations(self) -> int:
-        """An addition for each element of each array after the first."""
         return (self.count - 1) * Operand(self.shape).size
 
     @property
     def passed_on_bytes(self) -> int:
-        """Bytes of y that each launch but the last stores, and from which the next one goes on."""
         return (self._steps - 1) * Operand(self.shape).size_bytes
 
     @property
@@ -63,7 +58,6 @@ class Add(Primitive):
         return -(-(self.count - 1) // (MOST_AT_ONCE - 1))
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return as many launches as it takes, each of up to four arrays."""
         y, rest = tensors["y"], [tensors[f"x{k}"] for k in range(1, self.count)]
         launches, so_far = [], tensors["x0"]
         while rest:
@@ -74,7 +68,6 @@ class Add(Primitive):
         return tuple(launches)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the sum in FP64."""
         arrays = [inputs[name].astype(np.float64) for name in self.takes]
         magnitude = np.sum([np.abs(array) for array in arrays], axis=0)
         return {"y": Value(np.sum(arrays, axis=0), self.count * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL)}

@@ -98,37 +98,30 @@ class BatchNormTraining(_BatchNorm):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands x, scale, bias and the running statistics."""
         running = {"running_mean": self.of_channel, "running_variance": self.of_channel_positive}
         return {"x": self.x, "scale": self.of_channel, "bias": self.of_channel, **running}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The results y, the batch's statistics, and the running ones updated."""
         batch = {"mean": self.of_channel, "inverse_deviation": self.of_channel}
         return {"y": self.x, **batch, "running_mean": self.of_channel, "running_variance": self.of_channel}
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The statistics of the slices."""
         return {"means": self.channels.per_part, "squares": self.channels.per_part}
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates of the squared deviations' sum, and of scale and bias."""
         return 2 * self.x.size
 
     @property
     def operations(self) -> int:
-        """Operations of the mean's sum, the deviation, and its product with the inverse of the standard deviation."""
         return 3 * self.x.size
 
     def backward(self) -> "BatchNormBackward":
-        """Return the backward pass, which takes the statistics of the batch."""
         return BatchNormBackward(self.shape, self.mode, self.epsilon)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the slices' statistics, the launch that merges them, and the normalisation."""
         channels, memory = self.channels, tensors["x"].memory
         of_slices = {name: tensors[name] for name in self.workspace}
         names = ("mean", "inverse_deviation", "running_mean", "running_variance")
@@ -191,32 +184,26 @@ class BatchNormInference(_BatchNorm):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands x, scale, bias and the running statistics."""
         running = {"running_mean": self.of_channel, "running_variance": self.of_channel_positive}
         return {"x": self.x, "scale": self.of_channel, "bias": self.of_channel, **running}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result y."""
         return {"y": self.x}
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates of scale and bias."""
         return self.x.size
 
     @property
     def operations(self) -> int:
-        """Operations of the deviation."""
         return self.x.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the only launch."""
         values = {**tensors, **self.channels.elementwise_arguments, "epsilon": self.epsilon}
         return (elementwise("batch_norm", self.kernel("inference"), values),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the result by the definition."""
         scale, bias, mean, variance = (
             self.over_channels(inputs[name]) for name in ("scale", "bias", "running_mean", "running_variance")
         )
@@ -235,18 +222,15 @@ class BatchNormBackward(_BatchNorm):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands x, dy, the scale and the batch's statistics."""
         statistics = {"mean": self.of_channel, "inverse_deviation": self.of_channel_positive}
         return {"x": self.x, "dy": self.x, "scale": self.of_channel, **statistics}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The results dx, dscale and dbias."""
         return {"dx": self.x, "dscale": self.of_channel, "dbias": self.of_channel}
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The sums of the slices, where there is more than one."""
         parts = self.channels.per_part
         return {"bias_sums": parts, "scale_sums": parts} if self.channels.parts > 1 else {}
 
@@ -259,11 +243,9 @@ class BatchNormBackward(_BatchNorm):
 
     @property
     def operations(self) -> int:
-        """Operations of the normalised x, the sum of dy, and two products with values of the channel alone."""
         return 5 * self.x.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the slices' sums, the launch that merges them, and the gradient of x."""
         channels, memory = self.channels, tensors["x"].memory
         merged = {"dbias": tensors["dbias"], "dscale": tensors["dscale"]}
         sums = {
@@ -281,7 +263,6 @@ class BatchNormBackward(_BatchNorm):
         return (*launches, elementwise("batch_norm", kernel, {**values, "share": 1.0 / channels.count}))
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the gradients by the chain rule through mean and variance."""
         dy, count = inputs["dy"].astype(np.float64), self.channels.count
         scale, mean, inverse = (self.over_channels(inputs[name]) for name in ("scale", "mean", "inverse_deviation"))
         normal = (inputs["x"] - mean) * inverse

@@ -48,29 +48,23 @@ class BiasForward(_Bias):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands x and bias."""
         return {"x": Operand(self.shape), "bias": self.bias}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result y."""
         return {"y": Operand(self.shape)}
 
     @property
     def operations(self) -> int:
-        """An addition for each element."""
         return Operand(self.shape).size
 
     def backward(self) -> "BiasBackward":
-        """Return the pass of the bias's gradient; the gradient of x is dy."""
         return BiasBackward(self.shape)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the only launch."""
         return (elementwise("bias", "bias_forward", {**tensors, **self.channels.elementwise_arguments}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute x + bias in FP64."""
         bias = inputs["bias"].astype(np.float64).reshape(-1, *(1,) * (len(self.shape) - 2))
         y = inputs["x"] + bias
         return {"y": Value(y, UNIT_ROUNDOFF * np.abs(y) + SMALLEST_NORMAL)}
@@ -85,26 +79,21 @@ class BiasBackward(_Bias):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operand dy."""
         return {"dy": Operand(self.shape)}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result dbias."""
         return {"dbias": self.bias}
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The sums of the slices, where there is more than one."""
         return {"sums": self.channels.per_part} if self.channels.parts > 1 else {}
 
     @property
     def operations(self) -> int:
-        """An addition for each element after the first."""
         return Operand(self.shape).size - self.shape[1]
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the slices' sums, and the launch that merges them where there are several."""
         channels, memory = self.channels, tensors["dy"].memory
         dy, total = tensors["dy"], tensors["dbias"]
         sums = tensors.get("sums", total)
@@ -116,7 +105,6 @@ class BiasBackward(_Bias):
         return slices, launch("bias", "merge_sums", memory, channels.merging_groups, values)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the sum over images and pixels."""
         dy = inputs["dy"].reshape(*inputs["dy"].shape[:2], -1)
         magnitude = np.abs(dy).sum(axis=(0, 2), dtype=np.float64)
         bound = self.channels.longest * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL

@@ -42,7 +42,6 @@ class _Concat(Primitive):
 
     @property
     def operations(self) -> int:
-        """Zero, since nothing is computed."""
         return 0
 
     @property
@@ -81,24 +80,19 @@ class Concat(_Concat):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands x0, x1, ..."""
         return {f"x{k}": part for k, part in enumerate(self.parts)}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result y."""
         return {"y": self.whole}
 
     def backward(self) -> "Split":
-        """Return the pass that splits dy."""
         return Split(self.shape, self.channels)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return a copy for each array."""
         return self.copies(tensors["y"], [tensors[name] for name in self.takes], split=False)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Concatenate by NumPy."""
         return {"y": Value(np.concatenate([inputs[name] for name in self.takes], axis=1))}
 
 
@@ -110,19 +104,15 @@ class Split(_Concat):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operand dy."""
         return {"dy": self.whole}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The results dx0, dx1, ..."""
         return {f"dx{k}": part for k, part in enumerate(self.parts)}
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return a copy for each array."""
         return self.copies(tensors["dy"], [tensors[name] for name in self.gives], split=True)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Split dy by NumPy."""
         pieces = np.split(inputs["dy"], self.starts[1:], axis=1)
         return {name: Value(piece) for name, piece in zip(self.gives, pieces, strict=True)}

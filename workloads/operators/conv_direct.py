@@ -79,20 +79,16 @@ class DirectForward(ImplicitForward):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The filters in the order of the sum's steps, and where the taps lie."""
         return _with_rest(super().workspace)
 
     @property
     def passed_on_bytes(self) -> int:
-        """Bytes of the workspace, without what is past the end."""
         return sum(operand.size_bytes for operand in super().workspace.values())
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the launch that prepares the filters, and the product."""
         return part_launches(self.convolution, self.parts, tensors["x"], tensors["y"], tensors, gpu, direct_kernel)
 
     def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        """Return the backward passes: data by `backward_data`, weights by an implicit product."""
         bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
         return ImplicitBackwardWeights(self.convolution), *bias, backward_data(self.convolution)
 
@@ -105,14 +101,11 @@ class DirectBackwardData(ImplicitBackwardData):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The filters that meet something, in the order of the sums' steps, and where the taps lie."""
         return _with_rest(super().workspace)
 
     @property
     def passed_on_bytes(self) -> int:
-        """Bytes of the workspace, without what is past the end."""
         return sum(operand.size_bytes for operand in super().workspace.values())
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return, for each place between windows, the launch that prepares the filters, and the product."""
         return part_launches(self.convolution, self.parts, tensors["dy"], tensors["dx"], tensors, gpu, direct_kernel)

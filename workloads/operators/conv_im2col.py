@@ -93,7 +93,6 @@ class _ByImage(ConvolutionPass):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The columns of one image by im2col."""
         return _columns(self.convolution)
 
 
@@ -105,11 +104,9 @@ class Im2colForward(_ByImage, ConvolutionForward):
 
     @property
     def passed_on_bytes(self) -> int:
-        """Bytes of im2col of every image, and of the results before the bias."""
         return _written_columns(self.convolution) + (self.convolution.y.size_bytes if self.bias else 0)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return im2col and a product for each group of each image, then the bias."""
         c, x, y, weight = self.convolution, tensors["x"], tensors["y"], tensors["weight"]
         sizes, leading = (c.positions, c.group_filters, c.depth), (c.positions, c.depth)
         made = []
@@ -125,7 +122,6 @@ class Im2colForward(_ByImage, ConvolutionForward):
         return tuple(made)
 
     def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        """Return the backward passes by the same algorithm."""
         bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
         return Im2colBackwardWeights(self.convolution), *bias, Im2colBackwardData(self.convolution)
 
@@ -138,11 +134,9 @@ class Im2colBackwardData(_ByImage, ConvolutionBackwardData):
 
     @property
     def passed_on_bytes(self) -> int:
-        """Bytes of every image's columns."""
         return _written_columns(self.convolution)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return a product for each group of each image, and col2im."""
         c, dx, dy, weight = self.convolution, tensors["dx"], tensors["dy"], tensors["weight"]
         sizes, leading = (c.positions, c.depth, c.group_filters), (c.positions, c.depth)
         made = []
@@ -164,12 +158,10 @@ class Im2colBackwardWeights(_ByImage, ConvolutionBackwardWeights):
 
     @property
     def passed_on_bytes(self) -> int:
-        """Bytes of im2col of every image, and of the sums before the last one."""
         c = self.convolution
         return _written_columns(c) + (c.shape[0] - 1) * c.weight.size_bytes
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return im2col and a product for each group of each image."""
         c, x, dy, total = self.convolution, tensors["x"], tensors["dy"], tensors["dweight"]
         sizes, leading = (c.depth, c.group_filters, c.positions), (c.positions, c.positions)
         made = []

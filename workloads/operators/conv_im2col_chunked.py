@@ -65,7 +65,6 @@ class _Chunked(ConvolutionPass):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The columns of a chunk by im2col, and y or dy of a chunk by filters."""
         c, pitch = self.convolution, self._pitch(self._chunk)
         columns = Operand((c.groups * c.depth, pitch), by_image=False)
         return {"columns": columns, "wide": Operand((c.filters, pitch), by_image=False)}
@@ -78,7 +77,6 @@ class _Chunked(ConvolutionPass):
 
     @property
     def passed_on_bytes(self) -> int:
-        """Bytes of the whole workspace, over all chunks."""
         return self._moved_bytes
 
     def _positions(self, images: int) -> int:
@@ -113,7 +111,6 @@ class Im2colChunkedForward(_Chunked, ConvolutionForward):
     """y = the filters times im2col; the bias is added as y is put into its order."""
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return, for each chunk, im2col, the groups' products and the launch that makes y."""
         c, columns, wide = self.convolution, tensors["columns"], tensors["wide"]
         bias, y = tensors.get("bias"), tensors["y"]
         made = []
@@ -131,7 +128,6 @@ class Im2colChunkedForward(_Chunked, ConvolutionForward):
         return tuple(made)
 
     def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        """Return the backward passes by the same algorithm."""
         bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
         how = (self.convolution, self.buffer_bytes)
         return Im2colChunkedBackwardWeights(*how), *bias, Im2colChunkedBackwardData(*how)
@@ -142,7 +138,6 @@ class Im2colChunkedBackwardData(_Chunked, ConvolutionBackwardData):
     """dx = col2im of the filters transposed times dy."""
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return, for each chunk, dy by filters, the groups' products and col2im."""
         c, columns, wide, dy = self.convolution, tensors["columns"], tensors["wide"], tensors["dy"]
         made = []
         for chunk in self._chunks:
@@ -170,7 +165,6 @@ class Im2colChunkedBackwardWeights(_Chunked, ConvolutionBackwardWeights):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The base's workspace, and the parts' sums if there are several."""
         parts, weights = self._split(self._chunk).parts, self.convolution.weight.size
         sums = {"sums": Operand((parts, weights), by_image=False)} if parts > 1 else {}
         return {**super().workspace, **sums}
@@ -186,12 +180,10 @@ class Im2colChunkedBackwardWeights(_Chunked, ConvolutionBackwardWeights):
 
     @property
     def longest(self) -> int:
-        """Additions at most: those of a part through all chunks, and those of the parts."""
         split = self._split(self._chunk)
         return len(self._chunks) * min(split.part_depth, split.depth) + split.parts
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return, for each chunk, im2col, dy by filters and the groups' products; then the sum of the parts."""
         c, columns, wide, dy = self.convolution, tensors["columns"], tensors["wide"], tensors["dy"]
         total = tensors["dweight"]
         sums = tensors.get("sums", total)

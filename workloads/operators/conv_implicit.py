@@ -211,15 +211,12 @@ class ImplicitForward(ConvolutionForward):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The filters in the order of the sum's steps, and where the taps lie."""
         return {"filters": Operand((self.convolution.weight.size,), by_image=False), "taps": _steps(self.parts)}
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the launch that prepares the filters, and the product."""
         return part_launches(self.convolution, self.parts, tensors["x"], tensors["y"], tensors, gpu)
 
     def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        """Return the backward passes by the same algorithm."""
         bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
         return ImplicitBackwardWeights(self.convolution), *bias, ImplicitBackwardData(self.convolution)
 
@@ -246,14 +243,12 @@ class ImplicitBackwardData(ConvolutionBackwardData):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The filters that meet something, in the order of the sums' steps, and where the taps lie."""
         parts = self.parts
         count = sum(self.convolution.groups * part.depth * part.filters for part in parts)
         filters = {"filters": Operand((count,), by_image=False)} if count else {}
         return {**filters, "taps": _steps(parts)}
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return, for each place between windows, the launch that prepares the filters, and the product."""
         return part_launches(self.convolution, self.parts, tensors["dy"], tensors["dx"], tensors, gpu)
 
 
@@ -273,7 +268,6 @@ class ImplicitBackwardWeights(ConvolutionBackwardWeights):
 
     @property
     def longest(self) -> int:
-        """Additions at most: those within a part, and those of the parts."""
         return self._split.longest
 
     @property
@@ -282,14 +276,12 @@ class ImplicitBackwardWeights(ConvolutionBackwardWeights):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The table of where a cycle's windows lie, and the parts' sums if there are several."""
         c, parts = self.convolution, self._split.parts
         steps = Operand((self._cycle_images * c.positions + 1, STEP_WORDS), INDEX, by_image=False)
         sums = {"sums": Operand((parts, c.weight.size), by_image=False)} if parts > 1 else {}
         return {"positions": steps, **sums}
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the launch of the windows' table, the product, and the sum of the parts."""
         c, split, memory = self.convolution, self._split, tensors["x"].memory
         total, positions = tensors["dweight"], tensors["positions"]
         sums = tensors.get("sums", total)

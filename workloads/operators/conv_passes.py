@@ -28,17 +28,14 @@ class ConvolutionPass(Primitive):
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates, as many in each pass."""
         return self.convolution.macs
 
     @property
     def needed_macs(self) -> int:
-        """Multiply-accumulates without those of the padding."""
         return self.convolution.needed_macs
 
     @property
     def operations(self) -> int:
-        """None besides the multiply-accumulates."""
         return 0
 
 
@@ -52,33 +49,27 @@ class ConvolutionForward(ConvolutionPass):
 
     @property
     def name(self) -> str:
-        """The pass's name with that of the algorithm."""
         return f"convolution forward ({self.algorithm})"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands x, weight and bias."""
         c = self.convolution
         return {"x": c.x, "weight": c.weight, **({"bias": c.bias} if self.bias else {})}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result y."""
         return {"y": self.convolution.y}
 
     @property
     def read_bytes(self) -> int:
-        """Bytes of the elements that taps meet."""
         c = self.convolution
         return 4 * (c.met_x + c.met_weights + (c.filters if self.bias else 0))
 
     @property
     def operations(self) -> int:
-        """An addition for each output with a bias."""
         return self.convolution.y.size if self.bias else 0
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Add up the products tap by tap."""
         c, x, weight = self.convolution, inputs["x"], inputs["weight"]
         y = c.forward(x.astype(np.float64), weight.astype(np.float64))
         magnitude = c.forward(np.abs(x), np.abs(weight))
@@ -94,27 +85,22 @@ class ConvolutionBackwardData(ConvolutionPass):
 
     @property
     def name(self) -> str:
-        """The pass's name with that of the algorithm."""
         return f"convolution backward data ({self.algorithm})"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands weight and dy."""
         return {"weight": self.convolution.weight, "dy": self.convolution.y}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result dx."""
         return {"dx": self.convolution.x}
 
     @property
     def read_bytes(self) -> int:
-        """Bytes of the elements that taps meet."""
         c = self.convolution
         return 4 * (c.met_weights + c.met_y)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Add up the products tap by tap."""
         c, dy, weight = self.convolution, inputs["dy"], inputs["weight"]
         dx = c.backward_data(dy.astype(np.float64), weight.astype(np.float64))
         terms = c.group_filters * c.taps
@@ -129,22 +115,18 @@ class ConvolutionBackwardWeights(ConvolutionPass):
 
     @property
     def name(self) -> str:
-        """The pass's name with that of the algorithm."""
         return f"convolution backward weights ({self.algorithm})"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands x and dy."""
         return {"x": self.convolution.x, "dy": self.convolution.y}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result dweight."""
         return {"dweight": self.convolution.weight}
 
     @property
     def read_bytes(self) -> int:
-        """Bytes of the elements that taps meet."""
         c = self.convolution
         return 4 * (c.met_x + c.met_y)
 
@@ -154,7 +136,6 @@ class ConvolutionBackwardWeights(ConvolutionPass):
         return self.convolution.shape[0] * self.convolution.positions
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Add up the products tap by tap."""
         c, x, dy = self.convolution, inputs["x"], inputs["dy"]
         dweight = c.backward_weights(x.astype(np.float64), dy.astype(np.float64))
         magnitude = c.backward_weights(np.abs(x), np.abs(dy))

@@ -108,7 +108,6 @@ class _SparseForward(ConvolutionForward):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The filters transposed; columns and results of a chunk; the columns' bundles where a kernel makes them."""
         c, shape = self.convolution, self._chunk
         held = {
             "filters": Operand((c.groups, shape.padded_k, shape.lda), by_image=False),
@@ -122,7 +121,6 @@ class _SparseForward(ConvolutionForward):
 
     @property
     def needed_macs(self) -> int:
-        """Zero: before there are values, none is known to be needed (see `work_on`)."""
         return 0
 
     @property
@@ -156,7 +154,6 @@ class _SparseForward(ConvolutionForward):
             yield count
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Add up the products tap by tap, of x rounded to FP16 (nearest even), which is exactly what a bundle holds."""
         with np.errstate(over="ignore"):  # what overflows becomes infinite, as in a bundle
             rounded = inputs["x"].astype(np.float16).astype(np.float32)
         return super().reference({**inputs, "x": rounded}, first)
@@ -219,7 +216,6 @@ class _SparseForward(ConvolutionForward):
         return _transpose(tensors, (tensors["products"].pointer, y), sizes, leading, steps, images, bias)
 
     def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        """Return the backward passes by the default algorithm, which is dense."""
         bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
         return ImplicitBackwardWeights(self.convolution), *bias, ImplicitBackwardData(self.convolution)
 

@@ -73,7 +73,6 @@ class _Winograd(ConvolutionPass):
 
     @property
     def algorithm(self) -> str:
-        """The algorithm's name, with the size of the tiles."""
         return f"winograd_{self.size}x{self.size}"
 
     @property
@@ -89,7 +88,6 @@ class _Winograd(ConvolutionPass):
 
     @property
     def needed_macs(self) -> int:
-        """Multiply-accumulates of the products of all tiles; planes smaller than a tile may need fewer."""
         return min(self.convolution.needed_macs, self.tiled.macs)
 
     def _launch(self, kernel: str, of: Tensor, items: int, values: Mapping[str, object]) -> "Launch":
@@ -113,14 +111,12 @@ class _Convolved(_Winograd):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The transformed filters; windows and products of a chunk."""
         tiled = self.tiled
         held = {"filters": self.filters, "windows": tiled.windows, "products": tiled.products}
         return {name: places.operand for name, places in held.items()}
 
     @property
     def passed_on_bytes(self) -> int:
-        """Bytes of transformed filters, and of every chunk's windows and products."""
         return self.filters.values_bytes + self.tiled.transformed_bytes
 
     def _convolve(
@@ -157,16 +153,13 @@ class WinogradForward(_Convolved, ConvolutionForward):
     """y by F(m x m, 3 x 3); the bias is added to the tiles."""
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the filters' transform; then, for each chunk, windows, products and results."""
         return self._convolve(tensors["x"], tensors["y"], tensors, gpu, turned=False)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Add up the products tap by tap; the bound is that of the transforms."""
         bound = self.tiled.error(inputs["x"], _by_group(self.convolution, inputs["weight"]), inputs.get("bias"))
         return {"y": Value(super().reference(inputs, first)["y"].value, bound)}
 
     def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        """Return the backward passes by the same algorithm."""
         how = (self.size, self.buffer_bytes)
         bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
         data = WinogradBackwardData(self.convolution, *how)
@@ -179,15 +172,12 @@ class WinogradBackwardData(_Convolved, ConvolutionBackwardData):
 
     @property
     def tiled(self) -> Tiled:
-        """The tiles of the convolution over dy."""
         return Tiled(_turned(self.convolution), self.size, self.buffer_bytes)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the filters' transform; then, for each chunk, windows, products and results."""
         return self._convolve(tensors["dy"], tensors["dx"], tensors, gpu, turned=True)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Add up the products tap by tap; the bound is that of the transforms."""
         turned = _by_group(self.convolution, inputs["weight"])[..., ::-1, ::-1].swapaxes(1, 2)
         bound = self.tiled.error(inputs["dy"], turned)
         return {"dx": Value(super().reference(inputs, first)["dx"].value, bound)}
@@ -210,20 +200,17 @@ class WinogradBackwardWeights(_Winograd, ConvolutionBackwardWeights):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The windows and tiles of dy of a chunk, and the parts' sums."""
         tiled, sums = self.tiled, self.filters
         held = {"windows": tiled.windows.operand, "gradients": tiled.products.operand}
         return {**held, "sums": Operand((self._parts, *sums.operand.shape), by_image=False)}
 
     @property
     def passed_on_bytes(self) -> int:
-        """Bytes of every chunk's windows and tiles of dy, and of its sums."""
         parts = sum(self._split(count).parts for _, count in self.tiled.chunks)
         return self.tiled.transformed_bytes + parts * self.filters.values_bytes
 
     @property
     def longest(self) -> int:
-        """Additions at most: those of a part through all chunks, and those of the parts."""
         split = self._split(self.tiled.chunk)
         return len(self.tiled.chunks) * min(split.part_depth, split.depth) + split.parts
 
@@ -259,7 +246,6 @@ class WinogradBackwardWeights(_Winograd, ConvolutionBackwardWeights):
         return self._launch("gradients", dy, c.filters * tiled.products.pitch, values)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Add up the products tap by tap; the bound is that of the transforms."""
         c, tiled, filtering = self.convolution, self.tiled, self.tiled.filtering
         shape = (c.groups, c.group_filters, c.group_channels, filtering.window, filtering.window)
         whole = ProductError(np.zeros(shape), np.zeros(shape))

@@ -38,26 +38,21 @@ class CountZeros(Primitive):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operand x."""
         return {"x": Operand(self.shape, data=self.data)}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result zeros."""
         return {"zeros": Operand((1,), INDEX, by_image=False)}
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The workgroups' counts where there is more than one."""
         return {"counts": Operand((self.groups,), INDEX, by_image=False)} if self.groups > 1 else {}
 
     @property
     def operations(self) -> int:
-        """A comparison for each element, and an addition for each after the first."""
         return 2 * Operand(self.shape).size - 1
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the workgroups' counts and, where there are several, the launch that adds them up."""
         x, zeros = tensors["x"], tensors["zeros"]
         counts = tensors.get("counts", zeros)
         values = {"x": x, "counts": counts, "n": Operand(self.shape).size}
@@ -68,6 +63,5 @@ class CountZeros(Primitive):
         return count, launch("count_zeros", "add_counts", x.memory, (1,), values)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Count zeros by NumPy; the result is exact."""
         x = inputs["x"]
         return {"zeros": Value(np.array([x.size - np.count_nonzero(x)], np.float64))}

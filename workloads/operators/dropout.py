@@ -63,7 +63,6 @@ class _Dropout(Primitive):
 
     @property
     def operations(self) -> int:
-        """A product for each element."""
         return self.x.size
 
 
@@ -91,20 +90,16 @@ class DropoutForward(_Dropout):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operand x."""
         return {"x": self.x}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The results y and mask."""
         return {"y": self.x, "mask": self.mask}
 
     def backward(self) -> "DropoutBackward":
-        """Return the backward pass, which takes the same mask."""
         return DropoutBackward(self.shape, self.probability)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the only launch."""
         seeds = {"seed_low": self.seed & WORD, "seed_high": self.seed >> 32, "stream": self.stream}
         values = {**tensors, **seeds, "threshold": self.threshold, "scale": self.scale, "n": self.x.size}
         return (elementwise("dropout", "dropout_forward", values),)
@@ -118,7 +113,6 @@ class DropoutForward(_Dropout):
         return numbers[start % 4 : start % 4 + size] >= self.threshold
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the mask from the same random numbers, and the products."""
         x = inputs["x"]
         kept = self.kept(first * (x.size // len(x)), x.size).reshape(x.shape)
         y = np.where(kept, x * np.float64(self.scale), 0.0)
@@ -134,19 +128,15 @@ class DropoutBackward(_Dropout):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands dy and mask."""
         return {"dy": self.x, "mask": self.mask}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result dx."""
         return {"dx": self.x}
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the only launch."""
         return (elementwise("dropout", "dropout_backward", {**tensors, "scale": self.scale, "n": self.x.size}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the products with the mask."""
         dx = np.where(inputs["mask"] != 0, inputs["dy"] * np.float64(self.scale), 0.0)
         return {"dx": Value(dx, UNIT_ROUNDOFF * np.abs(dx) + SMALLEST_NORMAL)}

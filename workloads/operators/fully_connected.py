@@ -59,12 +59,10 @@ class FullyConnected(Primitive):
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates, as many in each pass."""
         return self.shape[0] * self.inputs * self.outputs
 
     @property
     def operations(self) -> int:
-        """None besides the multiply-accumulates."""
         return 0
 
     @property
@@ -79,7 +77,6 @@ class FullyConnected(Primitive):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        """The parts' sums if there are several."""
         columns, rows, _ = self.columns_rows_depth
         parts = self.split.parts
         return {"sums": Operand((parts, rows * columns), by_image=False)} if parts > 1 else {}
@@ -109,37 +106,30 @@ class FullyConnectedForward(FullyConnected):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands x, weight and bias."""
         bias = {"bias": Operand((self.outputs,), by_image=False)} if self.bias else {}
         return {"x": self.x, "weight": self.weight, **bias}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result y."""
         return {"y": self.y}
 
     @property
     def columns_rows_depth(self) -> tuple[int, int, int]:
-        """Sizes of y [images, outputs], summed over an image's values."""
         return self.outputs, self.shape[0], self.inputs
 
     @property
     def split(self) -> Split:
-        """The split by whole lines, as both operands are contiguous along the sum."""
         return super().split.by_lines
 
     @property
     def operations(self) -> int:
-        """An addition for each result with a bias."""
         return self.y.size if self.bias else 0
 
     @property
     def passed_on_bytes(self) -> int:
-        """Bytes of the parts' sums, and of the result before the bias."""
         return super().passed_on_bytes + (self.y.size_bytes if self.bias else 0)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the product, the sum of its parts, and the bias."""
         y, leading = tensors["y"], (self.inputs, self.inputs)
         product = self.product(tensors["weight"], tensors["x"], y, "tn", leading, tensors.get("sums", y), gpu)
         if not self.bias:
@@ -148,7 +138,6 @@ class FullyConnectedForward(FullyConnected):
         return (*product, *bias)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the product."""
         x, weight = inputs["x"].reshape(len(inputs["x"]), -1), inputs["weight"]
         y = x.astype(np.float64) @ weight.T.astype(np.float64)
         magnitude = np.abs(x) @ np.abs(weight).T
@@ -157,7 +146,6 @@ class FullyConnectedForward(FullyConnected):
         return {"y": self.bounded(y, magnitude, int(self.bias))}
 
     def backward_passes(self) -> tuple[Primitive, ...]:
-        """Return the passes of weights, bias and data."""
         return (
             FullyConnectedBackwardWeights(self.shape, self.outputs),
             *((BiasForward(self.y.shape).backward(),) if self.bias else ()),
@@ -173,26 +161,21 @@ class FullyConnectedBackwardData(FullyConnected):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands weight and dy."""
         return {"weight": self.weight, "dy": self.y}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result dx."""
         return {"dx": self.x}
 
     @property
     def columns_rows_depth(self) -> tuple[int, int, int]:
-        """Sizes of dx [images, values], summed over the outputs."""
         return self.inputs, self.shape[0], self.outputs
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the product, and the sum of its parts."""
         dx, leading = tensors["dx"], (self.inputs, self.outputs)
         return self.product(tensors["weight"], tensors["dy"], dx, "nn", leading, tensors.get("sums", dx), gpu)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the product."""
         dy, weight = inputs["dy"], inputs["weight"]
         shape = (len(dy), *self.shape[1:])
         dx = (dy.astype(np.float64) @ weight.astype(np.float64)).reshape(shape)
@@ -209,26 +192,21 @@ class FullyConnectedBackwardWeights(FullyConnected):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands x and dy."""
         return {"x": self.x, "dy": self.y}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result dweight."""
         return {"dweight": self.weight}
 
     @property
     def columns_rows_depth(self) -> tuple[int, int, int]:
-        """Sizes of dweight [outputs, values], summed over images."""
         return self.inputs, self.outputs, self.shape[0]
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the product, and the sum of its parts."""
         total, leading = tensors["dweight"], (self.inputs, self.outputs)
         return self.product(tensors["x"], tensors["dy"], total, "nt", leading, tensors.get("sums", total), gpu)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the product."""
         x, dy = inputs["x"].reshape(len(inputs["x"]), -1), inputs["dy"]
         dweight = dy.T.astype(np.float64) @ x.astype(np.float64)
         return {"dweight": self.bounded(dweight, np.abs(dy).T @ np.abs(x))}

@@ -105,34 +105,27 @@ class LrnForward(_Lrn):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operand x."""
         return {"x": self.x}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result y."""
         return {"y": self.x}
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates of the squares' sums, and of s."""
         return self.taps + self.x.size
 
     @property
     def operations(self) -> int:
-        """Operations of the power (a logarithm, a product and an exponential), and of the product with it."""
         return 4 * self.x.size
 
     def backward(self) -> "LrnBackward":
-        """Return the backward pass, which takes x."""
         return LrnBackward(self.shape, self.size, self.alpha, self.beta, self.k, self.alpha_over_size)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the only launch."""
         return (self.launch_kernel("forward", tensors, gpu),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the results by the definition."""
         scale = self.scale(inputs["x"])
         y = inputs["x"] * scale**-self.beta
         return {"y": Value(y, UNIT_ROUNDOFF * self.roundings(scale) * np.abs(y) + SMALLEST_NORMAL)}
@@ -146,17 +139,14 @@ class LrnBackward(_Lrn):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands x and dy."""
         return {"x": self.x, "dy": self.x}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result dx."""
         return {"dx": self.x}
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates of the squares' sums, of s, and of the gradient's second part."""
         return self.taps + 2 * self.x.size
 
     @property
@@ -167,11 +157,9 @@ class LrnBackward(_Lrn):
         return 8 * self.x.size + self.taps - self.x.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the only launch."""
         return (self.launch_kernel("backward", tensors, gpu),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute dy s^-beta - 2 a beta x (sum of dy x s^-beta / s)."""
         x, dy = (inputs[name].astype(np.float64) for name in ("x", "dy"))
         scale = self.scale(x)
         scaled = dy * scale**-self.beta

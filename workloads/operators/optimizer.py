@@ -37,34 +37,28 @@ class Sgd(Primitive):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands w, dw and velocity."""
         operand = Operand(self.shape)
         return {"w": operand, "dw": operand, **({"velocity": operand} if self.momentum else {})}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The results w and velocity, updated."""
         return {name: operand for name, operand in self.takes.items() if name != "dw"}
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates of the decay, the velocity and the step."""
         return (3 if self.momentum else 2) * Operand(self.shape).size
 
     @property
     def operations(self) -> int:
-        """Zero: there is nothing besides the multiply-accumulates."""
         return 0
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the only launch."""
         values = {**tensors, "rate": self.rate, "decay": self.decay, "n": Operand(self.shape).size}
         if not self.momentum:
             return (elementwise("optimizer", "sgd", values),)
         return (elementwise("optimizer", "sgd_momentum", {**values, "momentum": self.momentum}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the results by the definition."""
         held = {name: array.astype(np.float64) for name, array in inputs.items()}
         w, gradient = held["w"], held["dw"] + self.decay * held["w"]
         moving = self.momentum * held.get("velocity", np.zeros(())) + gradient
@@ -100,27 +94,22 @@ class Adam(Primitive):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands w, dw, mean and square."""
         operand = Operand(self.shape)
         return {"w": operand, "dw": operand, "mean": operand, "square": Operand(self.shape, data=positive)}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """w, mean and square, updated."""
         return {name: operand for name, operand in self.takes.items() if name != "dw"}
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates of the decay, both moments and the step."""
         return 4 * Operand(self.shape).size
 
     @property
     def operations(self) -> int:
-        """Operations: a difference, a product each for the square's parts, a root, a sum, a product and a quotient."""
         return 7 * Operand(self.shape).size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the only launch."""
         betas = {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon, "decay": self.decay}
         corrected = {"rate": self._rate, "square_scale": self._square_scale}
         return (elementwise("optimizer", "adam", {**tensors, **betas, **corrected, "n": Operand(self.shape).size}),)
@@ -134,7 +123,6 @@ class Adam(Primitive):
         return float(1.0 / np.sqrt(1.0 - self.beta2**self.step))
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the results by the definition."""
         w, dw, mean, square = (inputs[name].astype(np.float64) for name in ("w", "dw", "mean", "square"))
         gradient = dw + self.decay * w
         new_mean = mean + (1.0 - self.beta1) * (gradient - mean)

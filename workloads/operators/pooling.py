@@ -190,40 +190,33 @@ class PoolingForward(_Pooling):
 
     @property
     def name(self) -> str:
-        """The mode and the pass."""
         return f"{self.pooling.mode} pooling forward"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operand x."""
         return {"x": self.x}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The results y and places."""
         with_places = self.pooling.mode == "max" and self.keep_places
         return {"y": self.y, "places": self.places} if with_places else {"y": self.y}
 
     @property
     def operations(self) -> int:
-        """A comparison or addition for each element of a window after the first, and the average's product."""
         return self.taps - self.y.size if self.pooling.mode == "max" else self.taps
 
     @property
     def read_bytes(self) -> int:
-        """Bytes of the elements that are in a window."""
         planes = self.shape[0] * self.shape[1]
         rows, columns = (self.pooling.covered(size, axis).any(axis=0) for axis, size in enumerate(self.shape[2:]))
         return 4 * planes * int(rows.sum()) * int(columns.sum())
 
     def backward(self) -> "PoolingBackward":
-        """Return the backward pass; raise OperatorError for maxima whose places are not kept."""
         if self.pooling.mode == "max" and not self.keep_places:
             raise self.refuse("there is no backward pass of maxima whose places are not kept (keep_places)")
         return PoolingBackward(self.pooling, self.shape)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the only launch."""
         if self.over_plane:
             return (self._by_plane(tensors),)
         n, (rows, columns) = self.y.size, self.out_shape[2:]
@@ -249,7 +242,6 @@ class PoolingForward(_Pooling):
         return launch("pooling", kernel, tensors["x"].memory, (groups,), values)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the results place by place over all windows."""
         x = inputs["x"]
         if self.pooling.mode == "average":
             return {"y": self._average(x)}
@@ -283,26 +275,21 @@ class PoolingBackward(_Pooling):
 
     @property
     def name(self) -> str:
-        """The mode and the pass."""
         return f"{self.pooling.mode} pooling backward"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands dy and places."""
         return {"dy": self.y, "places": self.places} if self.pooling.mode == "max" else {"dy": self.y}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result dx."""
         return {"dx": self.x}
 
     @property
     def operations(self) -> int:
-        """An addition for each maximum, or for each element that was averaged."""
         return self.y.size if self.pooling.mode == "max" else self.taps
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the only launch."""
         p, (rows, columns) = self.pooling, self.shape[2:]
         if self.over_plane:
             return (self._spread(tensors),)
@@ -334,7 +321,6 @@ class PoolingBackward(_Pooling):
         return elementwise("pooling", "average_pooling_spread", {**values, "weight": 1.0 / size})
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Pass each window's gradient to its maximum, or to all its elements alike."""
         dy = inputs["dy"].astype(np.float64)
         if self.pooling.mode == "average":
             dy = dy * self.weights

@@ -78,29 +78,23 @@ class SoftmaxForward(_Softmax):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operand x."""
         return {"x": self.x}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result y."""
         return {"y": self.x}
 
     @property
     def operations(self) -> int:
-        """A comparison, a difference, an exponential, an addition and a product for each element."""
         return 5 * self.x.size
 
     def backward(self) -> "SoftmaxBackward":
-        """Return the backward pass, which takes y."""
         return SoftmaxBackward(self.shape)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the only launch."""
         return (self.launch_kernel("", tensors),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the results by the definition."""
         return {"y": self.softmax(inputs["x"])}
 
 
@@ -113,30 +107,24 @@ class SoftmaxBackward(_Softmax):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands y and dy."""
         return {"y": self.probabilities, "dy": self.x}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result dx."""
         return {"dx": self.x}
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates of the sum."""
         return self.x.size
 
     @property
     def operations(self) -> int:
-        """Operations: a difference and a product for each element."""
         return 2 * self.x.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the only launch."""
         return (self.launch_kernel("_backward", tensors),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the results by the definition."""
         y, dy = (inputs[name].astype(np.float64) for name in ("y", "dy"))
         products = y * dy
         magnitude = np.abs(products).sum(axis=1, keepdims=True)
@@ -177,25 +165,20 @@ class SoftmaxLossForward(_Loss):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands x and labels."""
         return {"x": self.x, "labels": self.labels}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The results y, losses and loss."""
         return {"y": self.x, "losses": Operand(self.shape[:1]), "loss": Operand((1,), by_image=False)}
 
     @property
     def operations(self) -> int:
-        """Operations of softmax, and a logarithm and two differences an image."""
         return 5 * self.x.size + 3 * self.shape[0]
 
     def backward(self) -> "SoftmaxLossBackward":
-        """Return the backward pass of the mean loss, which takes y."""
         return SoftmaxLossBackward(self.shape)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the launch over the rows, and that of the mean."""
         memory, images = tensors["x"].memory, self.shape[0]
         rows = {name: tensors[name] for name in ("x", "labels", "y", "losses")}
         mean = {name: tensors[name] for name in ("losses", "loss")}
@@ -205,7 +188,6 @@ class SoftmaxLossForward(_Loss):
         )
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the results by the definition, the losses from logarithms of the sums."""
         x = inputs["x"].reshape(len(inputs["x"]), -1).astype(np.float64)
         y, bound = self.softmax(inputs["x"])
         away = x - x.max(axis=1, keepdims=True)
@@ -228,25 +210,20 @@ class SoftmaxLossBackward(_Loss):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        """The operands y and labels."""
         return {"y": self.probabilities, "labels": self.labels}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
-        """The result dx."""
         return {"dx": self.x}
 
     @property
     def operations(self) -> int:
-        """Operations: a product for each element and a difference for each image."""
         return self.x.size + self.shape[0]
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the only launch."""
         values = {"by_channels": divisor(self.shape[1]), "share": 1.0 / self.shape[0], "n": self.x.size}
         return (elementwise("softmax", "softmax_loss_backward", {**tensors, **values}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the results by the definition."""
         dx = (inputs["y"] - self.wanted(inputs).reshape(inputs["y"].shape)) / self.shape[0]
         return {"dx": Value(dx, 4 * UNIT_ROUNDOFF * np.abs(dx) + SMALLEST_NORMAL)}

@@ -16,18 +16,18 @@ _LETTER_INCHES = 0.073  # the mean letter at the usual size: room is reckoned, a
 
 
 def label(text: str) -> str:
-    """A name as Matplotlib prints it letter by letter, shortened where it is very long."""
+    """Return a name that Matplotlib prints literally, shortened where it is very long."""
     short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
     return clean(short).replace("$", r"\$")
 
 
 def bars_size(names: int, series: int = 1, width: float = 7.2) -> tuple[float, float]:
-    """Inches of a figure with horizontal bars."""
+    """Return width and height, in inches, of a figure with horizontal bars."""
     return width, max(1.2 + _BAR_INCHES * names * max(series, 1), 1.9)
 
 
 def grouped_bars(figure: Any, names: Sequence[str], series: Mapping[str, Sequence[float | None]], axis: str) -> None:
-    """Horizontal bars, beside each other for the series, with their values at the end."""
+    """Draw horizontal bars, for each name one of each series, with their values at the end."""
     axes = _axes(figure, left=_room(names), top=_legend_room(series) if len(series) > 1 else 0.1)
     height = 0.8 / len(series)
     for number, (name, values) in enumerate(series.items()):
@@ -42,7 +42,7 @@ def grouped_bars(figure: Any, names: Sequence[str], series: Mapping[str, Sequenc
 
 
 def stacked_bars(figure: Any, names: Sequence[str], parts: Mapping[str, Sequence[float]], axis: str) -> None:
-    """Horizontal bars made of parts, in the order of the mapping."""
+    """Draw horizontal bars made of parts, in the order of the mapping."""
     axes = _axes(figure, left=_room(names), top=_legend_room(parts))
     left = [0.0] * len(names)
     for number, (name, values) in enumerate(parts.items()):
@@ -54,7 +54,7 @@ def stacked_bars(figure: Any, names: Sequence[str], parts: Mapping[str, Sequence
 
 
 def histogram(figure: Any, series: Mapping[str, Sequence[int]], axis: str) -> None:
-    """Counts by buckets in powers of two, as steps."""
+    """Draw counts by buckets in powers of two, as steps."""
     axes = _axes(figure, left=0.8, bottom=0.8, top=_legend_room(series) if len(series) > 1 else 0.1)
     for number, (name, counts) in enumerate(series.items()):
         axes.stairs(counts, range(len(counts) + 1), fill=len(series) == 1, label=label(name), color=COLOURS[number])
@@ -70,7 +70,7 @@ def roofline(
     figure: Any, points: Sequence[tuple[str, str, float, float]], peak: tuple[str, float], roofs: Mapping[str, float],
     axes_names: tuple[str, str],
 ) -> None:  # fmt: skip
-    """Points (name, level, intensity, rate) under the peak and the levels' bandwidths, on logarithmic axes."""
+    """Draw points (name, level, intensity, rate) under the peak and the levels' bandwidths, on logarithmic axes."""
     axes = _axes(figure, left=0.7, right=2.3)
     intensities = [point[2] for point in points] + [peak[1] / rate for rate in roofs.values()]
     low, high = min(intensities) / 4, max(intensities) * 4
@@ -100,7 +100,7 @@ def heat_map(
     figure: Any, across: tuple[str, Sequence[str]], down: tuple[str, Sequence[str]],
     values: Sequence[Sequence[float | None]], what: str,
 ) -> None:  # fmt: skip
-    """Values by two axes as colours, each with its number; None is left empty."""
+    """Draw values by two axes as colours, each with its number; None is left empty."""
     axes = _axes(figure, left=_room(down[1]) + 0.2, top=0.3)
     filled = [[math.nan if value is None else value for value in row] for row in values]
     axes.pcolormesh(filled, cmap="cividis", edgecolors="white", linewidth=0.5)  # shapes: a page loads no images
@@ -122,7 +122,9 @@ def front(
     figure: Any, points: Sequence[tuple[float, float, bool]], axes_names: tuple[str, str],
     widths: Sequence[float | None] = (),
 ) -> None:  # fmt: skip
-    """Points (x, y, whether it is on the front of the smallest); the front as a line; widths: of y, half."""
+    """Draw points (x, y, whether the point is on the Pareto front), the front as a line, and the half-widths of y as
+    error bars.
+    """
     axes = _axes(figure, left=0.9, top=0.4)
     for chosen, colour, name in ((False, COLOURS[6], "another is better in both"), (True, COLOURS[0], "Pareto front")):
         some = [(x, y) for x, y, on_front in points if on_front is chosen]
@@ -142,8 +144,9 @@ def front(
 def parallel(
     figure: Any, names: Sequence[str], lines: Sequence[Sequence[float]], ticks: Sequence[Sequence[tuple[float, str]]]
 ) -> None:
-    """Parallel coordinates: a line over the axes for each point, values from 0 to 1; the last axis gives the colour;
-    ticks: of each axis (place, text)."""
+    """Draw parallel coordinates: for each point a line over the axes, with values from 0 to 1; the last axis gives the
+    colour. ticks: for each axis (place, text).
+    """
     from matplotlib import colormaps
 
     axes = _axes(figure, left=0.3, bottom=0.6)
@@ -176,17 +179,17 @@ def _legend_columns(names: Sequence[str]) -> int:
 
 
 def _legend_room(names: Collection[str]) -> float:
-    """Inches that a legend above takes."""
+    """Return the inches that a legend at the top takes."""
     texts = list(map(label, names))
     return 0.2 + 0.19 * math.ceil(len(texts) / _legend_columns(texts))
 
 
 def _room(names: Sequence[str]) -> float:
-    """Inches that labels at the left take."""
+    """Return the inches that labels at the left take."""
     return 0.3 + _LETTER_INCHES * max((len(label(name)) for name in names), default=0)
 
 
 def _axes(figure: Any, left: float, bottom: float = 0.5, right: float = 0.2, top: float = 0.1) -> Any:
-    """Axes within these margins, in inches."""
+    """Add axes to the figure within these margins, in inches."""
     width, height = figure.get_size_inches()
     return figure.add_axes((left / width, bottom / height, 1 - (left + right) / width, 1 - (bottom + top) / height))

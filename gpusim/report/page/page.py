@@ -20,9 +20,10 @@ COMPARED = ("kernel.cycles", "kernel.time_us", "kernel.occupancy", "l2.hit_rate"
 
 
 def page(results: Mapping[str, Result], sources: Sources) -> str:
-    """The page of results, by the names of their files. sources: lines of source files by name, for hot spots.
+    """Return the HTML page of results, given by the names of their files.
 
-    The same results give the same page. Raises MissingExtraError without Matplotlib.
+    sources: lines of source files by name, for hot spots. The same results give the same page. Raises MissingExtraError
+    without Matplotlib.
     """
     detailed = detailed_of(results)
     title = next(iter(results.values())).title if len(results) == 1 else f"{len(results)} results"
@@ -50,7 +51,7 @@ def page(results: Mapping[str, Result], sources: Sources) -> str:
 
 
 def picture_files(results: Mapping[str, Result]) -> dict[str, bytes]:
-    """Every picture of the page as SVG, PNG and PDF, and its numbers as CSV, by file name."""
+    """Return every picture of the page as SVG, PNG and PDF, and its numbers as CSV, by file name."""
     made: dict[str, bytes] = {}
     for number, result in enumerate(detailed_of(results).values(), 1):
         prefix = f"r{number}-" if len(results) > 1 else ""
@@ -62,9 +63,9 @@ def picture_files(results: Mapping[str, Result]) -> dict[str, bytes]:
 
 
 def detailed_of(results: Mapping[str, Result]) -> dict[str, Result]:
-    """Results whose sections are shown, in their order: all of few, of more the fastest and the slowest.
+    """Return the results whose sections are shown, in their order: all of a few, else the fastest and the slowest.
 
-    Of the others COMPARED and the configuration are enough.
+    For the others COMPARED and the configuration are enough.
     """
     if len(results) <= MOST_DETAILED:
         return dict(results)
@@ -105,7 +106,9 @@ def _panel(prefix: str, name: str, result: Result, sources: Sources) -> Element:
 
 
 def _tabs(names: Sequence[str], panels: Sequence[Element]) -> Element:
-    """Buttons that show one result; hidden until the script makes them work, which then hides the other results."""
+    """Make buttons that show one result; hidden until the script makes them work, which then hides the
+    other results.
+    """
     buttons = []
     for number, (name, panel) in enumerate(zip(names, panels, strict=True), 1):
         prefix = panel.get("id", "")
@@ -148,7 +151,9 @@ def _comparison(results: Mapping[str, Result], detailed: Mapping[str, Result]) -
 
 
 def _fewest(points: Sequence[sweep.Point]) -> Element | None:
-    """Which result has the fewest cycles, and which cannot be told apart from it."""
+    """Say which result has the fewest cycles, and which ones cannot be distinguished from it; None if that makes no
+    sense.
+    """
     path = "kernel.cycles"
     if len({point.result.kind for point in points}) > 1:
         return None  # a network is not slower than a layer
@@ -173,7 +178,7 @@ def _key(value: object) -> int | float | str | None:
 
 
 def _policy(script: str) -> str:
-    """Nothing is loaded; the one script that runs is the page's own, by its hash."""
+    """Return the content security policy: nothing is loaded, and only the page's own script runs, by its hash."""
     return (
         f"default-src 'none'; script-src {hashed(script)}; style-src 'unsafe-inline'; base-uri 'none'; "
         "form-action 'none'"

@@ -35,7 +35,7 @@ Sources = dict[str, list[str]]
 
 
 def summary(result: Result) -> Element:
-    """What the terminal's screen says first."""
+    """Make the summary of a result: what the terminal's screen says first."""
     rows: list[tuple[str, ...]] = [("kernel", *(column.kernels for column in result.columns))]
     rows += [
         (name, *(column.text(path) for column in result.columns))
@@ -66,7 +66,7 @@ def summary(result: Result) -> Element:
 
 
 def sections(result: Result, pictures: dict[str, list[Picture]], prefix: str, sources: Sources) -> Iterator[Element]:
-    """The sections that have something to show."""
+    """Yield the sections that have something to show."""
     for section in SECTIONS:
         parts: list[Element] = [picture.element(prefix) for picture in pictures.get(section.key, ())]
         said = [
@@ -92,7 +92,7 @@ QUESTION = "Where does the time go?"
 
 
 def answers(result: Result, pictures: Sequence[Picture] = (), prefix: str = "") -> Element | None:
-    """Say first where the time of a run of many rows goes: pictures, sums by pass, kind or stream, the dearest rows."""
+    """Show where the time of a run of many rows goes: pictures, sums by pass, kind or stream, the dearest rows."""
     tables = summaries(result)
     if not tables:
         return None
@@ -105,7 +105,7 @@ def _told(result: Result) -> Element:
 
 
 def rows(result: Result) -> Element | None:
-    """Make the table of a network's layers and passes, or of a program's kernels; None of a run without rows."""
+    """Make the table of a network's layers and passes, or of a program's kernels; None for a run without rows."""
     if not result.rows:
         return None
     sparse = sparse_table(result)
@@ -115,7 +115,7 @@ def rows(result: Result) -> Element | None:
 
 
 def configuration(result: Result) -> Element:
-    """Every value of the configuration."""
+    """Make the table of every value of the configuration."""
     rows = [(path, str(value)) for path, value in leaves(result.config)]
     return tag("details", tag("summary", "Configuration: every value"), table("Configuration", ("path", "value"), rows))
 

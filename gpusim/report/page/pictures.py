@@ -31,7 +31,7 @@ _MOST_LAYERS = 60  # bars in a picture; more cannot be read
 
 
 def pictures_of(result: Result) -> dict[str, list[Picture]]:
-    """The pictures of a result, by the key of the section in which they stand; those without numbers are left out."""
+    """Return the pictures of a result, by the key of the section that shows them; those without data are left out."""
     measured = [row.measured for row in result.rows if row.measured.tree][:_MOST_LAYERS] or list(result.columns)
     made: dict[str, list[Picture | None]] = {
         ANSWER: [_dearest(result)],
@@ -51,7 +51,7 @@ def _names(measured: Sequence[Measured]) -> list[str]:
 
 
 def _roofline(measured: Sequence[Measured]) -> Picture | None:
-    """The instruction roofline of Ding and Williams (PMBS 2019): vector instructions over 64-byte transactions."""
+    """Draw the instruction roofline of Ding and Williams (PMBS 2019): vector instructions over 64-byte transactions."""
     points, roofs, peak = [], dict[str, float](), 0.0
     for one in measured:
         cycles, clock = one.number("kernel.cycles"), one.number("kernel.clock_ghz")
@@ -80,7 +80,7 @@ def _roofline(measured: Sequence[Measured]) -> Picture | None:
 
 
 def _levels(one: Measured) -> list[tuple[str, float, float]]:
-    """Each level's transactions and the most that it can do in a nanosecond."""
+    """Return each memory level's name, its transactions, and the most that it can do in a nanosecond."""
     cycles, clock = one.number("kernel.cycles"), one.number("kernel.clock_ghz")
     found = [("L1", one.number("l1.transactions"), compute_units(one) * clock)]
     for level, transactions, bound in (
@@ -156,7 +156,7 @@ def _engine(measured: Sequence[Measured]) -> Picture | None:
 
 
 def _energy(measured: Sequence[Measured]) -> Picture | None:
-    """What was counted of energy, by part."""
+    """Draw the energy of each run, by part."""
     known = [one for one in measured if one.number("energy.total_uj")]
     if not known:
         return None
@@ -165,7 +165,7 @@ def _energy(measured: Sequence[Measured]) -> Picture | None:
 
 
 def _dearest(result: Result) -> Picture | None:
-    """Draw the rows that take the most time, and what the others take."""
+    """Draw the rows that take the most time, and the sum of the others."""
     timed = [row for row in result.rows if row.values.get("time_us") and row.variant == result.columns[-1].name]
     if len(timed) < 2:
         return None
@@ -188,7 +188,7 @@ def _layers(result: Result) -> Picture | None:
 
 
 def _normalized(result: Result) -> Picture | None:
-    """Every column's metrics divided by the first one's."""
+    """Draw every column's metrics divided by those of the first column."""
     if len(result.columns) < 2:
         return None
     first = result.columns[0]
@@ -230,5 +230,5 @@ def _percent(share: float | None) -> float | None:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """The names, numbered where one comes twice: they are keys."""
+    """Return the names, with a number where one occurs more than once, so that they can be keys."""
     return [name if names.count(name) == 1 else f"{name} ({number})" for number, name in enumerate(names, 1)]

@@ -19,8 +19,10 @@ _CYCLES, _DRAM = "kernel.cycles", "dram.bytes"
 
 @dataclass(frozen=True)
 class Point:
-    """One result among several: the name of its file, its values on the axes, and the column that is compared: the
-    last, of a run of several variants."""
+    """One result among several.
+
+    name: of its file; values: on the axes; result: the whole of it, of which `measured` is compared.
+    """
 
     name: str
     values: Mapping[str, Any]
@@ -28,19 +30,19 @@ class Point:
 
     @property
     def measured(self) -> Measured:
-        """What is compared."""
+        """The column of the result that is compared: the last one."""
         return measured_of(self.result)
 
 
 def measured_of(result: Result) -> Measured:
-    """What of a result is compared with others: its last column."""
+    """Return the column of a result that is compared with other results: the last one."""
     return result.columns[-1]
 
 
 def points_of(results: Mapping[str, Result]) -> tuple[list[str], list[Point]]:
-    """The configurations' paths in which the results differ, and each result's values there.
+    """Return the configurations' paths in which the results differ, and each result with its values there.
 
-    No paths where the results are of different kinds, of which nearly all differs.
+    There are no paths if the results are of different kinds, which differ in nearly everything.
     """
     flat = {name: dict(leaves(result.config)) for name, result in results.items()}
     kinds = {(result.is_network, *result.config) for result in results.values()}
@@ -55,7 +57,7 @@ def points_of(results: Mapping[str, Result]) -> tuple[list[str], list[Point]]:
 
 
 def leaves(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """(path, value) of a configuration's values; a list is a value."""
+    """Return (path, value) for each value of a configuration; a list counts as one value."""
     found: list[tuple[str, Any]] = []
     for key, value in tree.items():
         if isinstance(value, Mapping):
@@ -66,7 +68,7 @@ def leaves(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
 
 
 def pictures_of(axes: Sequence[str], points: Sequence[Point]) -> list[Picture]:
-    """Heat map, Pareto front and parallel coordinates, as far as the axes allow them."""
+    """Draw heat map, Pareto front and parallel coordinates, as far as the axes allow."""
     timed = [point for point in points if point.measured.number(_CYCLES)]
     if len(timed) < 2 or not axes:
         return []
@@ -75,7 +77,9 @@ def pictures_of(axes: Sequence[str], points: Sequence[Point]) -> list[Picture]:
 
 
 def _heat_map(axes: Sequence[str], points: Sequence[Point]) -> Picture | None:
-    """Over the two axes with most values; where further axes differ, of each field the fewest cycles."""
+    """Draw cycles over the two axes with the most values; where further axes differ, the fewest cycles of
+    each field.
+    """
     ranked = sorted(axes, key=lambda axis: -len({_key(point.values[axis]) for point in points}))[:2]
     if len(ranked) < 2:
         return None
@@ -100,7 +104,9 @@ def _heat_map(axes: Sequence[str], points: Sequence[Point]) -> Picture | None:
 
 
 def _front(axes: Sequence[str], points: Sequence[Point]) -> Picture:
-    """Cycles against the memories' KiB that the sweep varies, or against bytes moved from and to DRAM."""
+    """Draw cycles against the KiB of the memories that the sweep varies, or against the bytes moved from
+    and to DRAM.
+    """
     memories = [sizes({axis: point.values[axis] for axis in axes}) for point in points]
     if any(memories):
         what = "KiB of " + " + ".join(dict.fromkeys(path for held in memories for path in held))
@@ -141,7 +147,9 @@ def _parallel(axes: Sequence[str], points: Sequence[Point]) -> Picture:
 
 
 def _scale(values: Sequence[Any]) -> tuple[list[float], list[tuple[float, str]]]:
-    """Places from 0 to 1, and marks with their text: by size for numbers, one after another for all else."""
+    """Return places from 0 to 1, and marks with their text: by size for numbers, one after another for
+    anything else.
+    """
     if all(map(_is_number, values)):
         low, high = min(values), max(values)
         places = [(value - low) / (high - low) if high > low else 0.5 for value in values]
@@ -154,14 +162,14 @@ def _scale(values: Sequence[Any]) -> tuple[list[float], list[tuple[float, str]]]
 
 
 def _ordered(kinds: Mapping[str, Any]) -> list[Any]:
-    """Numbers by size, before all else in the order of the results."""
+    """Return the values with numbers first, by size, and then the others in the order of the results."""
     values = list(kinds.values())
     numbers = [value for value in values if _is_number(value)]
     return sorted(numbers) + [value for value in values if not any(value is number for number in numbers)]
 
 
 def _key(value: Any) -> str:
-    """Equal for equal values: 512 is 512.0."""
+    """Return a key that is the same for equal values: 512 is 512.0."""
     return repr(float(value) if _is_number(value) else value)
 
 
@@ -170,7 +178,7 @@ def _is_number(value: Any) -> bool:
 
 
 def said(value: Any) -> str:
-    """A configuration's value as a person reads it."""
+    """Format a configuration's value for a reader."""
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "–"}[value]
     return amount(value) if _is_number(value) else str(value)

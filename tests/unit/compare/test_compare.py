@@ -18,6 +18,7 @@ from gpusim.results.record import RunRecord
 from gpusim.store.keeper import Keeper, Started
 from gpusim.store.outcome import Measured, Outcome, Value, of_records
 from gpusim.store.work import Work
+from tests.support.results import QUIET, network_of, result_of
 
 STALLS = [f"stalls.{rule.measure.partition('.')[2]}" for rule in RULES if rule.topic == "stall"]
 # so that no rule speaks when nothing changes, and each measure can move alone by its numerator
@@ -217,23 +218,59 @@ def test_files_need_no_store(store: Path, capfd: Any, monkeypatch: pytest.Monkey
 
 
 def test_half_widths_are_read_beside_their_metrics(tmp_path: Path) -> None:
-    tree = {"kernel": {"time_us": 5.0, "time_us_half_width": 0.5, "name": "k"}, "sampling": {"method": "windows"}}
-    (tmp_path / "a.json").write_text(json.dumps({"config": {}, **tree}))
+    kernel = {"time_us": 5.0, "time_us_half_width": 0.5, "cycles": 7500, "name": "k"}
+    tree = {"kernel": kernel, "sampling": {"method": "windows"}}
+    (tmp_path / "a.json").write_text(json.dumps(result_of(tree)))
     part = side(str(tmp_path / "a.json"), tmp_path / "none.db").parts[""]
     assert part.half_widths == {"kernel.time_us": 0.5}
-    assert part.metrics == {"kernel.time_us": 5.0, "kernel.name": "k"}
+    assert part.metrics == {"kernel.time_us": 5.0, "kernel.cycles": 7500, "kernel.name": "k"}
 
 
 def test_networks_are_compared_by_variant_layer_and_pass(tmp_path: Path) -> None:
-    def body(time: float) -> dict[str, Any]:
-        row = {"name": "conv1", "pass": "forward", "metrics": {"kernel": {"time_us": time}}}
-        return {"layers": [row, {**row, "name": "late", "metrics": None}], "total": row}
+    def body(cycles: int) -> dict[str, Any]:
+        kernel = {"kernel": {"cycles": cycles, "name": "k"}}
+        row = {"name": "conv1", "pass": "forward", "metrics": kernel}
+        return {**kernel, "rows": [row, {"name": "late", "pass": "forward", "cycles": None}]}
 
-    head = {"network": "n", "phase": "train", "batch": 2, "config": {"gpu": {"name": "g"}}}
-    for name, document in (("off", head | body(1.0)), ("both", head | {"dense": body(2.0), "sparse": body(3.0)})):
+    head = {name: network_of(conv1=QUIET)[name] for name in ("schema_version", "kind", "network", "phase", "batch")}
+    head |= {"partial": False, "config": {"gpu": {"name": "g"}}}
+    for name, document in (("off", head | body(1)), ("both", head | {"dense": body(2), "sparse": body(3)})):
         (tmp_path / f"{name}.json").write_text(json.dumps(document))
     none = tmp_path / "none.db"
     assert list(side(str(tmp_path / "off.json"), none).parts) == ["all", "conv1 forward"]
     found = side(str(tmp_path / "both.json"), none)
     assert list(found.parts) == ["dense all", "dense conv1 forward", "sparse all", "sparse conv1 forward"]
-    assert found.title == "n, train, batch 2"
+    assert [part.metrics["kernel.cycles"] for part in found.parts.values()] == [2, 2, 3, 3]
+    assert found.title == "tiny: training, batch 4"
+    assert list(side(f"{tmp_path / 'both.json'}:sparse conv1 forward", none).parts) == [""]
+
+
+def test_programs_are_compared_by_kernel(tmp_path: Path) -> None:
+    for name, cycles in (("one", 100), ("two", 300)):
+        rows = [
+            {"name": "_Z3sumPKdPdi", "launches": 2, "timed": 2, "metrics": {"kernel": {"cycles": cycles, "name": "k"}}},
+            {"name": "_Z5scalePKfPfi", "launches": 1, "timed": 0, "cycles": None},
+        ]
+        config = {"gpu": {"name": "g"}, "program": ["./p", name]}
+        head = {"schema_version": 3, "kind": "hip", "partial": False, "exit_code": 0, "config": config}
+        whole = {"kernel": {"cycles": cycles, "name": "k"}, "rows": rows}
+        (tmp_path / f"{name}.json").write_text(json.dumps(head | whole))
+    found = compare([side(str(tmp_path / f"{name}.json"), tmp_path / "none.db") for name in ("one", "two")])
+    assert [part.name for part in found.parts] == ["all", "sum"]
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ({"schema_version": 3, "config": {}, "partial": False}, "is damaged"),
+        ({"schema_version": 9, "config": {}, "partial": False}, "has schema_version 9"),
+        ({"schema_version": 3, "partial": False}, "is not a result"),
+        ({"schema_version": 3, "config": {}, "partial": True, "kernel": {"cycles": 0}}, "nothing was finished"),
+        ([1], "holds no result"),
+    ],
+)
+def test_what_is_no_result_is_refused_by_its_name(tmp_path: Path, document: Any, said: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(UserError, match=rf"^{path}: .*{said}"):
+        side(str(path), tmp_path / "none.db")

@@ -27,7 +27,7 @@ def record(*launches: RunFacts) -> RunRecord:
 def test_a_run_is_plain_json() -> None:
     one = document({"gpu": {"name": "x"}}, [record(launch("k", 1000, 3, 1))])
     assert json.loads(as_json(one)) == one
-    assert one["schema_version"] == metrics.SCHEMA_VERSION == 2
+    assert one["schema_version"] == metrics.SCHEMA_VERSION == 3
     assert set(one) == {"schema_version", "partial", "config", "config_hash", *metrics.GROUPS}
 
 

@@ -253,11 +253,22 @@ def test_results_of_different_kinds_have_no_common_axes(undrawn: None) -> None:
     assert "The results are of different kinds" in page(results, {})
 
 
+def test_results_of_different_kinds_are_not_ranked(undrawn: None) -> None:
+    """A network is not slower than a layer: neither is named as the one with the fewest cycles, and no ratio stands."""
+    layer, network = read(result_of(QUIET)), read(network_of(conv1=FASTER))
+    for results, ranked in (({"a": layer, "b": network}, False), ({"a": layer, "b": read(result_of(FASTER))}, True)):
+        comparison = page(results, {}).partition('id="comparison"')[2].partition("</section>")[0]
+        assert ">100,000 cycles<" in comparison and ">50,000 cycles<" in comparison, (
+            "the cycles stand there all the same"
+        )
+        assert ("The fewest cycles: 50,000 cycles, b." in comparison) is ranked
+        assert (">0.500</td>" in comparison) is (">1.000</td>" in comparison) is ranked
+
+
 def test_a_network_s_variants_are_columns_and_its_layers_rows() -> None:
     one = network_of(conv1=QUIET)
-    kept = {name: one.pop(name) for name in ("layers", "total")}
-    both = {"dense": {**kept, "verification": one["verification"]}, "sparse": None}
-    both["sparse"] = {**network_of(conv1=FASTER, fc=FASTER), "verification": one["verification"]}
+    both: dict[str, Any] = {"dense": {name: one.pop(name) for name in (*QUIET, "total", "rows")}}
+    both["sparse"] = network_of(conv1=FASTER, fc=FASTER)
     result = read({**one, **both})
     assert result.speed_up(result.columns[1]) == 2.0
     assert [row[0] for row in numbers(result, "stalls").rows] == [

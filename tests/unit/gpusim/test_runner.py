@@ -27,7 +27,7 @@ from gpusim.jobs.kinds import KINDS, job_of
 from gpusim.report.document import document
 from gpusim.results.record import KernelChoice, RunRecord, VerificationFacts
 from gpusim.running import runner
-from gpusim.running.job import JobOptions, Variant
+from gpusim.running.job import CommandTask, JobOptions, Variant
 from isa.device_memory import DeviceMemory
 from spartan.engine_spec import EngineSpec
 from workloads.operators.verify import Mismatch, Verification
@@ -44,11 +44,17 @@ def launched(name: str) -> LaunchCommand:
 
 
 @dataclass
-class FakeTask:
-    commands: Sequence[HostCommand]
+class FakeTask(CommandTask):
+    """Its commands, as those of any list of launches and copies, go through the queue."""
+
+    listed: Sequence[HostCommand]
     verification: Verification | None
     verified: int = 0
     finished: int = 0
+
+    @property
+    def commands(self) -> Sequence[HostCommand]:
+        return self.listed
 
     def counts(self) -> Mapping[str, float]:
         return {"zero_fraction": 0.5, "zero_line_fraction": 0.25}

@@ -279,8 +279,15 @@ def test_a_poor_terminal_gets_ascii(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     [
         ([1, 2], "f.json: is not a result that gpusim run, exec or net has written"),
         ({"kernel": {}}, "is not a result"),
-        ({"config": {}, "schema_version": 1}, "has schema_version 1; this version of gpusim reads 2"),
+        (
+            {"config": {}, "schema_version": 1},
+            "has schema_version 1; this version of gpusim reads 3, and 1 of networks, 2 of runs",
+        ),
+        ({"config": {}, "schema_version": 4}, "has schema_version 4; this version of gpusim reads 3"),
+        ({"config": {}}, "has schema_version None; this version of gpusim reads 3"),
+        ({"config": {"gpu": {}}, "schema_version": 3, "kernel": {}}, "f.json: is damaged: KeyError"),
         ({"config": {"gpu": {}}, "schema_version": 2, "kernel": {}}, "f.json: is damaged: KeyError"),
+        ({"config": 5, "schema_version": 3, "partial": False}, "f.json: is damaged: "),
         ({"config": 5, "schema_version": 2, "partial": False}, "f.json: is damaged: "),
     ],
 )

@@ -1,35 +1,59 @@
-"""What does `gpusim hip` end with when it is interrupted?"""
+"""What does `gpusim hip` end with when a launch is not run to its end?"""
 
 import os
 import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpusim.base.errors import EXIT_INTERRUPTED
 from gpusim.cli.hip import HipOptions, hip_command
-from gpusim.hip import launching, supervisor
+from gpusim.cli.options import JobOptions, LiveOptions, StoreOptions
+from gpusim.cli.sampling_options import SamplingOptions
+from gpusim.hip import job, launching
+from gpusim.hip.launching import Launches
+from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED
 
 
 @pytest.mark.parametrize(
-    ("interrupted", "cut", "expected"),
+    ("interrupted", "launches", "code", "expected", "said"),
     [
-        (True, True, EXIT_INTERRUPTED),  # it was told that its launch failed, and ended with 0 all the same
-        (True, False, 0),  # it took the same Ctrl-C and ended as it liked
-        (False, True, 0),  # it ended while a launch of it ran
+        # it was told that its launch failed, and ended with 0 all the same
+        (True, Launches(partial=True), 0, EXIT_INTERRUPTED, "interrupted"),
+        (True, Launches(partial=True), 7, EXIT_INTERRUPTED, "interrupted"),
+        (True, Launches(), 0, 0, ""),  # it took the same Ctrl-C and ended as it liked
+        (False, Launches(partial=True), 0, 0, "its program ended"),  # it ended while a launch of it ran
+        (False, Launches(partial=True, limited=True), 0, EXIT_NOT_AS_EXPECTED, "cycle limit"),
+        (False, Launches(partial=True, limited=True), 3, 3, "cycle limit"),
+        (False, Launches(), 5, 5, ""),
     ],
 )
-def test_a_program_whose_launch_was_interrupted_has_not_succeeded(
-    interrupted: bool, cut: bool, expected: int, monkeypatch: pytest.MonkeyPatch
+def test_a_program_whose_launch_was_not_finished_has_not_succeeded(
+    interrupted: bool,
+    launches: Launches,
+    code: int,
+    expected: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: Any,
+    tmp_path: Path,
 ) -> None:
-    def run_program(program: Any, reporter: Any, new_session: Any, stopped: Any) -> int:
-        new_session()
+    def run_program(program: Any, reporter: Any, sessions: Any, stopped: Any) -> int:
+        sessions()
         if interrupted:
             os.kill(os.getpid(), signal.SIGTERM)
         assert stopped() == interrupted
-        return 0
+        return code
 
-    monkeypatch.setattr(supervisor, "run_program", run_program)
-    launches = launching.Launches(partial=cut)
-    monkeypatch.setattr(launching, "Launches", lambda _: launches)
-    assert hip_command(["program"], HipOptions(quiet=True)) == expected
+    monkeypatch.setattr(job, "run_program", run_program)
+    monkeypatch.setattr(launching, "Launches", lambda: launches)
+    options = JobOptions(json_file=tmp_path / "result.json")
+    ended = hip_command(["program"], HipOptions(), options, SamplingOptions(), StoreOptions(), LiveOptions())
+    assert ended == expected
+    lines = capfd.readouterr().err.splitlines()
+    assert [line for line in lines if line.endswith(": the results are partial")] == [
+        f"{said}: the results are partial"
+    ] * bool(said)
+    result = (tmp_path / "result.json").read_text()
+    assert f'"exit_code": {expected}' in result and (f'"stopped_by": "{said}"' in result) == bool(said)
