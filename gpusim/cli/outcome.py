@@ -124,8 +124,9 @@ def timeline_of(kind: str, options: JobOptions) -> str:
     if wanted == "launches" and options.window is not None:
         raise UserError(f"--window {options.window}: says which cycles are shown; of launches all are")
     if wanted == "cycles" and kind == "net":
+        said = "--timeline-of cycles" if options.window is None else f"--window {options.window}"
         raise UserError(
-            "--timeline-of cycles: a network's launches are simulated in several processes, and equal ones once: its"
+            f"{said}: a network's launches are simulated in several processes, and equal ones once: its"
             " timeline is of launches; gpusim run draws a layer's cycles"
         )
     return wanted

@@ -78,6 +78,11 @@ class How:
     sampling: SamplingSpec | None = None
     places: frozenset[tuple[str, Pass]] | None = None
 
+    def is_answered_by(self, facts: RunFacts) -> bool:
+        """Tell whether an earlier run's facts have all that is asked: hot spots, fewer than the most cycles."""
+        most = self.launches.max_cycles
+        return bool(facts.hotspots or not self.launches.hotspots) and (not most or facts.cycles < most)
+
 
 @dataclass
 class StepResult:
@@ -279,7 +284,7 @@ class Execution:
         """Tell whether a launch need not be simulated, because an earlier iteration or an earlier run did so."""
         if one not in self.of_class and self.kept is not None and one.transferable:
             facts = self.kept.get(one, sampling)
-            if facts is not None and (facts.hotspots or not self.how.launches.hotspots):
+            if facts is not None and self.how.is_answered_by(facts):
                 self.of_class[one] = facts
         return one in self.of_class
 

@@ -15,6 +15,7 @@ from isa.execution.resident import WavefrontGroup, group_lines
 from isa.object.line_table import SourceFile, SourceLine
 from isa.object.names import short
 
+_LISTED = 25  # hot spots of a run of many rows
 _LARGEST_REASONS = 3  # of a hot spot
 
 
@@ -143,6 +144,9 @@ def _hotspots(column: Measured, width: int) -> Iterator[Line]:
     rows = hotspot_rows(column)
     if rows:
         title = f"{column.kernel}: wavefront-cycles by instruction, share of all, and their largest reasons"
+        if column.tree.get("rows") and len(rows) > _LISTED:  # each launch has listed as many
+            title = f"{column.kernels}: the {_LISTED} costliest instructions, of {len(rows)} listed"
+            rows = rows[:_LISTED]
         yield from wrapped(title, width, 4, "bold", "  ")
     for row in rows:
         reasons = ", ".join(f"{name} {100 * share:.0f} %" for name, share in row["reasons"].items())

@@ -54,8 +54,9 @@ def show(document: Mapping[str, Any], out: TextIO | None = None, wanted: Wanted 
         return
     if result.rows and not (wanted.sections and not wanted.details):
         _show_rows(result, stream)
-        if wanted.details:
-            write([plain(""), *_lines(result, stream, wanted)], stream)
+        if wanted.details or any(column.tree.get("hotspots") for column in result.columns):
+            below = Wanted((), wanted.details) if wanted.details else Wanted(("source",))
+            write([plain(""), *_lines(result, stream, below)], stream)
         return
     write(_lines(result, stream, wanted), stream)
 

@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 
 from gpusim.networks.execution import StepResult
-from gpusim.networks.launches import LaunchClass, class_of_values, deciding, has_tables, launch_class
+from gpusim.networks.launches import (
+    TURNED_OVER,
+    Before,
+    LaunchClass,
+    after,
+    class_of_values,
+    deciding,
+    found_in_l2,
+    has_tables,
+    launch_class,
+)
 from gpusim.networks.pieces import depended_on, pieces
 from gpusim.networks.steps import Outcome
 from gpusim.sampling.spec import SamplingSpec
@@ -123,3 +133,72 @@ def test_tables_that_launches_make_follow_from_the_windows() -> None:
 def test_a_class_is_the_same_text_in_every_process() -> None:
     (one,) = classes(RELU)
     assert "0x" not in repr(one) and one == eval(repr(one), {"LaunchClass": LaunchClass, "array": np.array})
+
+
+L2_BYTES = 1000
+
+
+def moving(*sizes: float) -> list[Before]:
+    """Launches that move so many bytes each, in order."""
+    (one,) = classes(RELU)
+    return [Before(operator_of(RELU), 0, one._replace(kernel=f"k{n}"), size) for n, size in enumerate(sizes)]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "found"),
+    [
+        ([], 0),
+        ([600], 1),
+        ([600, 600], 2),
+        ([600, 600, 600], 3),  # 1,800 bytes: some of the first one's lines may be left
+        ([600, 600, 600, 600], 4),  # it ends with the one that makes it 2,000
+        ([600, 600, 600, 600, 600], 4),
+        ([9e9, 2000], 1),
+        ([9e9, 1999], 2),
+        ([5, 2001, 5], 2),
+        ([9e9, 0, 0, 0], 4),
+    ],
+)
+def test_what_may_be_in_l2_goes_back_until_it_was_turned_over_and_no_further(sizes: list[float], found: int) -> None:
+    chain = moving(*sizes)
+    held = found_in_l2(chain, L2_BYTES)
+    assert held == tuple(chain[len(chain) - found :])
+    assert TURNED_OVER == 2
+    if found < len(chain):
+        assert sum(one.moved_bytes for one in held) >= TURNED_OVER * L2_BYTES
+    assert sum(one.moved_bytes for one in held[1:]) < TURNED_OVER * L2_BYTES, "one fewer would not do"
+
+
+def between(memory: DeviceMemory, read: Tensor, written: Tensor, function: str = "relu") -> Before:
+    """A launch that reads one tensor and writes another one."""
+    operator = place(ActivationForward(function, SHAPE), {"x": read, "y": written}, FACTS)  # type: ignore[arg-type]
+    (launch,) = operator.launches
+    return Before(operator, 0, launch_class(launch, "", True), 1.0)
+
+
+def test_what_was_before_and_on_which_memory_tells_launches_apart() -> None:
+    memory = DeviceMemory(1 << 22)
+    x, y, z, w, v = (Tensor.allocate(memory, Operand(SHAPE), name) for name in "xyzwv")
+    last = between(memory, y, z).launch
+    behind = between(memory, x, y)  # writes what the last one reads
+    assert after([behind], last) == after([between(memory, x, y)], last)
+    shifted = after([between(memory, w, v)], between(memory, v, x).launch)
+    assert after([behind], last) == shifted, "other memory, shared alike"
+    others = [
+        after([], last),
+        after([between(memory, x, w)], last),  # writes what nobody reads
+        after([between(memory, z, y)], last),  # reads what the last one writes
+        after([between(memory, x, y, "tanh")], last),
+        after([behind, behind], last),
+        after([between(memory, w, x), behind], last),
+    ]
+    assert len({after([behind], last), *others}) == 1 + len(others)
+    assert "0x" not in repr(others) and str(x.address) not in repr(others), "the same in every process and run"
+
+
+def test_what_was_before_those_before_makes_no_class() -> None:
+    memory = DeviceMemory(1 << 22)
+    x, y, z = (Tensor.allocate(memory, Operand(SHAPE), name) for name in "xyz")
+    one = between(memory, x, y)
+    far = one._replace(one=one.one._replace(after=("something",)))
+    assert after([far], between(memory, y, z).launch) == after([one], between(memory, y, z).launch)
