@@ -16,5 +16,5 @@ JOBS: dict[type, Callable[[RunConfig, Any], Job]] = {
 
 
 def job_of(config: RunConfig) -> Job:
-    """What the configuration asks for."""
+    """Make the job that the configuration asks for."""
     return JOBS[type(config.workload)](config, config.workload)

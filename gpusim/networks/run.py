@@ -40,7 +40,7 @@ class Wanted:
     on the values of earlier steps; synthetic: launches are simulated alone, over made-up values; auto: real unless the
     iteration has more than MOST_REAL_BYTES; launches: how each is run (checked, hotspots, max_cycles); jobs: processes;
     store: where the facts of launches are kept for later runs; fresh: do not use those of earlier runs; engine: off:
-    dense; on: convolutions over activation maps skip zeros; both: one after the other (gpusim.networks.modes); places:
+    dense; on: convolutions over activation maps skip zeros; both: one after the other (gpusim.networks.job); places:
     layers' passes; None: all.
     """
 

@@ -25,26 +25,26 @@ _known: dict[tuple[GemmShape, str], KernelChoice] = {}
 
 
 def known_choices() -> Choices:
-    """What has been chosen so far, or been told."""
+    """Return the choices made so far, including those of `tell_choices`."""
     return dict(_known)
 
 
 def tell_choices(choices: Choices) -> None:
-    """What another process of this simulator has chosen need not be chosen again."""
+    """Add the choices of another process of this simulator, so that they need not be made again."""
     _known.update(choices)
 
 
 def likely_dense(shape: GemmShape, gpu: GpuSpec) -> str:
-    """The kernel that is the fastest by its estimate alone."""
+    """Return the kernel that is the fastest by its estimate alone."""
     return likeliest(estimates(shape, gpu_facts(gpu))).kernel
 
 
 def choose_dense(
     shape: GemmShape, gpu: GpuSpec, reporter: Reporter, stopped: Callable[[], bool] = lambda: False
 ) -> KernelChoice:
-    """The fastest dense kernel for a shape, of those whose operands and workspace the GPU's memory holds.
+    """Choose the fastest dense kernel for a shape, of those whose operands and workspace the GPU's memory holds.
 
-    Raises DeviceMemoryError where it holds none's, KeyboardInterrupt once `stopped()`, and what a launch raises.
+    Raises DeviceMemoryError if there is none, KeyboardInterrupt once `stopped()`, and what a launch raises.
     """
     key = (shape, gpu.model_dump_json())
     if key not in _known:
@@ -79,7 +79,7 @@ def cycles_of(
     most: float = float("inf"),
     stopped: Callable[[], bool] = lambda: False,
 ) -> int | None:
-    """A dense kernel's cycles for a product of zeros, all launches; None where they are more than `most`."""
+    """Measure a dense kernel's cycles for a product of zeros, all launches; None where they are more than `most`."""
     operator = gemm(kernel, GemmBuffers.allocate(shape, DeviceMemory(gpu.memory_mib << 20)), gpu_facts(gpu))
     record = RunRecord(False, kernel, [])
 

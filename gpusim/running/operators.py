@@ -10,12 +10,12 @@ from workloads.operators.verify import Verification, verify
 
 
 def gpu_facts(gpu: GpuSpec) -> GpuFacts:
-    """What operators know of a GPU."""
+    """Return the facts about a GPU on which operators depend."""
     return GpuFacts(gpu.cus, gpu.cu.lds_kib * 1024)
 
 
 def launch_commands(operator: Operator) -> list[LaunchCommand]:
-    """To run an operator's launches, one after another."""
+    """Return the commands that run an operator's launches, one after another."""
     return [
         LaunchCommand(launch, decisive=number in operator.decisive) for number, launch in enumerate(operator.launches)
     ]
@@ -29,13 +29,15 @@ class OperatorTask(CommandTask):
 
     @property
     def commands(self) -> Sequence[HostCommand]:
-        """The launches; the operands are there already, as in a network between its other operators."""
+        """Return the launches; the operands are in device memory already, as in a network between its other
+        operators.
+        """
         return launch_commands(self._operator)
 
     def counts(self) -> Mapping[str, float]:
-        """What the operator's builder knows of the data."""
+        """Return what the operator's builder knows of the data."""
         return self._counts
 
     def verify(self) -> Verification:
-        """With NumPy's result."""
+        """Compare the results with NumPy's."""
         return verify(self._operator, self._inputs)
