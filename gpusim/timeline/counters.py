@@ -14,9 +14,9 @@ def _ratio(part: float, whole: float) -> float:
 
 
 class Counters:
-    """A counter track below `parent` for each figure; rates are of the interval up to the sample.
+    """A counter track below `parent` for each figure.
 
-    A rate is drawn over the interval it was measured in; a level, from the cycle of its sample on.
+    A rate is drawn over the interval in which it was measured; a level, from the cycle of its sample on.
     """
 
     def __init__(self, out: TraceFile, parent: int, gpu: GpuSpec, engine_on: bool) -> None:
@@ -44,12 +44,12 @@ class Counters:
         self._before: dict[str, int] = {}
 
     def open(self, m: Any, cycle: int) -> None:
-        """Sampling begins in cycle `cycle`."""
+        """Begin sampling in cycle `cycle`."""
         self._cycle, self._before = cycle, self._totals(m)
         self._draw_levels(m, cycle)
 
     def sample(self, m: Any, cycle: int) -> None:
-        """The interval since the last sample ends with cycle `cycle`."""
+        """End the interval since the last sample with cycle `cycle`, and draw its values."""
         cycles = cycle - self._cycle
         if cycles <= 0:
             return
@@ -72,7 +72,7 @@ class Counters:
         return self._gpu.dram.channels * int(m.dram.data_buses)
 
     def close(self, m: Any, cycle: int) -> None:
-        """The last interval ends; the rates have no value after it."""
+        """End the last interval; the rates have no value after it."""
         self.sample(m, cycle)
         for track in self._rates:
             self._out.value(track, cycle, 0.0)

@@ -20,7 +20,7 @@ class _Row:
 
 
 class DramBanks:
-    """Tracks below `parent`, a group for each channel. Commands come in clocks and are drawn in core cycles."""
+    """Tracks below `parent`, a group for each channel. Commands are given in DRAM clocks and drawn in core cycles."""
 
     def __init__(self, out: TraceFile, parent: int, timing: Timing, cycles_per_clock: Fraction, limit: int) -> None:
         self._out, self._parent, self._timing, self._ratio = out, parent, timing, cycles_per_clock
@@ -29,9 +29,9 @@ class DramBanks:
         self._begin, self._limit = 0, limit
 
     def open(self, m: Any, cycle: int) -> None:
-        """From `cycle` on commands are drawn, first of all the rows that are open then.
+        """Begin to draw in cycle `cycle`, with the rows that are open then.
 
-        A channel with nothing to do makes up for its refreshes later; the first of them closes its rows.
+        An idle channel makes up for its refreshes later; the first of them closes its rows.
         """
         self._begin = cycle
         for channel in range(int(m.map.dram_channels)):
@@ -43,7 +43,7 @@ class DramBanks:
                     self._open(channel, bank, cycle, row)
 
     def issued(self, commands: Iterable[list[int]]) -> None:
-        """Commands in order of issue: channel, clock, command, bank, row, column."""
+        """Draw commands, given in order of issue: channel, clock, command, bank, row, column."""
         t = self._timing
         for channel, clock, command, bank, row, column in commands:
             if command == ACTIVATE:
@@ -70,18 +70,20 @@ class DramBanks:
                 self._slice(self._data_bus(channel, bank), clock + delay, t.burst_clocks, name, notes)
 
     def close(self, m: Any, cycle: int) -> None:
-        """Nothing is drawn from `cycle` on: open rows are cut off."""
+        """Stop drawing in cycle `cycle`: open rows are cut off there."""
         for channel, bank in list(self._open_rows):
             self._close(channel, bank, min(Fraction(cycle), self._refresh(m, channel)))
 
     def _refresh(self, m: Any, channel: int) -> Fraction:
-        """Cycle in which the channel's next refresh closes its rows; a refresh of some banks closes them one by one."""
+        """Return the cycle of the channel's next refresh, which closes its rows; a refresh of some banks closes them
+        one by one.
+        """
         if m.dram.refreshes_everything:
             return int(m.dram.channel["refresh_due"][channel]) * self._ratio
         return Fraction(self._limit)
 
     def _data_bus(self, channel: int, bank: int) -> int:
-        """The track of the data bus that a bank uses: each pseudo-channel has its own."""
+        """Return the track of the data bus that a bank uses: each pseudo-channel has its own."""
         bus = bank // self._timing.rank_banks if self._timing.pseudo_channels > 1 else 0
         name = "data bus" if bus == 0 else f"data bus {bus}"
         return self._track(channel, name, BUS_TRACK - bus)
@@ -103,7 +105,7 @@ class DramBanks:
         del self._open_rows[channel, bank]
 
     def _bank(self, channel: int, bank: int) -> int:
-        """The bank's track, on which its open row has begun."""
+        """Return the bank's track, after drawing the beginning of its open row."""
         track = self._track(channel, f"bank {bank}", bank)
         row = self._open_rows.get((channel, bank))
         if row is not None and not row.drawn:

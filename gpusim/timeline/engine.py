@@ -14,7 +14,7 @@ PENDING = UNKNOWN = -1
 
 
 def _held(links: Sequence[int], free: int, count: int) -> list[int]:
-    """The `count` elements of a pool that are not in its free list, which begins with `free`."""
+    """Return the `count` elements of a pool that are not in its free list, which begins with `free`."""
     unused = set()
     while free != NONE:
         unused.add(free)
@@ -32,7 +32,7 @@ class _Read:
 
 
 class Engine:
-    """Two tracks below `parent`: requests, and reads from DRAM up to their leaving the compaction unit."""
+    """Two tracks below `parent`: requests, and reads from DRAM until they leave the compaction unit."""
 
     def __init__(self, out: TraceFile, parent: int, limit: int) -> None:
         self._out, self._limit = out, limit
@@ -42,7 +42,7 @@ class Engine:
         self._begin = 0
 
     def open(self, m: Any, cycle: int) -> None:
-        """From `cycle` on everything is drawn; requests and reads that came before, from there on."""
+        """Begin to draw in cycle `cycle`; requests and reads that are under way begin there."""
         self._begin = cycle
         g = m.engine
         for number in _held(g.read_next, int(g.read_free), int(g.reads_held)):
@@ -50,32 +50,34 @@ class Engine:
             self._reads[number] = _Read(cycle, UNKNOWN, int(g.read_lane[number]), int(g.read_line[number]), data)
 
     def answered(self, channel: int, line: int, column: int, arrival: int, leaves: int) -> None:
-        """A compacted line goes to L2: the request came in cycle `arrival`, its answer leaves in cycle `leaves`."""
+        """Draw a request for a compacted line that came in cycle `arrival` and whose answer to L2 leaves in cycle
+        `leaves`.
+        """
         notes = {"L2 channel": channel, "column": column, "compacted line": line}
         self._request(arrival, min(leaves, self._limit), notes)
 
     def read(self, cycle: int, number: int, line: int, lane: int, location: int) -> None:
-        """The engine asks DRAM for a sparse line."""
+        """Note that the engine asks DRAM for a sparse line."""
         if number in self._reads:  # nobody needed it any more
             self._draw(number, cycle)
         self._reads[number] = _Read(cycle, line, lane, location)
 
     def fetch(self, cycle: int, number: int, line: int, location: int) -> None:
-        """The engine asks DRAM for a compacted line."""
+        """Note that the engine asks DRAM for a compacted line."""
         self._reads[number] = _Read(cycle, line, NONE, location)
 
     def data(self, cycle: int, number: int) -> None:
-        """DRAM has answered."""
+        """Note that DRAM has answered a read."""
         if number in self._reads:
             self._reads[number].data = cycle
 
     def compacted(self, cycle: int, number: int) -> None:
-        """The sparse line has left its compaction unit."""
+        """Draw a read whose sparse line has left its compaction unit."""
         if number in self._reads:
             self._draw(number, cycle, compacted=True)
 
     def close(self, m: Any, cycle: int) -> None:
-        """Nothing is drawn from `cycle` on: what is under way is cut off."""
+        """Stop drawing in cycle `cycle`: what is under way is cut off there."""
         g = m.engine
         held = set(_held(g.read_next, int(g.read_free), int(g.reads_held)))
         for number in list(self._reads):
@@ -85,7 +87,7 @@ class Engine:
 
     @staticmethod
     def _under_way(m: Any, cycle: int) -> Iterator[tuple[int, Mapping[str, int]]]:
-        """Requests without an answer, taken by the engine or before it: cycle of arrival, notes."""
+        """Yield arrival cycle and notes of the requests without an answer, those that wait for the engine included."""
         g, p = m.engine, m.ports
         for r in _held(g.request_next, int(g.request_free), int(g.requests_held)):
             notes = {"L2 channel": int(g.request_channel[r]), "column": int(g.request_column[r])}

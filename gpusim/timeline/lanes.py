@@ -6,14 +6,14 @@ from gpusim.timeline.trace_file import TraceFile
 
 
 class Lanes:
-    """Tracks of one name below one parent; made when needed."""
+    """Tracks of one name below one parent; created when needed."""
 
     def __init__(self, out: TraceFile, name: str, parent: int, rank: int = 0) -> None:
         self._out, self._name, self._parent, self._rank = out, name, parent, rank
         self._free: list[tuple[int, int]] = []  # cycle from which a track is free, track
 
     def take(self, begin: int, end: int) -> int:
-        """A track for [begin, end): that which was free for the shortest time."""
+        """Return a track that is free for [begin, end): of those the one that has been free for the shortest time."""
         at = bisect_right(self._free, (begin, 1 << 62)) - 1
         track = self._free.pop(at)[1] if at >= 0 else self._out.track(self._name, self._parent, self._rank)
         insort(self._free, (end, track))

@@ -22,7 +22,7 @@ _BACKWARD = "backward"
 def write_launches(path: Path, variants: Mapping[str, Sequence[CommandTimes]]) -> list[str]:
     """Write the trace of a run's commands by variant, compressed if the file's name ends in .gz; returns a summary.
 
-    Raises UserError where the file cannot be written. Nothing is written of a run without commands.
+    Raises UserError where the file cannot be written. A run without commands writes no file.
     """
     if not any(variants.values()):
         return []

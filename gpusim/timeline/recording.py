@@ -50,8 +50,8 @@ GROUPS = ("compute units", "scalar and instruction caches", "compaction engine",
 class Recording:
     """The timeline of one launch on the machine `m`: window, buffers, and the tracks below the launch's own.
 
-    Nothing in the machine that a result depends on is touched. may_go_on: asked between steps; once it is false, the
-    window ends there.
+    It does not change any state of the machine on which a result depends. may_go_on: asked between steps; once it is
+    false, the window ends there.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Recording:
         self._banks = DramBanks(out, self._groups["DRAM"], resolve(gpu.dram), ratio, window.end)
 
     def advance(self, limit: int) -> int:
-        """Run the machine to cycle `limit`; returns what run_cycles returns."""
+        """Run the machine to cycle `limit`, and return what run_cycles returns."""
         m = self._m
         while True:
             now = int(m.wheel.now)
@@ -129,7 +129,7 @@ class Recording:
                 return status
 
     def finish(self) -> None:
-        """The launch has ended."""
+        """End the recording with the launch."""
         if self._m is None:
             return
         self._close()
@@ -137,7 +137,7 @@ class Recording:
         self._m = None
 
     def _close(self) -> None:
-        """The launch or its window has ended: cut off what is under way."""
+        """End the window, or the launch, and cut off what is under way."""
         m, now = self._m, int(self._m.wheel.now)
         if not self._is_open:
             return
@@ -155,7 +155,7 @@ class Recording:
             self._out.slice(self._root, self._begun, now, self._kernel, "launch")
 
     def _stop(self, now: int) -> int:
-        """The cycle in which the machine must stop for the recording."""
+        """Return the cycle in which the machine must stop for the recording."""
         if not self._is_open:
             begins = self._lead_in if now < self._lead_in else self._window.begin
             return begins if now < begins and self.ended is None else now + (1 << 40)
@@ -178,7 +178,7 @@ class Recording:
         self._banks.open(m, now)
 
     def _drain(self) -> None:
-        """Decode and draw what was written down since the last time."""
+        """Decode and draw what the machine has recorded since the last call."""
         m = self._m
         count, commands = int(m.timeline.count), int(m.dram.record_count)
         if count > EVENTS or commands > DRAM_COMMANDS:

@@ -46,7 +46,7 @@ LINE_SHIFT = 6
 
 @dataclass(slots=True)
 class Request:
-    """A line on its way. steps: what it went through, and the cycle in which that ended (UNKNOWN: not yet)."""
+    """A request for a line. steps: the parts of its way, each with the cycle in which it ended (UNKNOWN: not yet)."""
 
     port: int
     kind: int
@@ -70,7 +70,7 @@ class Requests:
     def __init__(
         self, out: TraceFile, parent: Callable[[int], int], scalar_latency: int, fetch_latency: int, window: Window
     ) -> None:
-        """Latencies: cycles from an answer to scalar registers, to instruction buffers."""
+        """Create the tables; latencies: cycles from an answer to scalar registers, and to instruction buffers."""
         self._out, self._parent = out, parent
         self._latency = {READ: scalar_latency, FETCH: fetch_latency}
         self._window = window
@@ -84,7 +84,7 @@ class Requests:
         self._merged: dict[tuple[int, int], list[Request]] = {}  # by CU and line that they wait for
 
     def looked_up(self, cycle: int, cu: int, result: int, token: int, line: int) -> None:
-        """A CU's L1 has looked a line up, or sent it on without."""
+        """Record that a CU's L1 has looked a line up, or passed the request on without a look-up."""
         request = self._last.pop(cu) if result == MISS else Request(cu, READ, line, cycle, result)
         request.slot = token & 63
         if result == MERGE:
@@ -93,12 +93,12 @@ class Requests:
             self._loads.setdefault((cu, token), []).append(request)
 
     def sent(self, cycle: int, port: int, source: int, line: int) -> None:
-        """A cache has sent a request."""
+        """Record that a cache has sent a request."""
         request = self._last[port] = Request(port, _kind(source), line, cycle)
         self._sent.setdefault((source, line), deque()).append(request)
 
     def served(self, cycle: int, channel: int, result: int, came: int, source: int, line: int) -> None:
-        """An L2 channel has looked up the request that came in cycle `came`."""
+        """Record that an L2 channel has looked up the request that came in cycle `came`."""
         request = self._pop(self._sent, source, line, source)
         request.line, request.channel = line, channel
         request.steps += [("request network", came), ("L2 queue", cycle)]
@@ -114,7 +114,7 @@ class Requests:
             request.steps += early.steps
 
     def answered(self, cycle: int, channel: int, came: int, source: int, leaves: int) -> None:
-        """The L2 channel has the answer to the request that came in cycle `came`."""
+        """Record that the L2 channel has the answer to the request that came in cycle `came`."""
         request = self._at_l2.pop((channel, came), None)
         if request is None:  # of a hit it is reported before the lookup; else the lookup was before the window
             request = self._early[channel, came] = self._unknown(source)
@@ -124,7 +124,7 @@ class Requests:
         self._returning.setdefault((channel, source), deque()).append(request)
 
     def taken(self, cycle: int, port: int, channel: int, source: int) -> None:
-        """A cache has taken the answer from the crossbar."""
+        """Record that a cache has taken the answer from the crossbar."""
         request = self._pop(self._returning, channel, source, source)
         request.steps.append(("response network", cycle))
         if port >= FIRST_SCALAR_PORT:
@@ -135,12 +135,12 @@ class Requests:
             merged.steps.append(("waiting for the line", cycle))
 
     def returned(self, cycle: int, cu: int, token: int) -> None:
-        """An instruction's data is in the registers."""
+        """Draw the requests of an instruction whose data has reached the registers."""
         for request in self._loads.pop((cu, token), ()):
             self._draw(request, cycle)
 
     def close(self, cycle: int) -> None:
-        """Nothing is drawn from `cycle` on: requests under way are cut off."""
+        """Stop drawing in cycle `cycle`: requests under way are cut off there."""
         left: dict[int, tuple[Request, str]] = {}
         for queue in self._loads.values():
             left |= {id(r): (r, "return" if r.steps else "waiting for the line") for r in queue}
@@ -156,7 +156,7 @@ class Requests:
             table.clear()  # type: ignore[attr-defined]
 
     def _unknown(self, source: int) -> Request:
-        """A request sent before the first that was recorded; drawn if L2's look-up tells its line."""
+        """Make a request that was sent before the window began; it is drawn if L2's look-up tells its line."""
         return Request(source >> SOURCE_CU_SHIFT & 255, _kind(source), UNKNOWN, self._window.begin)
 
     def _pop(self, table: dict[tuple[int, int], deque[Request]], a: int, b: int, source: int) -> Request:

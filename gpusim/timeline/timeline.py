@@ -23,9 +23,8 @@ class Timeline:
     """A Perfetto trace in the file `path`, compressed if its name ends in .gz; use it in a `with` statement.
 
     window: the cycles of each launch that it shows. When `max_slices` are drawn, the launch's window ends there, and
-    the summary says so. The file takes its place at the end of the `with` statement, even if that is left by an
-    error: what was drawn by then may be what explains it. Without a launch no file is written. Raises UserError if it
-    cannot be written.
+    the summary says so. The file is written at the end of the `with` statement, even after an error: what was drawn by
+    then may explain it. Without a launch no file is written. Raises UserError if it cannot be written.
     """
 
     def __init__(self, path: Path, window: Window | None = None, max_slices: int = MAX_SLICES) -> None:
@@ -41,7 +40,7 @@ class Timeline:
         self._bytes: int | None = None
 
     def attach(self, m: Any, kernel: str, gpu: GpuSpec, instructions: Sequence[Instruction]) -> Recording:
-        """Begin with the next launch, on the machine `m` that is ready to run it."""
+        """Begin the recording of the next launch, on the machine `m` that is ready to run it."""
         number = len(self._launches) + 1
         # the viewer orders the tracks at the root by name, whatever their rank
         title = f"launch {number:02}: {kernel}" + (", engine on" if m.run.engine_on else "")
@@ -71,7 +70,7 @@ class Timeline:
             raise
 
     def summary(self) -> list[str]:
-        """What was written, and what the user should know of it; empty if nothing was."""
+        """Return lines that say what was written, and what the user should know about it; empty if nothing was."""
         if self._bytes is None:
             return []
         size = f"{self._bytes / MB:.1f} MB" if self._bytes >= MB / 10 else f"{self._bytes:,} bytes"
@@ -88,7 +87,7 @@ class Timeline:
         return lines
 
     def _keep_up(self) -> bool:
-        """Write out what is drawn; False once the file is as long as it may be."""
+        """Write out what is drawn; returns False once the file has reached its greatest length."""
         with self._file.errors():
             self._sink.write(self._out.take())
         return self._out.slices < self._max_slices

@@ -21,9 +21,10 @@ _BEGIN, _END, _COUNTER = TrackEvent.TYPE_SLICE_BEGIN, TrackEvent.TYPE_SLICE_END,
 
 
 class TraceFile:
-    """Collects a trace's bytes; Perfetto sorts them by time.
+    """A trace in memory; Perfetto sorts its events by time.
 
-    Slices of one track must nest, and of those that begin or end in the same cycle what happens first is written first.
+    Slices of one track must nest; among those that begin or end in the same cycle, what happens first must be written
+    first.
     """
 
     def __init__(self) -> None:
@@ -41,7 +42,7 @@ class TraceFile:
         packet.first_packet_on_sequence = True
 
     def track(self, name: str, parent: int = 0, rank: int = 0, description: str = "", unit: str | None = None) -> int:
-        """A new track below `parent` (0: at the root), its siblings ordered by `rank`; returns its number.
+        """Create a track below `parent` (0: at the root), its siblings ordered by `rank`, and return its number.
 
         Siblings of one name are shown as one track, whose slices may then overlap. unit: the track is a counter.
         """
@@ -60,7 +61,7 @@ class TraceFile:
         return self._tracks
 
     def view_from(self, cycle: int) -> None:
-        """When the trace is opened, what was before `cycle` lies to the left of the picture."""
+        """Let the viewer begin at `cycle` when it opens the trace; what was before is to the left of the picture."""
         packet = self._new_packet()
         packet.timestamp = cycle * NS_PER_CYCLE
         packet.service_event.tracing_started = True
@@ -68,7 +69,7 @@ class TraceFile:
     def begin(
         self, track: int, cycle: Cycle, name: str, category: str, notes: Mapping[str, int | str] | None = None
     ) -> None:
-        """A slice begins. notes: what the viewer shows when the slice is chosen."""
+        """Begin a slice. notes: what the viewer shows when the slice is selected."""
         self.slices += 1
         packet = self._event(track, cycle, _BEGIN)
         event = packet.track_event
@@ -85,7 +86,7 @@ class TraceFile:
                 )
 
     def end(self, track: int, cycle: Cycle) -> None:
-        """The innermost open slice of the track ends."""
+        """End the innermost open slice of the track."""
         self._event(track, cycle, _END)
 
     def slice(
@@ -97,17 +98,17 @@ class TraceFile:
         category: str,
         notes: Mapping[str, int | str] | None = None,
     ) -> None:
-        """A slice that holds no other."""
+        """Write a slice that contains no other."""
         self.begin(track, begin, name, category, notes)
         self.end(track, end)
 
     def value(self, track: int, cycle: Cycle, value: float) -> None:
-        """A counter's value from `cycle` on."""
+        """Set a counter's value from `cycle` on."""
         packet = self._event(track, cycle, _COUNTER)
         packet.track_event.double_counter_value = value
 
     def take(self) -> bytes:
-        """What was written since the last time; the trace is all of these, one after another."""
+        """Return the bytes written since the last call; the trace is their concatenation."""
         self._bytes += self._builder.serialize()
         taken = bytes(self._bytes)
         self._bytes.clear()

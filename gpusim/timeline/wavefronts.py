@@ -41,8 +41,10 @@ class Wavefronts:
     """
 
     def __init__(self, out: TraceFile, cus: list[int], texts: list[tuple[str, str]], limit: int) -> None:
-        """cus: the track of each CU; texts: mnemonic, and address with instruction, by static index; limit: cycle
-        after which nothing is drawn.
+        """Create the tables.
+
+        cus: the track of each CU; texts: mnemonic, and address with instruction, by static index; limit: cycle after
+        which nothing is drawn.
         """
         self._out, self._cus = out, cus
         self._mnemonics = [mnemonic for mnemonic, _ in texts]
@@ -56,14 +58,14 @@ class Wavefronts:
         self._limit = limit
 
     def placed(self, cycle: int, w: int, workgroup: int, number: int) -> None:
-        """A wavefront gets slot `w`."""
+        """Record that a wavefront gets slot `w`."""
         self._wavefronts[w] = (workgroup, number, cycle)
         self._accounted[w] = cycle
         if self._open:
             self._drawn[w] = max(cycle, self._drawn.get(w, 0))
 
     def charged(self, w: int, reason: int, pc: int, cycles: int) -> None:
-        """The next `cycles` of the wavefront went to `reason`, in front of or on static instruction `pc`."""
+        """Draw the next `cycles` of the wavefront as spent on `reason`, in front of or on static instruction `pc`."""
         begin = self._accounted[w]
         end = self._accounted[w] = begin + cycles
         if reason == ISSUED:
@@ -72,12 +74,12 @@ class Wavefronts:
             self._draw(w, begin, end, STALL_REASONS[reason], STALL_REASONS[reason], self._at[pc])
 
     def ended(self, w: int, cycle: int) -> None:
-        """The wavefront has ended; its time is accounted for up to `cycle`."""
+        """Record the end of the wavefront; its time is accounted for up to `cycle`."""
         del self._wavefronts[w], self._accounted[w]
         self._end(w, min(cycle, self._limit))
 
     def open(self, m: Any, cycle: int) -> None:
-        """From `cycle` on everything is drawn, first of all who is resident."""
+        """Begin to draw in cycle `cycle`, with the wavefronts that are resident then."""
         self._open = True
         for w in self._wavefronts:
             self._accounted[w] = int(m.cu.wave[w].mark)
@@ -86,7 +88,7 @@ class Wavefronts:
             self._draw(w, cycle, self._accounted[w], STALL_REASONS[ISSUED], STALL_REASONS[ISSUED], {})
 
     def close(self, m: Any, cycle: int) -> None:
-        """Nothing is drawn from `cycle` on: the states of who is resident are cut off."""
+        """Stop drawing in cycle `cycle`: the states of resident wavefronts are cut off there."""
         for w in self._wavefronts:
             begin = self._accounted[w]
             if begin < cycle and m.cu.wave[w].state != FREE:

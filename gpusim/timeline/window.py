@@ -17,12 +17,12 @@ class Window:
 
     @property
     def text(self) -> str:
-        """As the user may write it: 'a:b', empty sides left out."""
+        """The window as a user may write it: 'a:b', with empty sides left out."""
         return f"{self.begin or ''}:{self.end if self.end < FOREVER else ''}"
 
 
 def parse_window(text: str) -> Window:
-    """The window that 'a:b' names, either side may be left out; UserError for anything else."""
+    """Return the window that 'a:b' describes, where either side may be left out; raises UserError for anything else."""
     found = re.fullmatch(r"\s*(\d*)\s*:\s*(\d*)\s*", text, re.ASCII)
     if found is None or len(text) > 40:
         raise UserError(

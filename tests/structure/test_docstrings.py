@@ -142,7 +142,6 @@ PENDING = frozenset(
         "gpusim.reproduce.kinds",
         "gpusim.results.metrics",
         "gpusim.sweep",
-        "gpusim.timeline",
         "memory",
         "memory.cache",
         "memory.dram",
