@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class HipAsked:
     """What of a program is simulated.
 
-    timing: False executes kernels for their results alone; launches: how each is run; kernels: a regular expression,
+    timing: False executes kernels for their results alone; launches: how each is run; kernels: a regular expression:
     only kernels whose name it matches are timed; exact: an allocation ends with its last byte, not with its page; keep:
     each launch's metrics are part of the record.
     """
@@ -63,7 +63,7 @@ class HipAsked:
 
     @property
     def work(self) -> Work:
-        """What a store knows the run by; it is always run, as no hash tells what a program does."""
+        """Return the work for a store; a program is always run, as no hash covers what it does."""
         return Work("hip", self.title, self.resolved(), (), self.gpu.name, repeatable=False)
 
 
@@ -94,12 +94,12 @@ class HipJob:
 
     @property
     def options(self) -> JobOptions:
-        """How launches are run; what their results should be the program knows alone."""
+        """Return how launches are run; their results cannot be compared, as only the program knows them."""
         return JobOptions(self._asked.timing, verify=False, launches=self._asked.launches)
 
     @property
     def variants(self) -> Sequence[Variant]:
-        """The one variant that there is."""
+        """Return the only variant of the job."""
         return [Variant("", False, lambda: HipTask(self._asked))]
 
     def resolved(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class HipTask:
         self._asked = asked
 
     def run(self, context: Context, record: RunRecord) -> None:
-        """Run the program to its end and serve what it asks of its GPU; a row of the record is a kernel."""
+        """Run the program to its end and serve its requests to the GPU; a row of the record is a kernel."""
         asked = self._asked
         context.interrupt.deferred = True  # what was simulated by then is reported
         made: list[Launches] = []
@@ -150,7 +150,7 @@ class HipTask:
         """Compare nothing: a program compares its results itself."""
 
     def finish(self) -> None:
-        """Keep nothing."""
+        """Do nothing: a program writes its own output."""
 
 
 def _fill(record: RunRecord, launches: "Launches", code: int) -> None:
@@ -180,7 +180,7 @@ def _part(name: str, sums: "KernelSums") -> PartRecord:
 
 
 def _streams(times: Sequence[CommandTimes]) -> list[dict[str, Any]]:
-    """Sum up what each stream of each process did, the default streams by the name of 0."""
+    """Sum up the commands of each stream of each process; a default stream is called 0."""
     found: dict[tuple[str, int], dict[str, Any]] = {}
     for one in times:
         key = (one.place, one.stream)

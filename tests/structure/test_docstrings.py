@@ -136,7 +136,6 @@ PENDING = frozenset(
         "gpusim.compare",
         "gpusim.correlation",
         "gpusim.energy",
-        "gpusim.hip",
         "gpusim.host",
         "gpusim.microbench",
         "gpusim.reproduce.kinds",
