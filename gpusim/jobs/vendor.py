@@ -59,8 +59,8 @@ class LibraryProduct:
 
     @property
     def decisive(self) -> Collection[int]:
-        """Numbers of the launches whose results decide the time of later ones: all of a sparse product, which convert B
-        first.
+        """Numbers of the launches whose results decide the time of later ones: all those of a sparse product, as they
+        convert B first.
         """
         return range(len(self.launches)) if self.product.sparse else ()
 

@@ -133,10 +133,8 @@ VERBLESS = frozenset(
 )
 PENDING = frozenset(
     [
-        "gpusim.compare",
         "gpusim.correlation",
         "gpusim.energy",
-        "gpusim.host",
         "gpusim.microbench",
         "gpusim.reproduce.kinds",
         "gpusim.results.metrics",
