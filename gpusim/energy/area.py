@@ -22,7 +22,7 @@ DIRECTORY_BYTES = 3  # of an entry: docs/engine.md
 
 @dataclass(frozen=True)
 class Cell:
-    """A piece of logic. um2: at 45 nm."""
+    """A piece of logic. um2: its area at 45 nm."""
 
     um2: float
     source: str
@@ -42,9 +42,10 @@ SRAM_SOURCE = "0.16 um2 a bit: the AMD Radeon HD 7970's 28 nm SRAM by Chipworks 
 
 @dataclass(frozen=True)
 class Part:
-    """A row of the list.
+    """A row of the list of parts.
 
-    count: of `what`; um2: of all together; in_source: whether Dong 2020 lists it; extra: whether it comes beside L2.
+    count: of `what`; um2: area of all together; in_source: whether Dong 2020 lists it; extra: whether it is added to
+    L2's own area.
     """
 
     where: str
@@ -56,7 +57,7 @@ class Part:
 
 
 def engine_area(engine: EngineSpec, spec: EnergySpec | None = None) -> list[Part]:
-    """The engine's parts, Dong 2020's first, at the process of `spec`."""
+    """Return the engine's parts, Dong 2020's first, with their areas at the process of `spec`."""
     spec = spec or EnergySpec()
     logic = spec.scale**2
     bit = CELL_UM2 * (spec.process_nm / CELL_NM) ** 2 / ARRAY_EFFICIENCY
@@ -91,5 +92,7 @@ def engine_area(engine: EngineSpec, spec: EnergySpec | None = None) -> list[Part
 
 
 def added_um2(parts: list[Part], source_alone: bool = False) -> float:
-    """Area beside L2's: of Dong 2020's list alone, or of the configured engine."""
+    """Return the area in addition to L2's, in square micrometres: of Dong 2020's list alone, or of the configured
+    engine.
+    """
     return sum(part.um2 for part in parts if part.extra and (part.in_source or not source_alone))

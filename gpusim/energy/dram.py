@@ -15,10 +15,10 @@ from memory.dram.timing import Timing, resolve
 
 @dataclass(frozen=True)
 class Power:
-    """A channel of a standard.
+    """Voltage, currents and energies of a channel of a standard.
 
     volts; idd0_ma, idd2n_ma, idd3n_ma, idd5_ma: currents; read_pj_per_bit, write_pj_per_bit: within the device;
-    io_pj_per_bit: of the pins, on both sides; source: of currents; bits_source: of what is by the bit.
+    io_pj_per_bit: of the pins, on both sides; source: of currents; bits_source: of energies per bit.
     """
 
     volts: float
@@ -34,7 +34,9 @@ class Power:
 
 
 def burst_pj_per_bit(volts: float, idd4_ma: float, idd3n_ma: float, gbps: float) -> float:
-    """Energy of a bit in a stream of bursts, by its current above standing by. gbps: of all pins of the channel."""
+    """Return the energy of a bit in a stream of bursts, in pJ, from its current above standby. gbps: of all pins of the
+    channel.
+    """
     return volts * (idd4_ma - idd3n_ma) / gbps
 
 
@@ -83,7 +85,7 @@ POWER: Mapping[str, Power] = {
 
 @dataclass(frozen=True)
 class DramEnergies:
-    """What the commands of a channel take, in pJ, and the channel that stands by, in mW; None: not known."""
+    """The energies of a channel's commands, in pJ, and the power of a channel on standby, in mW; None: unknown."""
 
     activate_pj: float | None = None
     read_pj_per_bit: float | None = None
@@ -94,7 +96,7 @@ class DramEnergies:
 
 
 def dram_energies(dram: DramSpec, spec: DramEnergySpec) -> DramEnergies:
-    """Of a channel of the configured DRAM; the values that `spec` gives take the place of the table's."""
+    """Return the energies of a channel of the configured DRAM; values given in `spec` replace those of the table."""
     found = _of_table(POWER[dram.standard], resolve(dram)) if dram.standard in POWER else DramEnergies()
     given = {name: value for name, value in spec.model_dump().items() if value is not None}
     return replace(found, **given)

@@ -30,17 +30,17 @@ class Facts(Protocol):
     """A launch's counts by section (gpusim.core.facts.RunFacts)."""
 
     def __getitem__(self, section: str) -> Mapping[str, Any] | None:
-        """None where nothing was counted."""
+        """Return the counts of a section; None where nothing was counted."""
 
 
 @dataclass(frozen=True)
 class EnergyModel:
-    """A machine's events, in pJ.
+    """The energies of a machine's events, in pJ.
 
     l1_line_pj, l2_line_pj, buffer_line_pj: a line read from or written to the vector L1, an L2 channel, the prefetch
     buffer's part of a compaction unit; lds_cycle_pj: a cycle of all LDS banks; sib_word_pj: 64 bits of the SIB, in the
     bank of an L2 channel; compaction_pj: a sparse line through a compaction unit; devices: channels times ranks, which
-    stand by; refresh_commands: that together refresh a rank's banks once.
+    stand by; refresh_commands: commands that together refresh a rank's banks once.
     """
 
     dram: DramEnergies
@@ -55,7 +55,7 @@ class EnergyModel:
 
     @classmethod
     def of(cls, spec: EnergySpec, gpu: GpuSpec, engine: "EngineSpec | None" = None) -> "EnergyModel":
-        """Of a configured machine, with or without engine."""
+        """Make the model of a configured machine, with or without engine."""
 
         def word_pj(kib: float) -> float:
             return spec.sram_word_pj * spec.scale * sqrt(kib / REFERENCE_KIB)
@@ -80,88 +80,102 @@ class EnergyModel:
         )
 
     def activates(self, facts: Facts) -> Known:
-        """Rows opened and closed."""
+        """Return the energy of the rows opened and closed, in µJ."""
         return _uj(_count(facts, "dram", "activates"), self.dram.activate_pj)
 
     def reads(self, facts: Facts) -> Known:
-        """Bytes read, within the devices."""
+        """Return the energy of the bytes read, within the devices, in µJ."""
         return _uj(_count(facts, "dram", "bytes_read", 8), self.dram.read_pj_per_bit)
 
     def writes(self, facts: Facts) -> Known:
-        """Bytes written, within the devices."""
+        """Return the energy of the bytes written, within the devices, in µJ."""
         return _uj(_count(facts, "dram", "bytes_written", 8), self.dram.write_pj_per_bit)
 
     def pins(self, facts: Facts) -> Known:
-        """Bytes moved over the pins."""
+        """Return the energy of the bytes moved over the pins, in µJ."""
         read, written = (_count(facts, "dram", name, 8) for name in ("bytes_read", "bytes_written"))
         return None if read is None or written is None else _uj(read + written, self.dram.io_pj_per_bit)
 
     def refreshes(self, facts: Facts) -> Known:
-        """Refreshes, of all banks or of some."""
+        """Return the energy of the refreshes, of all banks or of some, in µJ."""
         return _uj(_count(facts, "dram", "refreshes", 1 / self.refresh_commands), self.dram.refresh_pj)
 
     def background(self, facts: Facts) -> Known:
-        """All devices standing by for the launch's time."""
+        """Return the energy of all devices on standby for the launch's time, in µJ."""
         cycles, clock = _count(facts, "kernel", "cycles"), _count(facts, "kernel", "clock_ghz")
         if cycles is None or not clock:
             return None
         return _uj(self.devices * cycles / clock, self.dram.background_mw)  # mW x ns = pJ
 
     def all_dram(self, facts: Facts) -> Known:
-        """All of it."""
+        """Return the energy of DRAM as a whole, in µJ."""
         return _sum(
             part(facts)
             for part in (self.activates, self.reads, self.writes, self.pins, self.refreshes, self.background)
         )
 
     def l1(self, facts: Facts) -> Known:
-        """A line for each look-up of the vector L1s, and for each miss the line that comes or goes on."""
+        """Return the energy of the vector L1s: a line for each look-up, and for each miss the line that is filled or
+        passed on.
+        """
         return _uj(_total(facts, "l1", "hits", "misses", "misses", "mshr_merges"), self.l1_line_pj)
 
     def l2(self, facts: Facts) -> Known:
-        """A line for each look-up of L2, each line that comes and each that is written back, or handed over."""
+        """Return the energy of L2: a line for each look-up, each fill, and each line that is written back or handed
+        over.
+        """
         lines = [_total(facts, "l2", "hits", "misses", "mshr_merges", "fills", "sparse_fills", "write_backs")]
         if facts["engine"] is not None:
             lines.append(_on_write(facts, "lines_handed_over"))
         return _uj(_sum(lines), self.l2_line_pj)
 
     def lds(self, facts: Facts) -> Known:
-        """Bank cycles."""
+        """Return the energy of LDS: its bank cycles."""
         return _uj(_count(facts, "cu", "lds_busy_cycles"), self.lds_cycle_pj)
 
     def sib(self, facts: Facts) -> Known:
-        """Metadata and bitmask, or line counts: read by each request, a bit set by each sparse line fetched."""
+        """Return the energy of the SIB: metadata and bitmask, or line counts, read by each request, and a bit set by
+        each sparse line fetched.
+        """
         requests, lines = (_count(facts, "engine", name) for name in ("requests", "lines_fetched"))
         if requests is None or lines is None:
             return None
         return _uj(requests * SIB_WORDS_REQUEST + lines * SIB_WORDS_LINE, self.sib_word_pj)
 
     def cmi(self, facts: Facts) -> Known:
-        """Mappings: read by each accurate request, written with each compacted line that is made for a request."""
+        """Return the energy of the mappings: read by each accurate request, written with each compacted line made for a
+        request.
+        """
         words = _total(facts, "engine", "accurate", "responses")
         return _uj(_sum([words, _on_write(facts, "compacted_fetched", -1)]), self.sib_word_pj * CMI_WORDS_LINE)
 
     def prefetch_buffer(self, facts: Facts) -> Known:
-        """Each compacted line that was sent, or went to DRAM, written and read; not those that came from there."""
+        """Return the energy of the prefetch buffer: a write and a read of each compacted line that was sent, or went to
+        DRAM.
+
+        Lines that were fetched from DRAM do not count.
+        """
         made = _on_write(facts, "compacted_written", 2), _on_write(facts, "compacted_fetched", -2)
         return _uj(_sum([_count(facts, "engine", "responses", 2), *made]), self.buffer_line_pj)
 
     def compaction(self, facts: Facts) -> Known:
-        """Each sparse line fetched, or handed over by L2: its elements converted, compared and selected."""
+        """Return the energy of compaction: each sparse line fetched, or handed over by L2, is converted, compared and
+        selected.
+        """
         lines = [_count(facts, "engine", "lines_fetched"), _on_write(facts, "lines_handed_over")]
         return _uj(_sum(lines), self.compaction_pj)
 
     def engine(self, facts: Facts) -> Known:
-        """All of the engine."""
+        """Return the energy of the engine as a whole, in µJ."""
         return _sum(part(facts) for part in (self.sib, self.cmi, self.prefetch_buffer, self.compaction))
 
     def total(self, facts: Facts) -> Known:
-        """DRAM, L1, L2, LDS, and the engine where there is one."""
+        """Return the energy of DRAM, L1, L2, LDS, and the engine where there is one, in µJ."""
         parts = [self.all_dram(facts), self.l1(facts), self.l2(facts), self.lds(facts)]
         return _sum(parts if facts["engine"] is None else [*parts, self.engine(facts)])
 
     def pj_per_bit(self, facts: Facts) -> Known:
-        """DRAM's energy for a bit moved."""
+        """Return DRAM's energy for each bit moved, in pJ."""
         energy, moved = self.all_dram(facts), _total(facts, "dram", "bytes_read", "bytes_written")
         return energy * 1e6 / (8 * moved) if energy is not None and moved else None
 
@@ -177,7 +191,9 @@ def _total(facts: Facts, section: str, *names: str) -> Known:
 
 
 def _on_write(facts: Facts, name: str, times: float = 1.0) -> Known:
-    """What only an engine that compacts on writing counts: others, and results of before there was one, have none."""
+    """Return a count that only engines which compact on writing have, times `times`: 0 for other engines, None without
+    engine.
+    """
     counts = facts["engine"]
     return None if counts is None else counts.get(name, 0) * times
 

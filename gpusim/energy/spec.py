@@ -53,5 +53,5 @@ class EnergySpec(Spec):
 
     @property
     def scale(self) -> float:
-        """Energy of an event / its energy at 45 nm."""
+        """The ratio of an event's energy to its energy at 45 nm."""
         return self.process_nm / 45.0

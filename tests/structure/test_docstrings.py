@@ -134,11 +134,7 @@ VERBLESS = frozenset(
 PENDING = frozenset(
     [
         "gpusim.correlation",
-        "gpusim.energy",
         "gpusim.microbench",
-        "gpusim.reproduce.kinds",
-        "gpusim.results.metrics",
-        "gpusim.sweep",
         "memory",
         "memory.cache",
         "memory.dram",
