@@ -99,7 +99,9 @@ class Restored(NamedTuple):
 
 
 def restored(document: Mapping[str, Any]) -> Restored:
-    """The rows, the fit and the state of a JSON object that `document` has made; raises UserError for another one."""
+    """Return the rows, the fit and the state of a JSON object that `document` has made; raises UserError for another
+    one.
+    """
     try:
         version = document["schema_version"]
         if version != SCHEMA_VERSION:
@@ -133,7 +135,7 @@ def _restored_row(held: Mapping[str, Any]) -> Compared:
 
 
 def document(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None, partial: bool) -> dict[str, Any]:
-    """The JSON object: times in microseconds, ratios of modelled to measured time."""
+    """Return the JSON object: times in microseconds, ratios of modelled to measured time."""
     points = []
     for row in rows:
         p = row.prediction

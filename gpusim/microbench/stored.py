@@ -13,13 +13,13 @@ PREFIX = "microbench."  # of metrics' names: some groups are called as units tha
 
 
 def work_of_microbench(gpu: GpuSpec, names: Sequence[str]) -> Work:
-    """What `gpusim microbench` is asked for."""
+    """Return the work that `gpusim microbench` does for a GPU and these groups."""
     configuration = {"gpu": gpu.model_dump(mode="json"), "only": list(names)}
     return Work("microbench", ", ".join(names), configuration, (), gpu.name)
 
 
 def of_measurements(results: Results, gpu: GpuSpec) -> Outcome:
-    """The outcome of a measurement. A curve is a JSON list of its points."""
+    """Return the outcome of a measurement. A curve is a JSON list of its points."""
     values = [Value(f"{PREFIX}{figure.name}", figure.unit, figure.what, figure.value) for figure in results.figures]
     values += [
         Value(f"{PREFIX}{c.group}.{c.name}", "", f"{c.y}, over {c.x}: points", [list(p) for p in c.points])
@@ -29,7 +29,7 @@ def of_measurements(results: Results, gpu: GpuSpec) -> Outcome:
 
 
 def measured_again(content: Mapping[str, Any]) -> Results:
-    """The figures and curves of what was kept."""
+    """Return the figures and curves of a stored outcome's content."""
     held = content["document"]
     figures = [Figure(**{name: one[name] for name in Figure.__dataclass_fields__}) for one in held["figures"]]
     curves = [Curve(**{**one, "points": tuple(map(tuple, one["points"]))}) for one in held["curves"]]

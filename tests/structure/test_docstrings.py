@@ -133,8 +133,6 @@ VERBLESS = frozenset(
 )
 PENDING = frozenset(
     [
-        "gpusim.correlation",
-        "gpusim.microbench",
         "memory",
         "memory.cache",
         "memory.dram",
