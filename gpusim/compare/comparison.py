@@ -10,7 +10,7 @@ from gpusim.base.intervals import differ
 from gpusim.compare.rules import TIME, Finding, findings
 from gpusim.compare.sides import Part, Side, number
 
-# of the host that simulated, of checks, or named differently: no changes of what was simulated
+# about the simulating host or checks, or under other names: no changes of what was simulated
 _ASKED = "network."  # values beside a network's settings, which a store has and a file does not
 _NOT_COMPARED = ("simulator.", "verification.", "stalls_by_compute_unit.")
 

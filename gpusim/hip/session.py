@@ -71,7 +71,7 @@ class Session:
         self._launcher = Launcher(options, launches, reporter)
         self._calls = HostCalls(self._memory)
         self._queue = StreamQueue(options.gpu.kernel_launch_us)
-        self._error = HipError.Success  # of what was told and not answered, first of all
+        self._error = HipError.Success  # the first error among requests that are not answered
         self._fatal = False  # after a fault nothing runs any more
         self._received = bytearray()
         self._served: dict[int, tuple[Op, struct.Struct, Callable[..., Any]]] = {

@@ -24,7 +24,7 @@ from gpusim.results.record import CommandTimes
 DEFAULT = 0
 HARDWARE_QUEUES = 4  # of a process, which its streams share (ROCm: GPU_MAX_HW_QUEUES)
 SLOTS = "slots"  # for workgroups, among what kernels demand of the GPU
-_ENDED_US = 1e-9  # of work left: none
+_ENDED_US = 1e-9  # work with less time left has ended
 
 Demands = Mapping[str, float]
 Ended = Callable[[float, float], None]
@@ -78,7 +78,7 @@ class StreamQueue:
         self._streams: dict[int, _Stream] = {DEFAULT: _Stream(_Work(ended_us=0.0))}
         self._events: dict[int, _Work] = {}
         self._shared: list[_Work] = []  # kernels that run
-        self._pace, self._paced_us = 1.0, 0.0  # of each of them, and since when
+        self._pace, self._paced_us = 1.0, 0.0  # the pace of each of them, and since when
         self._look: simpy.Event | None = None  # when the first of them ends
 
     def new_stream(self, stream: int, blocking: bool) -> None:

@@ -28,7 +28,7 @@ from workloads.networks.kind import Pass
 NAME, FOLDER = "DNNMark", "dnnmark"
 BENCHMARKS = ("convolution", "pooling", "lrn", "relu", "fully_connected", "softmax")
 FULL_BATCH, FULL_SIZE = 100, 256
-VMEM_CYCLES = 4  # of an instruction: 16 lanes' addresses a cycle
+VMEM_CYCLES = 4  # cycles of an instruction: 16 lanes' addresses a cycle
 HIGH, LOW = 0.65, 0.35  # levels 7 and up, 3 and less, as nvprof rounds to tenths
 MUCH = 1.2  # "significantly higher"
 

@@ -15,7 +15,7 @@ from isa.execution.resident import WavefrontGroup, group_lines
 from isa.object.line_table import SourceFile, SourceLine
 from isa.object.names import short
 
-_LARGEST_REASONS = 3  # of a hot spot
+_LARGEST_REASONS = 3  # listed for each hot spot
 
 
 def details(result: Result, sections: Sequence[Section], width: int) -> list[Line]:

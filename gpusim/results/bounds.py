@@ -2,7 +2,7 @@
 
 from gpusim.core.facts import RunFacts
 
-LATENCY = "latency"  # of the rooflines: what no unit's rate bounds
+LATENCY = "latency"  # the roofline that does not follow from a unit's rate
 
 
 def bound_of(facts: RunFacts) -> tuple[str, float]:

@@ -18,7 +18,7 @@ from workloads.operators.gemm import GemmBuffers, gemm
 from workloads.operators.gemm_estimates import estimates
 from workloads.shapes import GemmShape
 
-ERROR = 0.01  # of what is sampled: the choice is then within 2 % of the best
+ERROR = 0.01  # relative, of sampled launches: the choice is then within 2 % of the best
 Choices = Mapping[tuple[GemmShape, str], KernelChoice]  # by shape, and a GPU as JSON
 # of this process: points of a sweep and variants of a run ask for the same product again
 _known: dict[tuple[GemmShape, str], KernelChoice] = {}
