@@ -13,7 +13,7 @@ from gpusim.results.bounds import bound_of, largest_stalls
 from gpusim.results.record import PartRecord, RunRecord
 from isa.object.line_table import SourceLine
 
-SUMMED = ("macs", "needed_macs")  # of what kinds say of their rows
+SUMMED = ("macs", "needed_macs")  # values of rows whose sum is part of the total
 
 
 def config_hash(config: dict[str, Any]) -> str:
