@@ -22,8 +22,10 @@ def run(job: Job, reporter: Reporter, interrupt: Interrupt, timeline: Watcher | 
     cycles, the list holds what is known by then, its last record marked partial.
     """
     records: list[RunRecord] = []
+    several = len(job.variants) > 1  # of one alone its task says how far it has come
     for number, variant in enumerate(job.variants):
-        overall(number, len(job.variants), "variants", variant.label)
+        if several:
+            overall(number, len(job.variants), "variants", variant.label)
         record = RunRecord(variant.uses_engine, variant.label, [], variant=variant.name)
         records.append(record)
         try:
@@ -34,7 +36,8 @@ def run(job: Job, reporter: Reporter, interrupt: Interrupt, timeline: Watcher | 
         if record.partial:
             record.stopped_by = record.stopped_by or interrupt.reason or CYCLE_LIMIT
             break
-        overall(number + 1, len(job.variants), "variants", variant.label)
+        if several:
+            overall(number + 1, len(job.variants), "variants", variant.label)
     return records
 
 
