@@ -87,7 +87,7 @@ def hip_command(
     live: LiveOptions,
 ) -> int:
     """Run a HIP program on the simulated GPU; returns its exit code."""
-    from gpusim.cli.outcome import LISTED_HOTSPOTS, JobAsked, run_job
+    from gpusim.cli.outcome import LISTED_HOTSPOTS, JobAsked, run_job, timeline_of
     from gpusim.config.files import opened
     from gpusim.config.gpu import GPU_FOLDER
     from gpusim.config.hip_run import load_hip
@@ -98,8 +98,8 @@ def hip_command(
     _check(asked, options, sampling)
     gpu_file = opened(asked.gpu, GPU_FOLDER)
     settings = load_hip(gpu_file, [*options.sets, *sampling.overrides()])
-    if settings.sampling is not None and options.timeline is not None and options.window is not None:
-        raise UserError(f"--window {options.window}: a sampled launch has no timeline of cycles; --full")
+    if settings.sampling is not None and options.timeline is not None and timeline_of("hip", options) == "cycles":
+        raise UserError(f"--timeline {options.timeline}: a sampled launch has no timeline of cycles; --full")
     from gpusim.hip.job import HipAsked
     from gpusim.hip.supervisor import Program
     from gpusim.jobs.kinds import make_job

@@ -31,10 +31,13 @@ def _kind(config: Mapping[str, Any]) -> str:
 
 def _network(document: Mapping[str, Any]) -> dict[str, Any]:
     choices = {(one["name"], one["pass"]): _choice(one) for one in document.get("algorithms") or ()}
+    head = {name: value for name, value in document.items() if name not in ("data", "engine", "layers")}
+    head |= {"kind": "net", "values": document.get("data")}  # `data` and `engine` are groups of metrics
+    head["engine_mode"] = document.get("engine", "off")
     if "layers" in document:
-        return {**{k: v for k, v in document.items() if k != "layers"}, "kind": "net", **_body(document, choices)}
+        return {**head, **_body(document, choices)}
     bodies = {name: _body(document[name], choices) for name in _MODES if document.get(name)}
-    return {**document, "kind": "net", "normalized": {}, **bodies}
+    return {**head, "normalized": {}, **bodies}
 
 
 def _choice(chosen: Mapping[str, Any]) -> dict[str, Any]:

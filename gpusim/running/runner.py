@@ -22,7 +22,7 @@ def run(job: Job, reporter: Reporter, interrupt: Interrupt, timeline: Watcher | 
     cycles, the list holds what is known by then, its last record marked partial.
     """
     records: list[RunRecord] = []
-    several = len(job.variants) > 1  # of one alone its task says how far it has come
+    several = len(job.variants) > 1  # of one alone its steps are told, if it has any
     for number, variant in enumerate(job.variants):
         if several:
             overall(number, len(job.variants), "variants", variant.label)

@@ -140,8 +140,8 @@ def network_of(**trees: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON object of a network's run whose layers have these metrics, forward; the first one's are the whole's."""
     return {
         "schema_version": SCHEMA_VERSION, "kind": "net", "network": "tiny", "phase": "train", "batch": 4,
-        "data": "real", "engine": "off", "remarks": ["a remark"], "partial": False, "config": {"gpu": CONFIG["gpu"]},
-        "config_hash": "0", **next(iter(trees.values())),
+        "values": "real", "engine_mode": "off", "remarks": ["a remark"], "partial": False,
+        "config": {"gpu": CONFIG["gpu"]}, "config_hash": "0", **next(iter(trees.values())),
         "total": {"rows": len(trees), "launches": len(trees), "simulated_launches": len(trees)},
         "rows": [{**row, "kind": "convolution"} for row in rows_of(**trees)],
     }  # fmt: skip

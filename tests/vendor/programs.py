@@ -104,7 +104,7 @@ def run_shard(shard: Shard) -> Outcome:
             errors="replace",
             check=False,
         )
-        kernels = json.loads(result.read_text())["kernels"] if result.exists() else []
+        kernels = json.loads(result.read_text())["rows"] if result.exists() else []
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return Outcome(
         done.returncode,
@@ -197,8 +197,8 @@ def call_table() -> str:
             for gpu in GPUS:
                 printed, result = run_call(program, words, gpu)
                 us, gflops = re.findall(r"([\d.]+) us (\d+) GFLOP/s", printed)[0]
-                bounds = [one["bound"] for one in result["kernels"] if one["timed"]]
+                bounds = [one["bound"]["name"] for one in result["rows"] if one["timed"]]
                 cells.append(f"{us} µs, {gflops} GFLOP/s, {bounds[0]}")
-                names = str(len(result["kernels"]))
+                names = str(len(result["rows"]))
             rows.append((title, names, *cells))
     return table(("call", "kernels", "R9 Nano", "MI6"), rows)

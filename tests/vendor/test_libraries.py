@@ -37,7 +37,7 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_calls_give_what_the_processor_gives(calls: Path, words: tuple[str, ...]) -> None:
     printed, result = run_call(calls, words, "mi6", "--timing", "off")
-    assert "error" in printed and result["exit_code"] == 0 and result["kernels"]
+    assert "error" in printed and result["exit_code"] == 0 and result["rows"]
 
 
 def test_a_call_has_metrics(calls: Path) -> None:

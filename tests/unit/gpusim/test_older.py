@@ -74,6 +74,7 @@ def test_a_networks_rows_columns_and_totals_are_those_that_were_written() -> Non
     assert column.number("kernel.cycles") == total["cycles"] == sum(row["cycles"] for row in document["layers"])
     assert column.tree["total"]["launches"] == total["launches"]
     assert column.get("verification.passed") is True
+    assert column.get("data.zero_fraction") is None, "`data` is a group of metrics, and was which values there are"
     lines = closing(result)
     assert lines[0].startswith(f"total: {total['time_us']:,.1f} us in {total['cycles']:,} cycles; ")
     assert lines[1].startswith(f"launches: {total['launches']}, of which {total['simulated_launches']} were simulated;")

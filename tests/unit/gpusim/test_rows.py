@@ -59,7 +59,7 @@ def body(*rows: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 def network(*rows: dict[str, Any], **more: Any) -> Result:
     head = {"schema_version": SCHEMA_VERSION, "kind": "net", "network": "n", "phase": "train", "batch": 1,
-            "data": "real", "partial": False, "config": {"gpu": CONFIG["gpu"]}, **more}  # fmt: skip
+            "values": "real", "partial": False, "config": {"gpu": CONFIG["gpu"]}, **more}  # fmt: skip
     return read({**head, **body(*rows)} if rows else head)
 
 
@@ -200,7 +200,7 @@ def test_closing_lines_of_a_sampled_and_of_a_stopped_run() -> None:
     assert "real values; WRONG: b forward" in lines and "out of time: 1 of 2 rows are not finished" in lines
     assert any("real values; 1 of 1 rows compared with NumPy, all as expected" in line
                for line in closing(network(row(verification={"passed": True}))))  # fmt: skip
-    none = closing(network(row(verification={"passed": None}), data="synthetic"))
+    none = closing(network(row(verification={"passed": None}), values="synthetic"))
     assert "made-up values; no result is compared" in none
 
 

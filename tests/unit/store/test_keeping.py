@@ -1,7 +1,7 @@
 """Is what a run left behind kept whole, found for equal work alone, and laid into the tables by what it is of?"""
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gpusim.base.errors import UserError
 from gpusim.core.count_vector import CountVector
 from gpusim.core.counters import TABLES
-from gpusim.core.facts import Hotspot, RunFacts
+from gpusim.core.facts import Hotspot, RunFacts, combined
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
 from gpusim.energy.dram import POWER
@@ -21,7 +21,7 @@ from gpusim.energy.model import EnergyModel
 from gpusim.energy.spec import EnergySpec
 from gpusim.report.document import document
 from gpusim.results import metrics
-from gpusim.results.record import CommandTimes, RunRecord, VerificationFacts
+from gpusim.results.record import CommandTimes, KernelChoice, PartLaunch, PartRecord, RunRecord, VerificationFacts
 from gpusim.store import keeper as keeping
 from gpusim.store import sources
 from gpusim.store.file import StoreError
@@ -30,12 +30,14 @@ from gpusim.store.outcome import Measured, Outcome, Value, of_records, values_of
 from gpusim.store.project import store_to_read, store_to_write
 from gpusim.store.reading import Results
 from gpusim.store.records import plain, restored
-from gpusim.store.work import Work
+from gpusim.store.stored import stored_run
+from gpusim.store.work import NetworkRows, Work
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceFile, SourceLine
 from spartan.engine_spec import EngineSpec
 
 LINE = SourceLine(SourceFile("a.cl", "/b", b"\x01\xff"), 12)
+VERIFIED = VerificationFacts(True, 1e-7, 1e-5)
 WORK = Work("run", "layer", {"gpu": {"name": "g", "cus": 4}, "run": {"verify": True}}, (), "g", 1, 8)
 
 
@@ -70,6 +72,149 @@ def run_records(draw: st.DrawFn, launches: int = 3) -> RunRecord:
 @given(st.lists(run_records(), max_size=2))
 def test_records_come_back_as_they_were(records: list[RunRecord]) -> None:
     assert restored(json.loads(json.dumps(plain(records)))) == records
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(), inner, max_size=2),
+    max_leaves=4,
+)
+VALUES = st.dictionaries(st.text(), PLAIN, max_size=3)
+
+
+@st.composite
+def records_with_rows(draw: st.DrawFn) -> RunRecord:
+    """Records of networks and programs: with parts, whose single launches have no facts, places and values."""
+    parts = []
+    for _ in range(draw(st.integers(0, 3))):
+        launches = [PartLaunch(draw(st.text()), None, draw(st.booleans())) for _ in range(draw(st.integers(0, 2)))]
+        whole = draw(st.none() | run_records(launches=1))
+        parts.append(
+            PartRecord(
+                draw(st.text()),
+                draw(st.sampled_from(["", "forward", "backward_data"])),
+                draw(VALUES),
+                launches,
+                None if whole is None else whole.launches[0],
+                draw(st.none() | st.just(VerificationFacts(True, 1e-9, 1.0))),
+            )
+        )
+    return replace(
+        draw(run_records()),
+        parts=parts,
+        values=draw(VALUES),
+        places=draw(st.lists(VALUES, max_size=2)),
+        launch_count=draw(st.none() | st.integers(0, 2**40)),
+        exit_code=draw(st.none() | st.integers(-1, 255)),
+        choice=draw(st.none() | st.just(KernelChoice("k", {"k": 1}, {"l": 2}, {"m": 3}, 0.25))),
+        commands=[CommandTimes("k", 0.5, 1.0, 2.0, 0, 0x7F00, "conv1 forward"), CommandTimes("c", 2, 3, 4, 5)],
+    )
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(records_with_rows(), max_size=2))
+def test_records_with_rows_come_back_as_they_were(records: list[RunRecord]) -> None:
+    assert restored(json.loads(json.dumps(plain(records)))) == records
+
+
+def test_every_field_of_a_record_and_of_its_parts_is_kept() -> None:
+    """None that has been added since is forgotten: each of these has another value than by default."""
+    part = PartRecord("conv1", "forward", {"macs": 3}, [PartLaunch("k", None, False)], facts("k", 5), VERIFIED)
+    whole = RunRecord(
+        True, "kernel", [facts("k", 7)], 12.5, VERIFIED, 1.5, 2.5, 3.5, True, 0.25, 0.125, 4, "dense",
+        [CommandTimes("k", 0.5, 1.0, 2.0, 3, 4, "conv1 forward")], "out of time",
+        EnergyModel.of(EnergySpec(), GpuSpec()), KernelChoice("k", {"k": 1}, {"l": 2}, {"m": 3}, 0.25),
+        [part], {"streams": [{"stream": "0"}]}, [{"process": 7}], 99, 5,
+    )  # fmt: skip
+    blank = RunRecord(False, "", [])
+    assert [f.name for f in fields(whole) if f.init and getattr(whole, f.name) == getattr(blank, f.name)] == []
+    (found,) = restored(json.loads(json.dumps(plain([whole]))))
+    for f in fields(RunRecord):
+        if f.init:
+            assert getattr(found, f.name) == getattr(whole, f.name), f.name
+    assert found.total == whole.total and found.launched == 99
+
+
+def test_records_of_an_earlier_version_without_rows_are_restored() -> None:
+    held = json.loads(json.dumps(plain([record(facts("k", 7))])))
+    for name in ("choice", "parts", "values", "places", "launch_count", "exit_code"):
+        del held[0][name]
+    assert restored(held) == [record(facts("k", 7))]
+
+
+def network_record(variant: str = "") -> RunRecord:
+    """Of two layers, the second of which has two launches of one class, and one layer that was not finished."""
+    first, second, twice = facts("k", 100), facts("l", 50), combined([facts("l", 50), facts("l", 50)])
+    for one in (first, second, twice):
+        one.add("roofline", {"valu": 10.0})
+        one.add("stalls", {"issued": 5})
+    values = {"kind": "convolution", "operator": "gemm", "macs": 10, "needed_macs": 8}
+    return replace(
+        record(variant=variant),
+        parts=[
+            PartRecord("conv1", "forward", values, [PartLaunch("k", first)], first, VERIFIED),
+            PartRecord("fc", "forward", values, [PartLaunch("l", second), PartLaunch("l", second, False)], twice),
+            PartRecord("late", "forward", values, [PartLaunch("m", None, False)]),
+        ],
+        launch_count=4,
+        values={"planned_bytes": 123},
+    )
+
+
+def test_a_network_s_record_is_laid_into_the_tables_and_its_document_comes_back(tmp_path: Path) -> None:
+    about = {"kind": "net", "network": "n", "phase": "train", "batch": 1, "values": "real"}
+    records = [network_record()]
+    rows = NetworkRows("n", "n.yaml", "id", [("conv1", "convolution"), ("fc", "gemm"), ("late", "gemm")])
+    kept(tmp_path / "s.db", replace(WORK, kind="net", network=rows), of_records(records, [""], 0, about))
+    with Results(tmp_path / "s.db") as results:
+        stored = stored_run(results, "1")
+        launches = results.table("launches")
+        by_row = results.table("metrics", name="kernel.cycles")
+        named = {None: None, **{row["id"]: row["name"] for row in results.table("layers")}}
+    found = stored.document()
+    assert found == document(dict(WORK.configuration), records, [""], about) == json.loads(json.dumps(found))
+    assert stored.records == [replace(records[0], parts=[without_facts(part) for part in records[0].parts])]
+    assert [row["cycles"] for row in found["rows"]] == [100, 100, None]
+    assert (found["kind"], found["network"], found["planned_bytes"]) == ("net", "n", 123)
+    assert found["total"]["launches"] == 4 and found["total"]["simulated_launches"] == 2
+    assert (found["total"]["rows"], found["total"]["finished_rows"], found["total"]["compared_rows"]) == (3, 2, 1)
+    assert (found["total"]["macs"], found["total"]["cycles"], found["kernel"]["cycles"]) == (30, 200, 200)
+    assert [(named[row["layer"]], row["kernel"], row["simulated"]) for row in launches] == [
+        ("conv1", "k", 1), ("fc", "l", 1), ("fc", "l", 0), ("late", "m", 0),
+    ]  # fmt: skip
+    assert [(row["layer"], row["value"]) for row in by_row if row["launch"] is None] == [
+        (None, 200), ("conv1", 100), ("fc", 100),
+    ]  # fmt: skip
+    assert [(row["layer"], row["value"]) for row in by_row if row["launch"] is not None] == [
+        ("conv1", 100), ("fc", 50), ("fc", 50),
+    ]  # fmt: skip
+
+
+def without_facts(part: PartRecord) -> PartRecord:
+    """A part as a store has it: the metrics of its single launches lie in the tables."""
+    return replace(part, launches=[replace(launch, facts=None) for launch in part.launches])
+
+
+def test_a_program_s_record_keeps_where_its_launches_happened(tmp_path: Path) -> None:
+    places = [{"kernel": name, "process": 7, "started_us": 0.5} for name in ("k", "l")]
+    whole = replace(
+        record(facts("k", 100), facts("l", 50)),
+        parts=[PartRecord(name, "", {"timed": 1}, [], facts(name, cycles)) for name, cycles in (("k", 100), ("l", 50))],
+        places=places, values={"exit_code": 0, "streams": []}, exit_code=0, launch_count=2,
+    )  # fmt: skip
+    for one in (*whole.launches, *(part.facts for part in whole.parts)):
+        assert one is not None
+        one.add("stalls", {"issued": 5})
+    kept(tmp_path / "s.db", replace(WORK, kind="hip", repeatable=False), of_records([whole], [""], 0, {"kind": "hip"}))
+    with Results(tmp_path / "s.db") as results:
+        stored = stored_run(results, "1")
+        by_row = results.table("metrics", name="kernel.cycles")
+    assert stored.records == [whole]
+    found = stored.document()
+    assert [launch["launch"] for launch in found["launches"]] == places
+    assert [launch["kernel"]["cycles"] for launch in found["launches"]] == [100, 50]
+    assert (found["exit_code"], found["kind"], len(found["rows"])) == (0, "hip", 2)
+    assert [row["value"] for row in by_row] == [150, 100, 50], "of all, and of each launch"
 
 
 @st.composite
