@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
 MOST_BYTES = 256 << 20  # of a result's file: read whole
 
 
+class PictureKind(StrEnum):
+    """Formats of a picture's file."""
+
+    SVG = "svg"
+    PNG = "png"
+    PDF = "pdf"
+    CSV = "csv"
+
+
 def report(
     *,
     results: Annotated[
@@ -40,7 +50,14 @@ def report(
     html: Annotated[Path, typer.Option(metavar="FILE", help="The page.")] = Path("report.html"),
     pictures: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write each picture as SVG, PNG and PDF, with its numbers as CSV, here too."),
+        typer.Option(metavar="DIR", help="Write pictures here too: a result's, or what compares several."),
+    ] = None,
+    picture: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only these pictures: stalls, r2-stalls (of the second result), heat-map."),
+    ] = None,
+    kind: Annotated[
+        list[PictureKind] | None, typer.Option("--format", help="Of these pictures; csv: their numbers. [default: svg]")
     ] = None,
     source: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder with the kernels' sources: lines beside hot spots.")
@@ -54,21 +71,26 @@ def report(
     if not results and sweep is None:
         raise UserError("RESULT: a file, a run of a store, or a sweep (sweep:N) is needed")
     files = [Path(name) for name in results if _is_file(name)]
+    if pictures is None and (picture or kind):
+        raise UserError("--picture, --format: say with --pictures DIR where the files go")
     check_outputs({"--html": html}, files)
     require_matplotlib("report", "")
-    from gpusim.report.page.page import page, picture_files
+    from gpusim.report.page.page import detailed_of, page, picture_files
 
     found = _read([*results, *([PREFIX + sweep] if sweep is not None else ())], store)
-    written: dict[Path, str | bytes] = {html: page(found, _lines(source))}
+    reporter = Reporter(quiet)
+    if len(found) > 1:
+        reporter.say(f"{html}: {len(found)} results are drawn, {len(detailed_of(found))} of them with their sections")
+    made = {} if pictures is None else picture_files(found, picture or (), [f".{one}" for one in kind or ("svg",)])
+    written: dict[Path, str | bytes] = {html: page(found, _lines(source), reporter.say)}
     if pictures is not None:
         held = folder(pictures)
-        written |= {held / name: content for name, content in picture_files(found).items()}
+        written |= {held / name: content for name, content in made.items()}
         check_outputs({f"--pictures {path.name}": path for path in written if path != html}, files)
     write_together(written)
-    reporter = Reporter(quiet)
     reporter.say(f"{html}: {len(found)} result{'s' * (len(found) != 1)}")
     if pictures is not None:
-        reporter.say(f"{pictures}: {len(written) - 1} files")
+        reporter.say(f"{pictures}: {', '.join(made)}")
     return 0
 
 

@@ -1,10 +1,11 @@
 """The page: one HTML file, made of results, that loads nothing and runs nothing but its own script."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.html import Element, table, tag, written
 from gpusim.base.intervals import differ
-from gpusim.base.picture import KINDS, Picture
+from gpusim.base.picture import KINDS
 from gpusim.base.version import __version__
 from gpusim.report.page import pictures, sweep
 from gpusim.report.page.assets import beside, hashed
@@ -19,15 +20,19 @@ _NAMED = 8  # results that a sentence names
 COMPARED = ("kernel.cycles", "kernel.time_us", "kernel.occupancy", "l2.hit_rate", "dram.bytes")
 
 
-def page(results: Mapping[str, Result], sources: Sources) -> str:
+def page(results: Mapping[str, Result], sources: Sources, tell: Callable[[str], None] = lambda _: None) -> str:
     """Return the HTML page of results, given by the names of their files.
 
-    sources: lines of source files by name, for hot spots. The same results give the same page. Raises MissingExtraError
-    without Matplotlib.
+    sources: lines of source files by name, for hot spots; tell: hears what has been drawn of several. The same results
+    give the same page. Raises MissingExtraError without Matplotlib.
     """
     detailed = detailed_of(results)
     title = next(iter(results.values())).title if len(results) == 1 else f"{len(results)} results"
-    panels = [_panel(f"r{number}", name, result, sources) for number, (name, result) in enumerate(detailed.items(), 1)]
+    panels = []
+    for number, (name, result) in enumerate(detailed.items(), 1):
+        panels.append(_panel(f"r{number}", name, result, sources))
+        if len(detailed) > 1:
+            tell(f"{number} of {len(detailed)} results drawn: {name}")
     body = tag(
         "body", tag("a", "To the results", href="#results", class_="skip"), tag("header", tag("h1", "gpusim: report"))
     )
@@ -50,16 +55,32 @@ def page(results: Mapping[str, Result], sources: Sources) -> str:
     return "<!DOCTYPE html>\n" + written(tag("html", head, body, lang="en")) + "\n"
 
 
-def picture_files(results: Mapping[str, Result]) -> dict[str, bytes]:
-    """Return every picture of the page as SVG, PNG and PDF, and its numbers as CSV, by file name."""
-    made: dict[str, bytes] = {}
+def picture_files(
+    results: Mapping[str, Result], names: Sequence[str] = (), kinds: Sequence[str] = KINDS[:1]
+) -> dict[str, bytes]:
+    """Return pictures of the page by file name.
+
+    names: those wanted, such as `roofline`, of every result, or `r2-roofline`, of the second; without names all of a
+    single result, and of several those that compare them, if there are any. kinds: `.svg`, `.png`, `.pdf`, and `.csv`
+    for the numbers. Raises UserError for a name that no picture has.
+    """
+    compared = list(sweep.pictures_of(*sweep.points_of(results))) if len(results) > 1 else []
+    found = {picture.name: picture for picture in compared}
     for number, result in enumerate(detailed_of(results).values(), 1):
         prefix = f"r{number}-" if len(results) > 1 else ""
-        for drawn in pictures.pictures_of(result).values():
-            made |= _files(drawn, prefix)
-    if len(results) > 1:
-        made |= _files(sweep.pictures_of(*sweep.points_of(results)), "")
-    return made
+        found |= {f"{prefix}{one.name}": one for drawn in pictures.pictures_of(result).values() for one in drawn}
+    for name in names:
+        if not any(name in (key, picture.name) for key, picture in found.items()):
+            valid = dict.fromkeys(picture.name for picture in found.values())
+            raise UserError(f"--picture: {unknown_name('picture', name, valid)}")
+    wanted = {key: one for key, one in found.items() if key in names or one.name in names} if names else found
+    if compared and not names:
+        wanted = {picture.name: picture for picture in compared}
+    return {
+        f"{key}{kind}": picture.numbers.csv().encode() if kind == ".csv" else picture.file(kind)
+        for key, picture in wanted.items()
+        for kind in kinds
+    }
 
 
 def detailed_of(results: Mapping[str, Result]) -> dict[str, Result]:
@@ -73,14 +94,6 @@ def detailed_of(results: Mapping[str, Result]) -> dict[str, Result]:
     timed = sorted((name for name in results if cycles[name]), key=lambda name: cycles[name]) or list(results)
     chosen = {*timed[:_FASTEST], *timed[-_SLOWEST:]}
     return {name: result for name, result in results.items() if name in chosen}
-
-
-def _files(drawn: Sequence[Picture], prefix: str) -> dict[str, bytes]:
-    made: dict[str, bytes] = {}
-    for picture in drawn:
-        made |= {f"{prefix}{picture.name}{kind}": picture.file(kind) for kind in KINDS}
-        made[f"{prefix}{picture.name}.csv"] = picture.numbers.csv().encode()
-    return made
 
 
 def _panel(prefix: str, name: str, result: Result, sources: Sources) -> Element:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
 from gpusim.base.html import add, tag, written
-from gpusim.base.picture import Picture
+from gpusim.base.picture import KINDS, Picture
 from gpusim.cli.main import invoke
 from gpusim.cli.report import report
 from gpusim.report.page import pictures, sweep
@@ -178,7 +178,7 @@ def test_names_of_kernels_break_neither_page_nor_pictures() -> None:
 
 
 def test_pictures_become_files_with_their_numbers() -> None:
-    files = picture_files({"run.json": both()})
+    files = picture_files({"run.json": both()}, kinds=[*KINDS, ".csv"])
     assert {Path(name).suffix for name in files} == {".svg", ".png", ".pdf", ".csv"}
     assert {"roofline.pdf", "stalls.svg", "hit-rates.png", "engine.csv", "normalized.csv"} <= set(files)
     assert files["stalls.svg"].startswith(b"<?xml") and files["stalls.png"].startswith(b"\x89PNG")
@@ -188,6 +188,16 @@ def test_pictures_become_files_with_their_numbers() -> None:
     ), "the same bytes each time"
     rows = list(csv.DictReader(io.StringIO(files["normalized.csv"].decode())))
     assert rows[0] == {"ratio to dense": "kernel.cycles", "dense": "1.0", "sparse": "0.5"}
+
+
+def test_of_several_results_the_pictures_that_compare_them_are_written() -> None:
+    results = swept(a=[1, 2], b=[3, 4])
+    heard: list[str] = []
+    page(results, {}, heard.append)
+    assert [line.split(":")[0] for line in heard] == [f"{number} of 2 results drawn" for number in (1, 2)]
+    assert set(picture_files(results)) == {"heat-map.svg", "pareto.svg", "parallel.svg"}
+    assert set(picture_files(results, ["r2-stalls", "pareto"])) == {"r2-stalls.svg", "pareto.svg"}
+    assert len(picture_files(results, ["stalls"])) == 2
 
 
 def numbers(results: dict[str, Result] | Result, name: str) -> Picture:
@@ -383,15 +393,20 @@ def test_the_command_writes_page_and_pictures_and_replaces_no_input(
     (tmp_path / "src" / "k.cl").write_text("\n" * 213 + "float x;\n")
     assert invoke([
         "report", str(path), "--html", str(tmp_path / "r.html"), "--pictures", str(tmp_path / "p"),
-        "--source", str(tmp_path / "src"),
+        "--source", str(tmp_path / "src"), "--picture", "stalls", "--format", "csv", "--format", "png",
     ]) == 0  # fmt: skip
     assert "r.html: 1 result\n" in capfd.readouterr().err
     assert "<code>float x;</code>" in (tmp_path / "r.html").read_text()
-    assert (tmp_path / "p" / "stalls.csv").exists()
+    assert sorted(file.name for file in (tmp_path / "p").iterdir()) == ["stalls.csv", "stalls.png"]
     for arguments, said in (
         (["--html", str(path)], "would be overwritten"),
         (["--html", str(tmp_path / "no" / "r.html")], "does not exist"),
         (["--html", str(tmp_path / "x.html"), "--source", str(path)], "is no folder"),
+        (["--html", str(tmp_path / "x.html"), "--picture", "stalls"], "say with --pictures DIR"),
+        (
+            ["--html", str(tmp_path / "x.html"), "--pictures", str(tmp_path), "--picture", "stals"],
+            "unknown picture 'stals'; did you mean 'stalls'?",
+        ),
     ):
         assert invoke(["report", str(path), *arguments]) == 2
         assert said in capfd.readouterr().err
