@@ -10,14 +10,14 @@ from gpusim.base.intervals import differ
 from gpusim.compare.rules import TIME, Finding, findings
 from gpusim.compare.sides import Part, Side, number
 
-# of the host that simulated, of checks, or named differently: no changes of what was simulated
+# about the simulating host or checks, or under other names: no changes of what was simulated
 _ASKED = "network."  # values beside a network's settings, which a store has and a file does not
 _NOT_COMPARED = ("simulator.", "verification.", "stalls_by_compute_unit.")
 
 
 @dataclass(frozen=True)
 class Change:
-    """A metric that is not the same. values: of each side; ratio: the last one's to the first's, None over nothing."""
+    """A metric that differs. values: of each side; ratio: the last one's to the first's, None if the first is 0."""
 
     path: str
     values: Sequence[Any]
@@ -25,7 +25,7 @@ class Change:
 
     @property
     def size(self) -> float:
-        """How large: the factor's logarithm, without end where one of both is nothing."""
+        """The size of the change: the logarithm of the factor, infinite if one of the two is 0."""
         return abs(math.log(self.ratio)) if self.ratio is not None and self.ratio > 0 else math.inf
 
 
@@ -33,8 +33,8 @@ class Change:
 class PartCompared:
     """A part that all sides have.
 
-    times_us: of each side, None where it was not timed; why: of each side but the first, beside the first; distinct:
-    whether the times differ by more than their confidence intervals.
+    times_us: of each side, None where it was not timed; why: for each side but the first, what explains its difference
+    to the first; distinct: whether the times differ by more than their confidence intervals.
     """
 
     name: str
@@ -45,14 +45,14 @@ class PartCompared:
 
     @property
     def difference_us(self) -> float:
-        """Of the last side's time from the first's."""
+        """The last side's time minus the first's, in microseconds."""
         first, last = self.times_us[0], self.times_us[-1]
         return last - first if first is not None and last is not None else 0.0
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Sides, the configuration's values that are not the same, parts by how much their time changed, largest first.
+    """Sides, the differing values of their configurations, and parts, those whose time changed most first.
 
     alone: parts that some of the sides do not have.
     """

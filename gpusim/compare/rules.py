@@ -21,17 +21,17 @@ _METRIC = re.compile(r"[a-z_0-9]+\.[a-z_0-9]+")
 
 @cache
 def _sums(measure: str) -> tuple[tuple[str, ...], ...]:
-    """The metrics of a measure's sums: one, or that above the division and that below it."""
+    """Return the metrics of a measure's sums: one sum, or numerator and denominator."""
     return tuple(tuple(_METRIC.findall(part)) for part in measure.split("/"))
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One thing that may have moved.
+    """One quantity that may have changed.
 
-    measure: 'a.b + a.c / d.e', sums around one division, or one metric; more, less: what is said, without the figures;
-    share: whether it is a share, else an amount; slows: whether more of it goes with a longer time, False: with a
-    shorter one, None: that cannot be said.
+    measure: 'a.b + a.c / d.e', sums around one division, or one metric; more, less: texts for an increase and a
+    decrease, without the figures; share: whether it is a share, else an amount; slows: whether an increase goes with a
+    longer time, False: with a shorter one, None: either.
     """
 
     topic: Topic
@@ -43,11 +43,11 @@ class Rule:
 
     @property
     def paths(self) -> list[str]:
-        """The metrics that it needs."""
+        """The metrics that the rule needs."""
         return [path for part in _sums(self.measure) for path in part]
 
     def value(self, metrics: Mapping[str, Any]) -> float | None:
-        """What is measured; None where a metric does not apply, or there is nothing to divide by."""
+        """Return the value of the measure; None where a metric does not apply, or the denominator is 0."""
         sums = []
         for part in _sums(self.measure):
             values = [metrics.get(path) for path in part]
@@ -61,8 +61,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class Finding:
-    """A rule that speaks. change: from -1 to 1; before, after: what was measured; against: it moved so that the time
-    should have changed the other way."""
+    """A rule that applies to two runs.
+
+    change: from -1 to 1; before, after: the measure's values; against: by this change, the time should have changed the
+    other way.
+    """
 
     topic: Topic
     text: str
@@ -74,7 +77,7 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """What is said to whom asks why the time changed."""
+        """The sentence for a user who asks why the time changed."""
         return f"although {self.text}" if self.against else self.text
 
 
@@ -164,25 +167,27 @@ ROOFLINES = ("valu", "salu", "lds", "l1", "l2", "dram", "fetch", "dispatch")
 
 
 def findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Finding]:
-    """The rules that speak of two runs' metrics, the largest change first; last those that the time went against."""
+    """Return the rules that apply to two runs' metrics, the largest change first; those that contradict the change of
+    time last.
+    """
     slower = _slower(before, after)
     found = [finding for rule in RULES if (finding := _applied(rule, before, after, slower)) is not None]
     return sorted([*found, *roofline_moved(before, after)], key=lambda one: (one.against, -abs(one.change)))
 
 
 def _slower(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool | None:
-    """Whether the time is longer; None where it is the same, or not known."""
+    """Tell whether the time is longer; None where it is the same or unknown."""
     first, second = before.get(TIME), after.get(TIME)
     return None if first is None or second is None or first == second else second > first
 
 
 def goes_against(rule: Rule, change: float, slower: bool | None) -> bool:
-    """Whether a change should have made the time shorter where it is longer, or the other way round."""
+    """Tell whether a change should have made the time shorter where it is longer, or the other way round."""
     return None not in (rule.slows, slower) and (change > 0) is (rule.slows is not slower)
 
 
 def moved(rule: Rule, before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[float, float, float] | None:
-    """What a rule measures in both, and how much it changed; None where it does not apply to both.
+    """Return a rule's value in both runs, and its change; None where the rule does not apply to both.
 
     The change is a difference of shares, or relative to the larger amount: from -1 to 1.
     """
@@ -201,7 +206,7 @@ def moved(rule: Rule, before: Mapping[str, Any], after: Mapping[str, Any]) -> tu
 
 
 def said(rule: Rule, before: float, after: float, change: float) -> str:
-    """What a rule says of such a change, with its figures."""
+    """Put such a change of a rule into words, with its figures."""
     figures = f"{_number(before)} → {_number(after)}" + (f", x{after / before:.3g}" if before else "")
     if rule.share:
         figures = f"{100 * before:.1f} % → {100 * after:.1f} %{_OF_FIRST * (rule.topic == 'stall')}"
@@ -209,7 +214,7 @@ def said(rule: Rule, before: float, after: float, change: float) -> str:
 
 
 def speaks(rule: Rule, change: float) -> bool:
-    """Whether a change is large enough to be spoken of."""
+    """Tell whether a change is large enough to be reported."""
     return abs(change) >= (SHARE if rule.share else AMOUNT)
 
 
@@ -223,7 +228,7 @@ def _applied(rule: Rule, before: Mapping[str, Any], after: Mapping[str, Any], sl
 
 
 def roofline_moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Finding]:
-    """Another bound is the nearest, or the same one is nearer or farther."""
+    """Return a finding if another bound is the nearest, or the same one is nearer or farther."""
     sides = [nearest_roofline(before), nearest_roofline(after)]
     if None in sides:
         return []
@@ -239,7 +244,7 @@ def roofline_moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[
 
 
 def nearest_roofline(metrics: Mapping[str, Any]) -> tuple[str, float] | None:
-    """The bound that is nearest, and its share of the cycles; None where it is not known."""
+    """Return the nearest bound and its share of the cycles; None where these are unknown."""
     cycles = metrics.get("kernel.cycles")
     bounds = {name: metrics.get(f"roofline.{name}") for name in ROOFLINES}
     known = {name: float(value) for name, value in bounds.items() if value is not None}

@@ -19,23 +19,23 @@ WHOLE = "all"  # the part that is the whole of a run with rows
 
 @dataclass(frozen=True)
 class Part:
-    """A variant of a run, a layer's pass, a network as a whole: its metrics by path.
+    """A variant of a run, a layer's pass, or a network as a whole: its metrics by path.
 
-    half_widths: of the confidence intervals of those that were sampled.
+    half_widths: of the confidence intervals of sampled metrics.
     """
 
     metrics: Mapping[str, Any]
     half_widths: Mapping[str, float] = field(default_factory=dict)
 
     def estimate(self, path: str) -> Estimate | None:
-        """A metric's value and half-width; None where it is no number."""
+        """Return a metric's value and half-width; None where it is not a number."""
         value = number(self.metrics.get(path))
         return None if value is None else (value, self.half_widths.get(path, 0.0))
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of those that are compared. configuration: its values by path."""
+    """One of the runs that are compared. configuration: its values by path."""
 
     label: str
     title: str
@@ -45,7 +45,9 @@ class Side:
 
 
 def side(text: str, store: Path) -> Side:
-    """A run by its number or name, or a JSON file; behind a colon one part of it alone. Raises UserError."""
+    """Read a run by its number or name, or a JSON file; after a colon, the name of one of its parts. Raises
+    UserError.
+    """
     whole, _, part = text.rpartition(":")
     named = [(text, ""), *([(whole, part)] if whole else [])]
     for name, chosen in named:
@@ -62,7 +64,7 @@ def side(text: str, store: Path) -> Side:
 
 
 def _chosen(found: Side, part: str) -> Side:
-    """The part of that name alone; all of them without one."""
+    """Return the side with only the part of that name; unchanged if the name is empty."""
     if not part:
         return found
     if part not in found.parts:
@@ -109,7 +111,9 @@ def _of_file(path: Path) -> Side:
 
 
 def _of_document(document: Mapping[str, Any], label: str, title: str) -> Side:
-    """Make a side of an object: a part of each variant, and of each of its rows; or figures of microbenchmarks."""
+    """Make a side of a result's object: a part for each variant, and for each of its rows; or figures of
+    microbenchmarks.
+    """
     configuration = document.get("config", {"gpu": document.get("gpu", {})})
     if "figures" in document:
         parts = {"": Part({figure["name"]: figure["value"] for figure in document["figures"]})}
@@ -140,12 +144,12 @@ def _metrics(tree: Mapping[str, Any]) -> Part:
 
 
 def flat(values: Any, prefix: str = "") -> list[tuple[str, Any]]:
-    """(path, value) of a configuration's values."""
+    """Return (path, value) for each value of a configuration."""
     if not isinstance(values, Mapping):
         return [(prefix.removesuffix("."), values)]
     return [leaf for name, held in values.items() for leaf in flat(held, f"{prefix}{name}.")]
 
 
 def number(value: Any) -> float | None:
-    """A metric's value, if it is a number."""
+    """Return a metric's value if it is a number; else None."""
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None

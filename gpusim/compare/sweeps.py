@@ -44,8 +44,11 @@ _Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class PointCompared:
-    """A point that all sweeps have. name: for people; values: of the axes; runs: of each sweep, its run's number;
-    times: each with its half-width, in microseconds; parts: each sweep's metrics."""
+    """A point that all sweeps have.
+
+    name: for people; values: of the axes; runs: of each sweep, its run's number; times: each with its half-width, in
+    microseconds; parts: each sweep's metrics.
+    """
 
     name: str
     values: Mapping[str, Any]
@@ -56,28 +59,31 @@ class PointCompared:
 
     @property
     def ratios(self) -> list[float]:
-        """Of the times to the first sweep's."""
+        """The ratios of the other sweeps' times to the first's."""
         return [time / self.times[0][0] for time, _ in self.times[1:]]
 
     @property
     def size(self) -> float:
-        """How large the last sweep's change is: the factor's logarithm."""
+        """The size of the last sweep's change: the logarithm of the factor."""
         return abs(math.log(self.ratios[-1]))
 
     def is_distinct(self, number: int) -> bool:
-        """Whether a sweep's time can be told apart from the first one's."""
+        """Tell whether a sweep's time can be distinguished from the first one's."""
         return differ(self.times[0], self.times[number])
 
     @cached_property
     def why(self) -> list[list[Finding]]:
-        """Of each sweep but the first, what may explain that its time is another one."""
+        """For each sweep but the first, what may explain that its time differs."""
         return [findings(self.parts[0].metrics, part.metrics) for part in self.parts[1:]]
 
 
 @dataclass(frozen=True)
 class Mean:
-    """Of a sweep's times to the first's, over the points: geometric mean, and half-width of its confidence interval;
-    how many points are faster, slower, not distinguishable."""
+    """The ratio of a sweep's times to the first's, over the points.
+
+    It is the geometric mean, with the half-width of its confidence interval, and how many points are faster, slower,
+    not distinguishable.
+    """
 
     ratio: float
     half_width: float
@@ -88,11 +94,11 @@ class Mean:
 
 @dataclass(frozen=True)
 class Moved:
-    """What moved over the points that can be told apart.
+    """A quantity that changed over the distinguishable points.
 
-    text: what is said of the mean; change: the mean, from -1 to 1; points: in how many it is large enough to be spoken
-    of, of so many that have it; correlation: with the logarithm of the points' ratios of times, None of few points;
-    against: it moved so that the mean time should have changed the other way.
+    text: describes the mean; change: the mean, from -1 to 1; points: in how many it is large enough to be reported, of
+    so many that have it; correlation: with the logarithm of the points' ratios of times, None for few points; against:
+    by this change, the mean time should have changed the other way.
     """
 
     topic: Topic
@@ -106,7 +112,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class SweepsCompared:
-    """Sweeps beside the first.
+    """Sweeps compared with the first one.
 
     axes: by which points are paired; fixed: what else differs; points: by how much their time changed, largest first;
     means, moved: of each sweep but the first; alone: of each sweep, values of points that not all have; unfinished: of
@@ -125,7 +131,7 @@ class SweepsCompared:
 
 @dataclass
 class _Side:
-    """A sweep with its finished points by what pairs them, in the sweep's order."""
+    """A sweep with its finished points by the key that pairs them, in the sweep's order."""
 
     sweep: SweepTable
     fixed: Mapping[str, Any]
@@ -178,7 +184,9 @@ def _side(results: Results, sweep: SweepTable, axes: Sequence[str], metrics: Seq
 
 
 def _alike(value: Any) -> str:
-    """Equal for equal values: 512 is 512.0, yes is 1, as a store has it; lists and sections as JSON."""
+    """Return a key that is the same for equal values: 512 is 512.0, yes is 1, as in a store; lists and sections become
+    JSON.
+    """
     if isinstance(value, int | float):
         return repr(float(value))
     return json.dumps(value) if isinstance(value, list | Mapping) else str(value)
@@ -205,7 +213,10 @@ def _point(axes: Sequence[str], key: _Key, sides: Sequence[_Side]) -> PointCompa
 
 
 def _mean(points: Sequence[PointCompared], number: int) -> Mean:
-    """The half-width takes the points' errors as independent of one another: relative ones add up as squares."""
+    """Average a sweep's ratios of times.
+
+    The half-width treats the points' errors as independent of one another: relative errors are added as squares.
+    """
     ratios = [point.ratios[number - 1] for point in points]
     mean = statistics.geometric_mean(ratios)
     relative = [width / time for point in points for time, width in (point.times[0], point.times[number])]
@@ -215,7 +226,7 @@ def _mean(points: Sequence[PointCompared], number: int) -> Mean:
 
 
 def _moved(points: Sequence[PointCompared], number: int) -> list[Moved]:
-    """Of the points that can be told apart, what moved on average, the largest change first."""
+    """Return what changed on average over the distinguishable points, the largest change first."""
     pairs = [
         (point.parts[0].metrics, point.parts[number].metrics, math.log(point.ratios[number - 1]))
         for point in points
@@ -252,7 +263,7 @@ def _correlation(changes: Sequence[float], ratios: Sequence[float]) -> float | N
 
 
 def _rooflines(pairs: _Pairs) -> list[Moved]:
-    """Which bound is the nearest where it is another one than before, by how often that is so."""
+    """Return the changes of the nearest bound, the most frequent first."""
     bounds = [(nearest_roofline(a), nearest_roofline(b)) for a, b, _ in pairs]
     known = [(a, b) for a, b in bounds if a is not None and b is not None]
     others = Counter((a[0], b[0]) for a, b in known if a[0] != b[0])
@@ -268,7 +279,9 @@ def _rooflines(pairs: _Pairs) -> list[Moved]:
 def _fixed(
     results: Results, sides: Sequence[_Side], axes: Sequence[str], keys: Sequence[_Key]
 ) -> dict[str, Sequence[Any]]:
-    """What differs beside the axes, in the configurations of the first pairs, and the code that ran the sweeps."""
+    """Return what differs besides the axes: values of the first pairs' configurations, and the code that ran the
+    sweeps.
+    """
     found: dict[str, list[list[Any]]] = {}
     listed = keys[:MOST_CONFIGURATIONS]
     for key in listed:

@@ -17,7 +17,9 @@ MOST_ALONE = 4  # points named that not all sweeps have
 
 
 def show(found: SweepsCompared, out: TextIO, everything: bool = False) -> None:
-    """Print it: what is compared, the mean, what moved, and the points whose time changed most. everything: all."""
+    """Print a comparison: what is compared, the mean, what changed, and the points whose time changed most. everything:
+    all.
+    """
     letters = [letter(number) for number in range(len(found.sweeps))]
     for one, sweep in zip(letters, found.sweeps, strict=True):
         print(f"{one}  {sweep.label}: {sweep.title}", file=out)
@@ -114,7 +116,7 @@ def _print(text: str, out: TextIO) -> None:
 
 
 def document(found: SweepsCompared) -> dict[str, Any]:
-    """The JSON object."""
+    """Return the comparison as a JSON object."""
     return {
         "sweeps": [{"number": one.number, "name": one.name, "title": one.title} for one in found.sweeps],
         "axes": list(found.axes),

@@ -14,7 +14,7 @@ MOST_FINDINGS, MOST_CHANGES, MOST_VALUES, MOST_PARTS = 8, 12, 10, 12
 
 
 def show(found: Comparison, out: TextIO, everything: bool = False) -> None:
-    """Print it: what is compared, times, and of the part that changed most why, and its largest changes.
+    """Print a comparison: what is compared, times, and for the part that changed most why, and its largest changes.
 
     everything: all parts, all changes.
     """
@@ -36,14 +36,14 @@ def show(found: Comparison, out: TextIO, everything: bool = False) -> None:
 def show_configuration(
     head: str, differing: Mapping[str, Sequence[Any]], letters: Sequence[str], out: TextIO, most: int | None
 ) -> None:
-    """Print values that are not the same on all sides, so many of them; None: all."""
+    """Print the values that differ between the sides, at most so many; None: all."""
     print(f"\n{head}", file=out)
     rows = [(path, *map(_short, held)) for path, held in list(differing.items())[:most]]
     Table(columns("value", *letters), rows, notes=more(rows, differing)).show(out)
 
 
 def more(listed: Sequence[Any], whole: Collection[Any]) -> list[str]:
-    """Say how many are not listed; nothing where all are."""
+    """Return a line that says how many are not listed; none where all are."""
     return [f"and {len(whole) - len(listed)} more (--all)"] if len(listed) < len(whole) else []
 
 
@@ -82,7 +82,7 @@ def _show_part(found: Comparison, part: PartCompared, letters: Sequence[str], ou
 
 
 def document(found: Comparison) -> dict[str, Any]:
-    """The JSON object."""
+    """Return the comparison as a JSON object."""
     return {
         "sides": [{"label": one.label, "title": one.title} for one in found.sides],
         "configuration": found.configuration,
@@ -101,7 +101,7 @@ def document(found: Comparison) -> dict[str, Any]:
 
 
 def letter(number: int) -> str:
-    """A, B, C, … of the sides in order."""
+    """Return the letter of a side, from A in order; 'S26' and so on after Z."""
     return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[number] if number < 26 else f"S{number}"
 
 

@@ -47,12 +47,12 @@ class Summary:
 
 
 def is_large(row: Compared) -> bool:
-    """Whether the point has enough work for its launch not to matter."""
+    """Tell whether the point has enough work for its launch not to matter."""
     return row.prediction.point.gflop >= LARGE_GFLOP
 
 
 def has_even_stride(row: Compared) -> bool:
-    """Whether rows of an operand lie a multiple of STRIDE_KIB apart."""
+    """Tell whether the rows of an operand are a multiple of STRIDE_KIB apart."""
     p = row.prediction.point
     strides = (p.m if p.transposes[0] == "N" else p.k, p.k if p.transposes[1] == "N" else p.n)
     return any(stride * 4 % (STRIDE_KIB * KIB) == 0 for stride in strides)
@@ -73,7 +73,7 @@ GROUPS: dict[str, Callable[[Compared], bool]] = {
 
 
 def summary(rows: Sequence[Compared]) -> Summary:
-    """What the ratios of a group of at least one point amount to."""
+    """Summarise the ratios of a group of at least one point."""
     ratios = np.array([row.ratio for row in rows])
     logarithms = np.log(ratios)
     measured = [row.prediction.point.gflop / row.prediction.point.time_us for row in rows]
@@ -90,13 +90,13 @@ def summary(rows: Sequence[Compared]) -> Summary:
 
 
 def groups(rows: Sequence[Compared]) -> dict[str, Summary]:
-    """The summaries of the groups that have points."""
+    """Return the summaries of the groups that have points, by group."""
     members = {name: [row for row in rows if belongs(row)] for name, belongs in GROUPS.items()}
     return {name: summary(held) for name, held in members.items() if held}
 
 
 def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
-    """Spearman's: the correlation of the ranks, equal values having the mean of theirs; 0 where all are equal."""
+    """Return Spearman's rank correlation, where equal values share the mean of their ranks; 0 where all are equal."""
     ranks = [_ranks(np.asarray(values)) for values in (a, b)]
     deviations = [rank - rank.mean() for rank in ranks]
     size = math.sqrt(float((deviations[0] ** 2).sum() * (deviations[1] ** 2).sum()))

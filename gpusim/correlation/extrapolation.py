@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def two_shorter(
     problem: "SgemmProblem", kernel: "TensileKernel", resident: int, limit_gflop: float
 ) -> tuple["SgemmProblem", "SgemmProblem"]:
-    """Two products of fewer columns, the shorter first, each with no more work than the limit.
+    """Return two products of fewer columns, the shorter first, each with no more work than the limit.
 
     resident: workgroups that the GPU holds at a time, a round of them. All edges of C stay as they are. Raises
     UserError where not even two columns of tiles are within the limit.
@@ -45,6 +45,6 @@ def two_shorter(
 
 
 def extrapolated(n: int, short: tuple[int, float], long: tuple[int, float]) -> float:
-    """The time at n columns, on the line through two pairs of columns and time."""
+    """Return the time at n columns, on the line through two pairs of columns and time."""
     slope = (long[1] - short[1]) / (long[0] - short[0])
     return long[1] + slope * (n - long[0])

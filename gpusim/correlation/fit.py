@@ -106,14 +106,14 @@ def _steps(spec: FitSpec) -> np.ndarray:
 
 
 def _off(predictions: Sequence[Prediction], spec: FitSpec) -> np.ndarray:
-    """|ratio - 1| for each launch_us and point."""
+    """Return |ratio - 1| as an array [launch_us, point]."""
     modelled = np.array([p.time_us for p in predictions])
     measured = np.array([p.point.time_us for p in predictions])
     return np.asarray(np.abs((modelled + _steps(spec)[:, None]) / measured - 1))
 
 
 def _best(predictions: Sequence[Prediction], spec: FitSpec) -> tuple[float, float]:
-    """The least error, and the launch_us that it comes with."""
+    """Return the least error, and the launch_us at which it occurs."""
     errors = _off(predictions, spec).mean(axis=1)
     at = int(np.argmin(errors))
     return float(errors[at]), float(_steps(spec)[at])

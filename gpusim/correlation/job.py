@@ -16,7 +16,7 @@ from gpusim.correlation.predict import Conditions, Prediction, predicted, replac
 from gpusim.correlation.report import point_said, said
 from gpusim.energy.spec import EnergySpec
 from gpusim.results.record import PartLaunch, PartRecord, RunRecord
-from gpusim.running.job import Context, JobOptions, Variant
+from gpusim.running.job import Context, JobOptions, Task, Variant
 from gpusim.store.work import Work
 
 
@@ -72,8 +72,8 @@ class MeasuredJob:
         return Work("correlate", self.title, self.resolved(), [*self.files, *self.paths], self.table.gpu.name)
 
 
-class MeasuredTask:
-    """The points, side by side in processes (gpusim.running.job.Task)."""
+class MeasuredTask(Task):
+    """The points, side by side in processes."""
 
     def __init__(self, job: MeasuredJob) -> None:
         self._job = job
@@ -97,16 +97,6 @@ class MeasuredTask:
         record.parts = [_part(row) for row in rows]
         record.launch_count = sum(len(part.launches) for part in record.parts)
         record.values = said(job.table, rows, fitted)
-
-    def counts(self) -> Mapping[str, float]:
-        """Return nothing: operands are made up."""
-        return {}
-
-    def verify(self) -> None:
-        """Compare nothing: times of a card stand beside the model's."""
-
-    def finish(self) -> None:
-        """Keep nothing."""
 
 
 def _part(row: Compared) -> PartRecord:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def kernel_files(spec: KernelsSpec, folder: Path | None) -> list[Path]:
-    """The files of `spec` below a folder of the user's, or where an installed package has them; raises UserError."""
+    """Find the files of `spec` below a folder of the user's, or where an installed package has them; raises
+    UserError.
+    """
     places = [folder] if folder is not None else [Path(place) for name in spec.folders for place in sorted(glob(name))]
     for place in places:
         found = [next(_below(place, name), None) for name in spec.files]

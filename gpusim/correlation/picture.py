@@ -25,7 +25,7 @@ def picture(rows: Sequence[Compared], title: str) -> Picture:
 
 
 def _rate(row: Compared, time_us: float) -> float:
-    """Give GFLOPS."""
+    """Return the rate of a point in GFLOPS."""
     return 1e3 * row.prediction.point.gflop / time_us * 1e3
 
 

@@ -61,17 +61,17 @@ class Conditions:
 
     @classmethod
     def of(cls, table: MeasuredTable, limit_gflop: float) -> "Conditions":
-        """As the table says: its GPU at the clock it was measured at."""
+        """Take the conditions from a table: its GPU at the clock at which it was measured."""
         gpu = table.gpu if table.clock_ghz is None else replaced(table.gpu, "clock_ghz", table.clock_ghz)
         return cls(gpu, table.alpha, table.beta, table.warm_below_gflop, limit_gflop)
 
     def with_gpu(self, gpu: GpuSpec) -> "Conditions":
-        """The same for another GPU."""
+        """Return the same conditions for another GPU."""
         return replace(self, gpu=gpu)
 
 
 def replaced(gpu: GpuSpec, path: str, value: Any) -> GpuSpec:
-    """The GPU with one value of its configuration changed, `l2.channels`; raises UserError."""
+    """Return the GPU with one value of its configuration changed, such as `l2.channels`; raises UserError."""
     from gpusim.config.gpu import load_gpu
 
     return load_gpu(gpu.model_dump(mode="json"), {path: value})
@@ -91,9 +91,9 @@ def predicted(
     multiply_accumulate: bool,
     jobs: int,
 ) -> Iterator[tuple[Any, Prediction]]:
-    """Each (key, point) run under the condition at its place, with its key, in the order in which they are done.
+    """Run each (key, point) under the condition at the same position, and yield key and prediction as each is done.
 
-    jobs: processes. Raises what a run raises, in the process that asked.
+    jobs: processes. Raises what a run raises, in the calling process.
     """
     kernels = KernelSource(paths, multiply_accumulate)
     # the longest first, so that none is left alone at the end
@@ -161,7 +161,9 @@ def _launches(
 def _run(
     problem: "SgemmProblem", kernel: "TensileKernel", conditions: Conditions, kernels: KernelSource, times: int
 ) -> "list[list[RunFacts]]":
-    """The facts of each call's launches, the first with empty caches, each next one with what the one before left."""
+    """Return the facts of each call's launches; the first call has empty caches, each further one what the previous
+    call left there.
+    """
     from gpusim.host.command_processor import CommandProcessor, LaunchCommand
     from gpusim.results.record import RunRecord
 

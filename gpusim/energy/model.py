@@ -40,7 +40,7 @@ class EnergyModel:
     l1_line_pj, l2_line_pj, buffer_line_pj: a line read from or written to the vector L1, an L2 channel, the prefetch
     buffer's part of a compaction unit; lds_cycle_pj: a cycle of all LDS banks; sib_word_pj: 64 bits of the SIB, in the
     bank of an L2 channel; compaction_pj: a sparse line through a compaction unit; devices: channels times ranks, which
-    stand by; refresh_commands: that together refresh a rank's banks once.
+    stand by; refresh_commands: commands that together refresh a rank's banks once.
     """
 
     dram: DramEnergies

@@ -30,13 +30,13 @@ class HipBuildError(UserError):
 
 
 def name() -> str:
-    """A folder's name, by what is built: 'hip-' and a hash of all sources."""
+    """Return the name of the folder with the results: 'hip-' and a hash of all sources."""
     texts = (*_generated().values(), *(path.read_text() for path in (*_sources(), *sorted(PROGRAMS.glob("*.cpp")))))
     return f"hip-{hashlib.sha256(chr(0).join(texts).encode()).hexdigest()[:16]}"
 
 
 def _generated() -> dict[str, str]:
-    """Sources that are written from tables, by their names."""
+    """Return the sources that are generated from tables, by file name."""
     return {"generated.h": header(), "stubs.cpp": stubs(), "versions.map": version_script()}
 
 
@@ -45,7 +45,7 @@ def _sources() -> list[Path]:
 
 
 def compiler() -> str:
-    """The system's C++ compiler, or the one that CXX names; HipBuildError says what is missing."""
+    """Return the system's C++ compiler, or the one that CXX names; raises HipBuildError that says what is missing."""
     named = os.environ.get(COMPILER_VARIABLE)
     found = shutil.which(named) if named else next((c for c in COMPILERS if shutil.which(c)), None)
     if not found:
@@ -55,7 +55,7 @@ def compiler() -> str:
 
 
 def build(compiler: str, folder: Path) -> Path:
-    """Build in an empty folder; returns the one within that has the results."""
+    """Build in an empty folder, and return the folder within it that has the results."""
     generated, sources = _generated(), [path for path in _sources() if path.suffix == ".cpp"]
     for name, text in generated.items():
         (folder / name).write_text(text)

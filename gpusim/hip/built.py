@@ -12,7 +12,7 @@ PREBUILT = Path(__file__).with_name("prebuilt")  # in wheels for x86-64 Linux (h
 
 
 def libraries() -> Path:
-    """The folder with the runtime library under each of its names, and with the programs; built if need be.
+    """Return the folder with the runtime library under each of its names, and with the programs; built if need be.
 
     Raises HipBuildError.
     """

@@ -11,7 +11,7 @@ from isa.object.elf_image import MalformedError, Symbol
 
 
 class UnknownCodeError(UserError):
-    """A module, kernel or variable that there is not."""
+    """There is no such module, kernel or variable."""
 
 
 @dataclass
@@ -23,7 +23,7 @@ class _Module:
 
 @dataclass
 class CodeStore:
-    """The modules of one process and their kernels, by the numbers that the process knows them by."""
+    """The modules of one process and their kernels, by the numbers by which the process refers to them."""
 
     memory: DeviceMemory
     _modules: dict[int, _Module] = field(default_factory=dict)
@@ -31,20 +31,22 @@ class CodeStore:
     _last: int = 0
 
     def load(self, data: bytes) -> int:
-        """A module from a code object or a bundle; raises CodeObjectError."""
+        """Load a module from a code object or a bundle, and return its number; raises CodeObjectError."""
         kernels = kernels_in(data)
         number = self._number()
         self._modules[number] = _Module(kernels, {symbol.name: symbol for symbol in kernels.image.symbols})
         return number
 
     def unload(self, module: int) -> None:
-        """Forget a module; its variables are gone."""
+        """Forget a module and its variables."""
         held = self._modules.pop(module, None)
         if held is not None and held.image_of is not None:
             unload_image(self.memory, held.image_of)
 
     def function(self, module: int, name: str) -> tuple[int, Kernel]:
-        """A kernel of a module, by its whole name; raises UnknownCodeError, CodeObjectError."""
+        """Return number and kernel for the mangled name of a module's kernel; raises UnknownCodeError,
+        CodeObjectError.
+        """
         held = self._module(module)
         if name not in held.kernels:
             raise UnknownCodeError(f"the module has no kernel '{name}'")
@@ -54,13 +56,13 @@ class CodeStore:
         return number, kernel
 
     def kernel(self, function: int) -> Kernel:
-        """The kernel that a number stands for; raises UnknownCodeError."""
+        """Return the kernel with this number; raises UnknownCodeError."""
         if function not in self._kernels:
             raise UnknownCodeError(f"there is no kernel of number {function}")
         return self._kernels[function]
 
     def symbol(self, module: int, name: str) -> tuple[int, int]:
-        """Address and bytes of a variable; the code object is loaded if it was not. Raises UnknownCodeError."""
+        """Return address and bytes of a variable, after loading the code object if need be. Raises UnknownCodeError."""
         held = self._module(module)
         symbol = held.symbols.get(name)
         if symbol is None:
@@ -86,5 +88,5 @@ def _read(module: _Module, name: str) -> Kernel:
 
 
 def arguments_of(kernel: Kernel) -> list[tuple[int, int]]:
-    """Offset and bytes of each argument that a program passes."""
+    """Return offset and bytes of each argument that a program passes."""
     return [(argument.offset, argument.size) for argument in explicit(kernel)]

@@ -16,7 +16,9 @@ _OF_THE_TARGET = ("--gpu-architecture", "--offload-arch", "-arch")
 
 @dataclass(frozen=True)
 class CompileRequest:
-    """What a program wants compiled: source, headers by the names it includes them by, names whose symbols it asks."""
+    """What a program wants compiled: source, headers by the names used in #include, expressions whose symbols it asks
+    for.
+    """
 
     source: str
     name: str
@@ -27,7 +29,10 @@ class CompileRequest:
 
 @dataclass(frozen=True)
 class Compiled:
-    """code: a code object, empty where compilation failed; lowered: the expressions' symbols, empty if not found."""
+    """The result of a compilation.
+
+    code: a code object, empty where compilation failed; lowered: the expressions' symbols, empty if not found.
+    """
 
     code: bytes
     log: str
@@ -60,7 +65,7 @@ def compile_program(request: CompileRequest) -> Compiled:
 
 
 def _with_uses(request: CompileRequest) -> str:
-    """The source, and for each expression a use of it, so that templates are instantiated."""
+    """Return the source with a use of each expression added, so that templates are instantiated."""
     uses = (
         f"static __device__ __attribute__((used)) const void* __gpusim_use_{number} = (const void*)({expression});"
         for number, expression in enumerate(request.expressions)
@@ -69,7 +74,7 @@ def _with_uses(request: CompileRequest) -> str:
 
 
 def _write(root: Path, name: str, text: str) -> None:
-    """A header below `root`; one that would lie elsewhere is left out, as if the system had it."""
+    """Write a header below `root`; one that would lie elsewhere is left out, as if the system had it."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
         return

@@ -94,7 +94,7 @@ class Properties6(ctypes.Structure):
 
 
 def _facts(gpu: GpuSpec) -> dict[str, int | bytes | list[int]]:
-    """Values by the names of either layout's members; what neither is given is 0."""
+    """Return values by the names of either layout's members; members without a value are 0."""
     lds = gpu.cu.lds_kib << 10
     registers = gpu.cu.vgprs_per_lane * LANES * SIMDS
     pin_gbps = gpu.dram.pin_rate_gbps or STANDARDS[gpu.dram.standard].pin_rate_gbps.value
@@ -148,7 +148,7 @@ def _facts(gpu: GpuSpec) -> dict[str, int | bytes | list[int]]:
 
 
 def properties(gpu: GpuSpec) -> tuple[bytes, bytes]:
-    """hipDeviceProp_t of ROCm 5 and of ROCm 6."""
+    """Return hipDeviceProp_t of ROCm 5 and of ROCm 6."""
     return _filled(Properties5(), gpu), _filled(Properties6(), gpu)
 
 
@@ -192,7 +192,7 @@ _ATTRIBUTES_OF_AMD = (
 
 
 def attributes(gpu: GpuSpec) -> Iterator[tuple[int, int]]:
-    """Number and value of each attribute that has one; a value beyond an int is the largest int."""
+    """Yield number and value of each attribute that has one; a value beyond an int is the largest int."""
     facts = _facts(gpu)
     for first, names in ((_FIRST, _ATTRIBUTES), (_FIRST_OF_AMD, _ATTRIBUTES_OF_AMD)):
         for number, path in enumerate(names, first):

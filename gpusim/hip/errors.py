@@ -84,12 +84,12 @@ class HipError(IntEnum):
 
     @property
     def hip_name(self) -> str:
-        """As programs and hipGetErrorName write it."""
+        """The name of the error as programs and hipGetErrorName write it."""
         return "hipSuccess" if self is HipError.Success else f"hipError{self.name}"
 
     @property
     def text(self) -> str:
-        """What hipGetErrorString says: a phrase of its own, or the name in words."""
+        """The text that hipGetErrorString returns: a phrase of its own, or the name in words."""
         return _TEXTS.get(self) or _in_words(self.name)
 
 

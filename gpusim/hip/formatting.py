@@ -12,7 +12,7 @@ _libc = ctypes.CDLL(None)
 
 
 class _Arguments:
-    """The bytes after the format, taken one argument at a time; what is missing is 0."""
+    """The bytes after the format, taken one argument at a time; missing arguments are 0."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
@@ -29,7 +29,9 @@ class _Arguments:
 
 
 def formatted(message: bytes) -> bytes:
-    """The text of a message: a format up to its 0, filled up to a multiple of eight, and its arguments."""
+    """Return the text of a message, which is a format up to its 0, padded to a multiple of eight bytes, and its
+    arguments.
+    """
     rest = _Arguments(message)
     pattern = rest.string()
     return _SPECIFICATION.sub(lambda found: _one(found, rest), pattern)

@@ -18,7 +18,7 @@ class Function:
 
 @cache
 def functions() -> tuple[Function, ...]:
-    """Every function of the table; ValueError for a line that is none."""
+    """Read every function of the table; raises ValueError for a line that does not describe one."""
     found, node = [], ""
     for line in TABLE.read_text().splitlines():
         words = line.split()
@@ -38,7 +38,7 @@ def _number(node: str) -> tuple[int, ...]:
 
 
 def version_script() -> str:
-    """The linker's version script: each node inherits the one before, all else is local."""
+    """Return the linker's version script: each node inherits the previous one, all other symbols are local."""
     text, before = "", ""
     for node in sorted({f.node for f in functions()}, key=_number):
         names = "".join(f"    {f.name};\n" for f in functions() if f.node == node)
@@ -49,6 +49,8 @@ def version_script() -> str:
 
 
 def stubs() -> str:
-    """C++ of what is not implemented: each says its name once and answers that it is not supported."""
+    """Return the C++ source of functions that are not implemented: each reports its name once and returns "not
+    supported".
+    """
     lines = [f'STUB({f.name}, "{f.name}")' for f in functions() if not f.implemented]
     return "\n".join(('#include "stub.h"', *lines, ""))

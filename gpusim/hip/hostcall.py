@@ -35,7 +35,7 @@ _TO_STDERR = 1
 
 
 class HostCalls:
-    """The buffer of one process's calls in its device memory, made when a kernel has an argument for it."""
+    """The buffer of one process's calls in its device memory, created when a kernel has an argument for it."""
 
     def __init__(self, memory: DeviceMemory) -> None:
         self._memory = memory
@@ -47,11 +47,11 @@ class HostCalls:
 
     @staticmethod
     def are_made_by(launch: Launch) -> bool:
-        """Whether the kernel can call the host."""
+        """Tell whether the kernel can call the host."""
         return any(argument.kind == ARGUMENT for argument in launch.kernel.arguments)
 
     def with_buffer(self, launch: Launch) -> Launch:
-        """The launch with the buffer's address in its arguments, if the kernel has a place for it."""
+        """Return the launch with the buffer's address in its arguments, if the kernel has an argument for it."""
         for argument in launch.kernel.arguments:
             if argument.kind == ARGUMENT:
                 block = bytearray(launch.kernarg.ljust(launch.kernel.kernarg_bytes, b"\0"))
@@ -60,7 +60,7 @@ class HostCalls:
         return launch
 
     def serve(self) -> None:
-        """Do what wavefronts have asked for."""
+        """Carry out the calls that wavefronts have made."""
         packet = self._word(_READY_AT)
         self._set_word(_READY_AT, 0)
         packets = []
@@ -82,7 +82,9 @@ class HostCalls:
                 words[lane, 0] = self._piece(words[lane]) if service == _PRINTF else (1 << 64) - 1
 
     def _piece(self, words: np.ndarray) -> int:
-        """Take a piece of a message; what the lane gets: the message's number, at its end what printf returns."""
+        """Take a piece of a message, and return the lane's answer: the message's number, or at its end what printf
+        returns.
+        """
         head = int(words[0])
         number = head >> _NUMBER_SHIFT
         if head & _BEGIN:
@@ -102,7 +104,7 @@ class HostCalls:
         return len(text)
 
     def _buffer(self) -> int:
-        """Address of the buffer, which is made at the first call."""
+        """Return the address of the buffer, which is created at the first call."""
         if self._view is None:
             size = self._payloads_at + _PACKETS * _PAYLOAD_BYTES
             allocation = self._memory.allocate(size, "calls from kernels to the host")

@@ -13,9 +13,10 @@ _LARGE = 1024 * _PAGE  # from here on pages are given back: below, faults would 
 
 
 def shared_memory(file: int, capacity_bytes: int) -> DeviceMemory:
-    """Device memory of `capacity_bytes` in the memory file with the descriptor `file`, which may be closed then.
+    """Return device memory of `capacity_bytes` in the memory file with the descriptor `file`, which may be closed
+    afterwards.
 
-    Large allocations that are freed are given back to the host: their pages are taken from the file.
+    The pages of large allocations that are freed are given back to the host.
     """
     os.ftruncate(file, capacity_bytes)
     pages = mmap.mmap(file, capacity_bytes, flags=mmap.MAP_SHARED | _MAP_NORESERVE)

@@ -13,7 +13,7 @@ from gpusim.hip.supervisor import Program, run_program
 from gpusim.host.command_processor import RunOptions
 from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED
 from gpusim.results.record import CommandTimes, PartRecord, RunRecord, stream_numbers
-from gpusim.running.job import Context, JobOptions, Variant
+from gpusim.running.job import Context, JobOptions, Task, Variant
 from gpusim.store.work import Work
 from isa.object.names import short
 
@@ -31,7 +31,7 @@ PROGRAM_ENDED = "its program ended"  # while a launch ran: beside the reasons th
 class HipAsked:
     """What of a program is simulated.
 
-    timing: False executes kernels for their results alone; launches: how each is run; kernels: a regular expression,
+    timing: False executes kernels for their results alone; launches: how each is run; kernels: a regular expression:
     only kernels whose name it matches are timed; exact: an allocation ends with its last byte, not with its page; keep:
     each launch's metrics are part of the record.
     """
@@ -66,7 +66,7 @@ class HipAsked:
 
     @property
     def work(self) -> Work:
-        """What a store knows the run by; it is always run, as no hash tells what a program does."""
+        """Return the work for a store; a program is always run, as no hash covers what it does."""
         return Work("hip", self.title, self.resolved(), (), self.gpu.name, repeatable=False)
 
 
@@ -97,12 +97,12 @@ class HipJob:
 
     @property
     def options(self) -> JobOptions:
-        """How launches are run; what their results should be the program knows alone."""
+        """Return how launches are run; their results cannot be compared, as only the program knows them."""
         return JobOptions(self._asked.timing, verify=False, launches=self._asked.launches)
 
     @property
     def variants(self) -> Sequence[Variant]:
-        """The one variant that there is."""
+        """Return the only variant of the job."""
         return [Variant("", False, lambda: HipTask(self._asked))]
 
     def resolved(self) -> dict[str, Any]:
@@ -110,14 +110,14 @@ class HipJob:
         return self._asked.resolved()
 
 
-class HipTask:
-    """A program that is ready to start (gpusim.running.job.Task)."""
+class HipTask(Task):
+    """A program that is ready to start."""
 
     def __init__(self, asked: HipAsked) -> None:
         self._asked = asked
 
     def run(self, context: Context, record: RunRecord) -> None:
-        """Run the program to its end and serve what it asks of its GPU; a row of the record is a kernel."""
+        """Run the program to its end and serve its requests to the GPU; a row of the record is a kernel."""
         asked = self._asked
         context.interrupt.deferred = True  # what was simulated by then is reported
         made: list[Launches] = []
@@ -149,16 +149,6 @@ class HipTask:
             else:
                 record.stopped_by = PROGRAM_ENDED
         _fill(record, launches, code)
-
-    def counts(self) -> Mapping[str, float]:
-        """Return nothing: nothing is known of the program's data."""
-        return {}
-
-    def verify(self) -> None:
-        """Compare nothing: a program compares its results itself."""
-
-    def finish(self) -> None:
-        """Keep nothing."""
 
 
 def _fill(record: RunRecord, launches: "Launches", code: int) -> None:

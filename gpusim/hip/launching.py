@@ -21,9 +21,9 @@ _COMBINED_AT = 64  # launches of a kernel whose facts wait to be added up
 class Options:
     """How launches are run.
 
-    timing: through the timing model; kernels: only those of which a part of the name, as written or as linked, matches
-    it, the others are executed alone; launches: how timed ones are run; keep: every launch's metrics; exact: an
-    allocation ends with its last byte, not with its page.
+    timing: through the timing model; kernels: a regular expression: only kernels with a match in their name, demangled
+    or mangled, are timed, the others are only executed; launches: how timed ones are run; keep: every launch's metrics;
+    exact: an allocation ends with its last byte, not with its page.
     """
 
     gpu: GpuSpec
@@ -42,7 +42,9 @@ class Options:
 
 @dataclass
 class KernelSums:
-    """All launches of a kernel together; those with timing are `timed`, of which alone are cycles and rooflines."""
+    """The sum of all launches of a kernel; `timed` of them were simulated with timing: cycles and rooflines are of
+    these alone.
+    """
 
     launches: int = 0
     timed: int = 0
@@ -53,7 +55,7 @@ class KernelSums:
     _executed: list[RunFacts] = field(default_factory=list)
 
     def add(self, facts: RunFacts) -> None:
-        """Count a launch in."""
+        """Add the facts of a launch."""
         self.launches += 1
         self.instructions += facts.kernel.wavefront_instructions
         self.workgroups += facts.kernel.workgroups
@@ -68,13 +70,13 @@ class KernelSums:
 
     @property
     def facts(self) -> RunFacts:
-        """Those of the timed launches as one; where none was timed, of all."""
+        """Return the facts of the timed launches as a sum; if none was timed, of all launches."""
         return combined(self._timed or self._executed)
 
 
 @dataclass
 class Launches:
-    """What was launched, over all of a program's processes: sums by kernel, and each launch if it is kept.
+    """The launches of all of a program's processes: sums by kernel, and each launch if it is kept.
 
     kept, places: facts of each launch and where it happened; times: when kernels and copies happened; partial: whether
     one was not run to its end; limited: whether that was at the most cycles that a launch may take.
@@ -89,7 +91,7 @@ class Launches:
 
 
 class Launcher:
-    """Runs the launches of one process on one GPU, one after another; between them L2 keeps what it held."""
+    """Runs the launches of one process on one GPU, one after another; L2 keeps its contents between them."""
 
     def __init__(self, options: Options, launches: Launches, reporter: Reporter) -> None:
         self._options, self._launches = options, launches
@@ -100,7 +102,7 @@ class Launcher:
     def run(self, launch: Launch, observer: Callable[[Progress], bool], serve: Callable[[], None] | None) -> RunFacts:
         """Run a launch to its end, or until the observer ends it; raises what `simulate` raises.
 
-        serve: does what the kernel asks of the host, if it can.
+        serve: carries out the kernel's calls to the host, if it can make any.
         """
         name = launch.kernel.name
         if name not in self._timed:
@@ -114,9 +116,9 @@ class Launcher:
         return facts
 
     def note(self, launch: Launch, facts: RunFacts, **more: Any) -> Callable[[float, float], None]:
-        """Keep what a launch came to; returns what takes its start and end when they are known.
+        """Store the facts of a launch, and return a function that is called with its start and end once they are known.
 
-        more: of the launch's place in the program.
+        more: further keys for the launch's place in the program.
         """
         most = self._options.launches.max_cycles
         self._launches.partial |= facts.partial
@@ -130,9 +132,11 @@ class Launcher:
         return lambda start, end: None
 
     def ended(self, times: Sequence[CommandTimes], process: int) -> None:
-        """Keep when a process's kernels and copies happened."""
+        """Store when a process's kernels and copies happened."""
         self._launches.times += [replace(one, place=f"process {process}") for one in times]
 
     def bytes_moved(self) -> None:
-        """The program has written or read device memory: what L2 held has been written back and dropped before."""
+        """Flush L2: the program has written or read device memory, before which L2's contents are written back and
+        dropped.
+        """
         self._processor.flush_l2()

@@ -22,7 +22,7 @@ NO_STREAM = 0  # the default stream
 
 
 class Copied(IntEnum):
-    """What the simulated clock is to know of bytes that the program moved."""
+    """What the simulated clock must know about bytes that the program moved."""
 
     OVER_LINK = 0
     WITHIN_DEVICE = 1
@@ -30,7 +30,9 @@ class Copied(IntEnum):
 
 @dataclass(frozen=True)
 class Op:
-    """One operation: its values as `struct` lays them out, what follows them, what the answer holds (None: none)."""
+    """One operation: its values as `struct` lays them out, what follows them, and what the answer contains (None: no
+    answer).
+    """
 
     number: int
     name: str
@@ -81,7 +83,7 @@ OPS = (
 
 
 def header() -> str:
-    """The C++ header that the library is built with: what both sides have to agree on."""
+    """Return the C++ header with which the library is built: what both sides have to agree on."""
     lines = ["#pragma once", f'#define GPUSIM_VERSION "{__version__}"', f'#define GPUSIM_SOCKET "{SOCKET_VARIABLE}"']
     lines.append(f"constexpr unsigned long GPUSIM_BASE = {VIRTUAL_BASE:#x}ul;")
     lines.append(f"constexpr int GPUSIM_EXIT_GONE = {EXIT_SIMULATOR_GONE};")

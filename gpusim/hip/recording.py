@@ -32,21 +32,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class HostWrite:
-    """Bytes that the host has put into device memory between two launches. address: of the first."""
+    """Bytes that the host has written to device memory between two launches. address: of the first byte."""
 
     memory: DeviceMemory
     address: int
     content: np.ndarray
 
     def again(self) -> None:
-        """Put them there."""
+        """Write the bytes again."""
         at = self.address - VIRTUAL_BASE
         self.memory.image[at : at + len(self.content)] = self.content
 
 
 @dataclass
 class Recording:
-    """steps: launches and what was written between them, in order; before: what allocations held before the first
+    """The launches of a program.
+
+    steps: launches and what was written between them, in order; before: contents of the allocations before the first
     launch after they were made; allocations: of the program, oldest first; code: the code objects that it loaded.
     """
 
@@ -59,16 +61,16 @@ class Recording:
 
     @property
     def launches(self) -> tuple[Launch, ...]:
-        """The launches alone."""
+        """The launches without the host's writes."""
         return tuple(step for step in self.steps if isinstance(step, Launch))
 
     def begin(self) -> None:
-        """Device memory is as it was before the first launch."""
+        """Restore device memory as it was before the first launch."""
         for held in self.before:
             held.again()
 
     def with_code(self, changed: "Callable[[bytes, list[Kernel]], bytes]") -> None:
-        """Launch what `changed` makes of the kernels' code objects, given each with the kernels that are launched."""
+        """Replace the code of the launches by what `changed` makes of each code object and its launched kernels."""
         names = {launch.kernel.name for launch in self.launches}
         ready: dict[str, Kernel] = {}
         for data in self.code:
@@ -85,7 +87,7 @@ class Recording:
 
 
 class _RecordingSession(Session):
-    """Keeps the launches of one process."""
+    """A session that keeps the launches of one process."""
 
     def __init__(
         self,
@@ -107,7 +109,7 @@ class _RecordingSession(Session):
         return answer
 
     def _free(self, address: int, _: bytes) -> None:
-        """A launch that is run again finds it where it was."""
+        """Free nothing: a launch that is run again must find the memory where it was."""
 
     def _load(self, data: bytes) -> bytes:
         self._recording.code.append(data)
@@ -142,8 +144,10 @@ class _RecordingSession(Session):
 
 
 def record(program: Program, gpu: GpuSpec, reporter: Reporter, execute: bool) -> Recording:
-    """Run a program of one process to its end and keep what it launches. execute: its launches compute, in order;
-    otherwise they only are kept. Raises ProgramError, HipBuildError."""
+    """Run a program of one process to its end and keep what it launches.
+
+    execute: its launches are executed, in order; otherwise they are only kept. Raises ProgramError, HipBuildError.
+    """
     recording = Recording()
 
     def sessions() -> "Callable[[socket.socket, int], Session]":

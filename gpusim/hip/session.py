@@ -41,13 +41,13 @@ _PAGE_BYTES = 4096  # what a GPU's driver allocates at least
 
 
 class VersionError(UserError):
-    """The program's library is of another gpusim."""
+    """The program's library is of another version of gpusim."""
 
 
 class Session:
     """Serves one process over `connection`; its device memory is the memory file `file`.
 
-    stopped: whether the user has asked for the end of it all.
+    stopped: tells whether the user has asked for the end of the run.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Session:
         self._launcher = Launcher(options, launches, reporter)
         self._calls = HostCalls(self._memory)
         self._queue = StreamQueue(options.gpu.kernel_launch_us)
-        self._error = HipError.Success  # of what was told and not answered, first of all
+        self._error = HipError.Success  # the first error among requests that are not answered
         self._fatal = False  # after a fault nothing runs any more
         self._received = bytearray()
         self._served: dict[int, tuple[Op, struct.Struct, Callable[..., Any]]] = {
@@ -80,7 +80,7 @@ class Session:
         self._process = 0
 
     def receive(self) -> bool:
-        """Read what has come and do what is complete of it; False: the process has closed its end."""
+        """Read what has arrived and serve all complete requests; returns False once the process has closed its end."""
         try:
             data = self.connection.recv(_RECEIVED_AT_ONCE)
         except ConnectionResetError:
@@ -113,7 +113,7 @@ class Session:
             return
 
     def _failed(self, error: GpusimError) -> HipError:
-        """What the program is told of an error; the user reads it here."""
+        """Report an error to the user, and return the error code that the program gets."""
         status = next((code for kind, code in _STATUS if isinstance(error, kind)), HipError.LaunchFailure)
         if not isinstance(error, UnknownCodeError):
             for line in (*str(error).splitlines(), *getattr(error, "__notes__", ())):
@@ -121,7 +121,7 @@ class Session:
         return status
 
     def end(self) -> None:
-        """The process is gone, or nothing more is done for it."""
+        """Close the connection and finish the queue: the process has ended, or is served no longer."""
         self.connection.close()
         self._queue.finish()
         self._launcher.ended(self._queue.times, self._process)
@@ -189,7 +189,9 @@ class Session:
         self._fatal |= facts.partial
 
     def _demands(self, launch: Launch, facts: RunFacts) -> dict[str, float]:
-        """Return what a kernel that was simulated alone needs of the GPU: of each unit, of the slots for workgroups."""
+        """Return which share of the GPU a kernel that was simulated alone needs: of each unit, and of the workgroups'
+        slots.
+        """
         x, y, z = launch.workgroups
         held = occupancy(launch, self._gpu.cu).workgroups_per_cu * self._gpu.cus
         units = {name: n / max(facts.cycles, 1) for name, n in facts.roofline.items() if name != LATENCY}
@@ -235,7 +237,9 @@ class Session:
         return struct.pack("<II", fit, fit * self._gpu.cus)
 
     def _block_size(self, function: int, lds: int, limit: int, _: bytes) -> bytes:
-        """The workgroup of which most wavefronts are resident at a time, the largest such."""
+        """Answer with the workgroup size at which most wavefronts are resident, the largest such, and the workgroups in
+        the grid that fill the GPU.
+        """
         kernel = self._code.kernel(function)
         most = min(limit or device.MOST_WORK_ITEMS, kernel.max_workgroup_size or device.MOST_WORK_ITEMS)
         best = (0, min(most, _BLOCK_STEP), 0)
@@ -260,7 +264,7 @@ class Session:
         return occupancy(launch, self._gpu.cu)
 
     def _go_on(self, _: Progress) -> bool:
-        """Whether a launch is worth going on with: the user has not asked for the end, the process is still there."""
+        """Tell whether a launch is to go on: the user has not asked for the end, and the process is still there."""
         now = time.monotonic()
         if now - self._looked_s < _LOOK_S:
             return True
@@ -285,7 +289,7 @@ def _text(data: bytes) -> bytes:
 
 
 def _compile_request(body: bytes, expressions: int) -> CompileRequest:
-    """From the texts of a request in their order."""
+    """Decode a request's texts, in their order."""
     at = 0
 
     def count() -> int:

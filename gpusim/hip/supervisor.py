@@ -34,15 +34,15 @@ class ProgramError(UserError):
 
 
 class Served(Protocol):
-    """One process of the program."""
+    """A process of the program, as it is served."""
 
     connection: socket.socket
 
     def receive(self) -> bool:
-        """Do what has come over the connection; False: the process has closed its end."""
+        """Serve what has arrived over the connection; returns False once the process has closed its end."""
 
     def end(self) -> None:
-        """The process is gone, or nothing more is done for it: close the connection."""
+        """Close the connection: the process has ended, or is served no longer."""
 
 
 NewSession = Callable[[socket.socket, int], Served]
@@ -50,13 +50,16 @@ NewSession = Callable[[socket.socket, int], Served]
 
 @dataclass(frozen=True)
 class Program:
-    """What is run. root: a folder with libraries of another system, whose C library the program then runs under."""
+    """A program to run.
+
+    root: a folder with libraries of another system, whose C library the program then runs under.
+    """
 
     arguments: Sequence[str]
     root: Path | None = None
 
     def started_by(self, library_folder: Path) -> tuple[list[str], dict[str, str]]:
-        """Command and environment with gpusim's library in front; raises ProgramError."""
+        """Return command and environment that put gpusim's library first; raises ProgramError."""
         environment = dict(os.environ)
         if self.root is None:
             others = environment.get("LD_LIBRARY_PATH")
@@ -77,10 +80,10 @@ def run_program(
     new_session: Callable[[], NewSession],
     stopped: Callable[[], bool],
 ) -> int:
-    """Run a program to its end and serve its processes; returns its exit code, 128 + N where signal N ended it.
+    """Run a program to its end and serve its processes; returns its exit code, 128 + N if signal N ended it.
 
-    new_session: called once the program runs, gives what serves a process, of a connection and a memory file;
-    stopped: whether the user has asked for the end. Raises ProgramError.
+    new_session: called once, when the program runs; returns the function that makes what serves a process, given a
+    connection and a memory file; stopped: tells whether the user has asked for the end. Raises ProgramError.
     """
     if sys.platform != "linux" or os.uname().machine != "x86_64":
         raise ProgramError("HIP programs run on x86-64 Linux alone")
@@ -109,7 +112,10 @@ def run_program(
 
 
 def _dies_with(parent: int) -> Callable[[], None]:
-    """For the child before it becomes the program: it gets SIGTERM when this process ends, however that does."""
+    """Return a function that the child calls before it becomes the program.
+
+    It lets the child get SIGTERM when this process ends, in whatever way.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
 
     def prepare() -> None:
@@ -126,7 +132,7 @@ def _serve(
     session: NewSession,
     stopped: Callable[[], bool],
 ) -> None:
-    """Serve until the program has ended and no process of it is connected any more."""
+    """Serve until the program has ended and none of its processes is connected any more."""
     with selectors.DefaultSelector() as waiting:
         ended = os.pidfd_open(process.pid)
         waiting.register(ended, selectors.EVENT_READ, "ended")
@@ -161,7 +167,9 @@ def _serve(
 
 
 def _introduced(broker: socket.socket) -> tuple[socket.socket, int] | None:
-    """The connection and the memory file of a process; None: nobody can introduce themselves any more."""
+    """Receive the connection and the memory file of a new process; None once no process can introduce
+    itself any more.
+    """
     descriptors = array.array("i")
     data, control, _, _ = broker.recvmsg(1, socket.CMSG_LEN(_DESCRIPTORS * descriptors.itemsize))
     if not data:
@@ -174,7 +182,7 @@ def _introduced(broker: socket.socket) -> tuple[socket.socket, int] | None:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Wait for the program; one that still runs is asked to end, then made to."""
+    """Wait for the program's end; if it still runs, terminate it, and kill it if that does not help."""
     if process.poll() is None:
         process.terminate()
     try:

@@ -39,18 +39,18 @@ _GIVEN_UNCOMPUTED = (
 
 
 class LaunchError(UserError):
-    """A launch that asks for what cannot be."""
+    """A launch that asks for something impossible."""
 
 
 @dataclass(frozen=True)
 class LaunchCommand:
     """Run a kernel to its end.
 
-    warm: whether L2 and the TLBs hold what the launch before left there, or nothing; None: as `gpu.caches` says.
-    serve: does what the kernel's wavefronts wait for the host to do, called again and again while it runs.
-    decisive: how long launches after it take depends on the values that it computes, so that where it is sampled, the
-    workgroups that are skipped are executed; None: nobody knows, and the user is told where a launch is given what a
-    sampled one has not computed.
+    warm: whether L2 and the TLBs hold what the previous launch left there, or nothing; None: as `gpu.caches` says.
+    serve: does what the kernel's wavefronts wait for the host to do, called again and again while it runs. decisive:
+    the time of later launches depends on the values that it computes, so that where it is sampled, the skipped
+    workgroups are executed; None: unknown, and the user is warned where a launch gets results that a sampled one has
+    not computed.
     """
 
     launch: Launch
@@ -60,11 +60,11 @@ class LaunchCommand:
     decisive: bool | None = None
 
     def finds_warm(self, gpu: GpuSpec) -> bool:
-        """Tell whether it finds in L2 and the TLBs what the launch before left there."""
+        """Tell whether the launch finds in L2 and the TLBs what the previous one left there."""
         return gpu.caches == "warm" if self.warm is None else self.warm
 
     def described(self, gpu: GpuSpec) -> dict[str, Any]:
-        """Describe it as plain data, for a result's configuration."""
+        """Describe the launch as plain data, for a result's configuration."""
         launch = self.launch
         return {
             "kernel": launch.kernel.name,
@@ -77,7 +77,7 @@ class LaunchCommand:
 
 @dataclass(frozen=True)
 class CopyCommand:
-    """Move bytes between host and device over the host link. name: for people; move: does it."""
+    """Move bytes between host and device over the host link. name: for people; move: moves them."""
 
     name: str
     size_bytes: int
@@ -92,8 +92,8 @@ class RunOptions:
     """How commands are run.
 
     checked: assert the conservation laws and rooflines at each kernel's end; hotspots: costliest instructions to list
-    of each; timeline: what happens in each cycle is drawn into it; max_cycles: of each launch, which ends there
-    and the run with it; 0: any; sampling: how much of each launch is simulated, None: all.
+    of each; timeline: what happens in each cycle is drawn into it; max_cycles: limit of each launch, at which the
+    launch and the run end; 0: no limit; sampling: how much of each launch is simulated, None: all.
     """
 
     checked: bool = False
@@ -104,7 +104,7 @@ class RunOptions:
 
 
 class CommandProcessor:
-    """Runs commands on one GPU, queue after queue; between them L2 keeps what it held.
+    """Runs commands on one GPU, queue after queue; L2 keeps its contents between them.
 
     timing: False executes kernels without the timing model, for results alone; engine_spec: the compaction engine that
     serves launches with sparse regions, if there is one.
@@ -125,10 +125,10 @@ class CommandProcessor:
         observer: Observer | None = None,
         stopped: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Run `commands` in order, each after the one before, and put into `record` what is known of them.
+        """Run `commands` in order, each after the previous one, and put their facts into `record`.
 
-        observer: called several times a second within a launch, ends it by returning False; nothing that follows is
-        run then, nor once `stopped()` is true: the record is partial. Raises LaunchError and what `simulate` raises.
+        observer: called several times a second within a launch, ends it by returning False; nothing that follows is run
+        then, nor once `stopped()` is true: the record is partial. Raises LaunchError and what `simulate` raises.
         """
         self._check(commands, options)
 
@@ -164,7 +164,7 @@ class CommandProcessor:
             )
 
     def flush_l2(self) -> None:
-        """L2's lines have been written back and dropped, as before a copy, whose engine passes L2 by."""
+        """Write back and drop L2's lines, as before a copy, whose engine bypasses L2."""
         self._warm.flush_l2()
 
     def _copy(self, command: CopyCommand) -> float:
@@ -222,7 +222,9 @@ def executed(
     pool: "ContextPool | None" = None,
     serve: Callable[[], None] | None = None,
 ) -> RunFacts:
-    """Execute without the timing model; what it counts. pool, serve, raises: see `run_functional`."""
+    """Execute a launch without the timing model, and return what it counts. pool, serve, raises: see
+    `run_functional`.
+    """
     from gpusim.host.untimed import execute
 
     start = time.perf_counter()

@@ -24,7 +24,7 @@ from gpusim.results.record import CommandTimes
 DEFAULT = 0
 HARDWARE_QUEUES = 4  # of a process, which its streams share (ROCm: GPU_MAX_HW_QUEUES)
 SLOTS = "slots"  # for workgroups, among what kernels demand of the GPU
-_ENDED_US = 1e-9  # of work left: none
+_ENDED_US = 1e-9  # work with less time left has ended
 
 Demands = Mapping[str, float]
 Ended = Callable[[float, float], None]
@@ -34,8 +34,8 @@ Ended = Callable[[float, float], None]
 class _Work:
     """Something that a stream does.
 
-    unit: the slots that it takes one of, None: nothing is done, others wait for it; left_us: of its time alone;
-    demands: of each part of the GPU, as a share; waits_for: how much of the work before it has not ended.
+    unit: the resource of which it takes a slot, None: it only waits, and others wait for it; left_us: the time left if
+    it ran alone; demands: of each part of the GPU, as a share; waits_for: how much of the work before it has not ended.
     """
 
     name: str = ""
@@ -78,11 +78,11 @@ class StreamQueue:
         self._streams: dict[int, _Stream] = {DEFAULT: _Stream(_Work(ended_us=0.0))}
         self._events: dict[int, _Work] = {}
         self._shared: list[_Work] = []  # kernels that run
-        self._pace, self._paced_us = 1.0, 0.0  # of each of them, and since when
+        self._pace, self._paced_us = 1.0, 0.0  # the pace of each of them, and since when
         self._look: simpy.Event | None = None  # when the first of them ends
 
     def new_stream(self, stream: int, blocking: bool) -> None:
-        """Make a stream that has nothing to do yet; its handle may be one of an earlier stream."""
+        """Create a stream without work; its handle may be that of an earlier stream."""
         self._streams[stream] = _Stream(_Work(ended_us=self.host_us), blocking)
 
     def kernel(
@@ -137,7 +137,7 @@ class StreamQueue:
             self._wait_for(held.last)
 
     def finish(self) -> None:
-        """Let all that was asked for end; the host asks for nothing any more."""
+        """Let all work end; the host asks for nothing more."""
         self._environment.run()
 
     # -- what waits for what
@@ -214,14 +214,14 @@ class StreamQueue:
     # -- kernels that share the GPU
 
     def _settle(self) -> None:
-        """Take off what the kernels have done since their pace was set."""
+        """Subtract the progress of the kernels since their pace was set."""
         now = self._environment.now
         for work in self._shared:
             work.left_us -= (now - self._paced_us) * self._pace
         self._paced_us = now
 
     def _share(self) -> None:
-        """Set the pace of the kernels that run, and look at them again when the first of them ends."""
+        """Set the pace of the running kernels, and again when the first of them ends."""
         sums: dict[str, float] = {}
         for work in self._shared:
             for part, share in work.demands.items():

@@ -15,7 +15,7 @@ from workloads.operators.verify import Expected
 
 
 def value_of(device: Device, name: str, spec: ArgumentSpec, path: Path) -> Any:
-    """What the argument is to the kernel. path: the execution's file."""
+    """Return what a launch passes for the argument: an array, a number, Local or None. path: the execution's file."""
     if spec.local_bytes is not None:
         return Local(spec.local_bytes)
     if spec.null:
@@ -37,7 +37,7 @@ def value_of(device: Device, name: str, spec: ArgumentSpec, path: Path) -> Any:
 
 
 def expected_of(array: DeviceArray, spec: ArgumentSpec, path: Path) -> Expected:
-    """What the array should hold after the kernel, with the allowed difference."""
+    """Return the values that the array should have after the kernel, with the allowed difference."""
     wanted = _wanted(array, spec.expected, path)
     bound = spec.absolute + spec.relative * np.abs(np.nan_to_num(wanted.astype(np.float64)))
     return Expected(array.name, (slice(None),) * wanted.ndim, wanted, bound)
@@ -58,7 +58,9 @@ def _wanted(array: DeviceArray, expected: str | int | float | None, path: Path) 
 
 
 def _number(where: str, value: int | float, dtype: str) -> np.ndarray:
-    """One number of a type, which must hold it: exactly if the type is an integer's."""
+    """Return a number as an array of the type; raises UserError if the type cannot hold it (exactly, if it is an
+    integer type).
+    """
     kind = np.dtype(dtype)
     if kind.kind in "iu":
         least, most = np.iinfo(kind).min, np.iinfo(kind).max

@@ -27,7 +27,7 @@ LAUNCH_BYTES = 1 << 14  # of a kernel's arguments, packet and queue, and of what
 
 
 def check_room_for_code(operator: GemmOperator, memory: DeviceMemory) -> None:
-    """DeviceMemoryError where `memory` has no room for what the operator's launches will put there."""
+    """Raise DeviceMemoryError if `memory` has no room for the code and arguments of the operator's launches."""
     images = {launch.kernel.name: launch.kernel.image for launch in operator.launches}.values()
     taken: list[Allocation] = []
     try:
@@ -39,9 +39,9 @@ def check_room_for_code(operator: GemmOperator, memory: DeviceMemory) -> None:
 
 
 def block_columns(kernel: str, shape: GemmShape, unit: int, gpu: GpuSpec, copies: int = 0) -> int:
-    """The columns of each block but the last: of the fewest, about equally wide, that the memory holds.
+    """Return the columns of each block but the last: for the fewest blocks, about equally wide, that the memory holds.
 
-    unit: blocks are a multiple of; copies: of B that the host keeps beside device memory.
+    unit: the columns of a block are a multiple of it; copies: of B that the host keeps besides device memory. Raises
     UserError where not even one unit fits.
     """
 
@@ -72,8 +72,8 @@ def block_columns(kernel: str, shape: GemmShape, unit: int, gpu: GpuSpec, copies
 class ColumnBlocks(CommandTask):
     """The product in blocks (gpusim.running.job.Task).
 
-    columns: of each block but the last; check: given each of a block's launches, refuses what cannot run; compared:
-    whether results are compared with the reference before they leave device memory.
+    columns: of each block but the last; check: called with each of a block's launches, refuses what cannot run;
+    compared: whether results are compared with the reference before they leave device memory.
     """
 
     def __init__(
@@ -104,7 +104,6 @@ class ColumnBlocks(CommandTask):
 
     @property
     def commands(self) -> Sequence[HostCommand]:
-        """The first block's launches; for each further one two copies and its launches."""
         commands: list[HostCommand] = []
         for before, block in zip([None, *self._blocks], self._blocks, strict=False):
             if before is not None:
@@ -115,24 +114,22 @@ class ColumnBlocks(CommandTask):
         return commands
 
     def counts(self) -> Mapping[str, float]:
-        """How many blocks there are; zeros of those that have been in device memory."""
         total = sum(columns for columns, *_ in self._zeros)
         means = [sum(each[0] * each[k] for each in self._zeros) / total for k in (1, 2)]
         return {"zero_fraction": means[0], "zero_line_fraction": means[1], "column_blocks": len(self._blocks)}
 
     def verify(self) -> Verification:
-        """With NumPy's result, all blocks."""
         last = self._blocks[-1]
         return joined([*self._found, (last.start, verify(self._operator))])
 
     def _take(self, block: range) -> None:
-        """The block's columns of C out of device memory."""
+        """Take the block's columns of C out of device memory, and compare them where that is wanted."""
         uncomputed = any(self._memory.why_uncomputed(each) for each in self._memory.allocations)
         if self._compared and not uncomputed:  # of a sampled launch: the run is then not verified
             self._found.append((block.start, verify(self._operator)))
 
     def _put(self, block: range) -> None:
-        """The block's columns of B in device memory, in place of what is there beside A."""
+        """Put the block's columns of B into device memory, in place of the previous block's."""
         operator = self._placed(len(block))
         known = self._operators[len(block)]
         assert [each.kernarg for each in operator.launches] == [each.kernarg for each in known.launches]
@@ -142,7 +139,7 @@ class ColumnBlocks(CommandTask):
         self._operator = operator
 
     def _placed(self, columns: int) -> GemmOperator:
-        """The product of so many columns, in place of the one before."""
+        """Make the product of so many columns, in place of the previous one."""
         for held in filter(None, map(self._memory.at, self._held)):
             self._memory.free(held)
         there = {each.address for each in self._memory.allocations}  # code and arguments of launches too

@@ -26,9 +26,9 @@ from workloads.operators.verify import Expected, Verification, compare
 
 
 class ExecJob:
-    """A kernel, its grid, its arguments and what they should hold after it (gpusim.running.job.Job).
+    """A kernel, its grid, its arguments and their expected values after it (gpusim.running.job.Job).
 
-    path: of the execution's file, beside which the files it names are looked for.
+    path: of the execution's file; the files that it names are relative to its folder.
     """
 
     engine_spec = None
@@ -45,27 +45,27 @@ class ExecJob:
 
     @property
     def gpu(self) -> GpuSpec:
-        """As configured."""
+        """Return the configured GPU."""
         return self._config.gpu
 
     @property
     def energy_spec(self) -> EnergySpec:
-        """As configured."""
+        """Return the configured energies."""
         return self._config.energy
 
     @property
     def options(self) -> JobOptions:
-        """As configured; what is expected is always compared."""
+        """Return how launches are run, as configured; expected values are always compared."""
         run = self._config.run
         return JobOptions(timing=run.timing, launches=launch_options(run))
 
     @property
     def variants(self) -> Sequence[Variant]:
-        """One, without engine: nothing in the file names a sparse region."""
+        """Return the only variant, without engine: nothing in the file names a sparse region."""
         return [Variant(self._kernel_name, False, self._prepare)]
 
     def resolved(self) -> dict[str, Any]:
-        """The configuration."""
+        """Return the configuration, every value, as plain data."""
         return self._config.resolved()
 
     @cached_property
@@ -113,7 +113,7 @@ class ExecJob:
 
 
 class _ExecTask(CommandTask):
-    """The launch, the arrays it works on, and what becomes of them."""
+    """The launch, its arrays, and the comparison and the files of its results."""
 
     def __init__(
         self,
@@ -127,18 +127,15 @@ class _ExecTask(CommandTask):
 
     @property
     def commands(self) -> Sequence[HostCommand]:
-        """The kernel's launch."""
         return [self._command]
 
     def verify(self) -> Verification | None:
-        """The element of all arrays that comes closest to its bound, or exceeds it most."""
         if not self._expected:
             return None
         found = {part.output: self._arguments[part.output].numpy() for part in self._expected}
         return compare(found, self._expected)
 
     def finish(self) -> None:
-        """Write the arrays that have an output file."""
         for name, file in self._outputs.items():
             contents = io.BytesIO()
             np.save(contents, self._arguments[name].numpy())

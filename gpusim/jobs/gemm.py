@@ -38,7 +38,8 @@ _RUN_BY: dict[EngineMode, tuple[str, ...]] = {"off": ("dense",), "on": ("sparse"
 class GemmProblem:
     """A product's name in messages, its shape and where its operands come from.
 
-    unit: where its matrices exceed the GPU's memory, it runs in blocks of columns, a multiple of this.
+    unit: where its matrices exceed the GPU's memory, the product runs in blocks of columns, which are a multiple of
+    this.
     """
 
     title: str
@@ -48,7 +49,7 @@ class GemmProblem:
 
 
 def layer_problem(workload: LayerWorkload) -> GemmProblem:
-    """A layer's forward pass: filters times im2col of the input maps."""
+    """Return a layer's forward pass as a product: filters times im2col of the input maps."""
     layer, seed = workload.layer, workload.seed
     shape = gemm_shape(layer, workload.batch)
     of_file = {"real": captured_operands, "resampled": resampled_operands}.get(workload.data)
@@ -65,12 +66,12 @@ def layer_problem(workload: LayerWorkload) -> GemmProblem:
 
 
 def _zero_block(workload: LayerWorkload | GemmWorkload) -> tuple[int, int]:
-    """Rows and columns of the blocks in which made-up zeros come."""
+    """Return rows and columns of the blocks in which made-up zeros are grouped."""
     return workload.zero_block_rows, workload.zero_block_columns
 
 
 def gemm_problem(workload: GemmWorkload) -> GemmProblem:
-    """A product by itself, of random operands."""
+    """Return a product of random operands."""
     shape = GemmShape(workload.m, workload.n, workload.k)
     return GemmProblem(
         workload.title,
@@ -95,28 +96,28 @@ class GemmJob:
 
     @property
     def gpu(self) -> GpuSpec:
-        """As configured."""
+        """Return the configured GPU."""
         return self._config.gpu
 
     @property
     def engine_spec(self) -> EngineSpec:
-        """As configured."""
+        """Return the configured compaction engine."""
         return self._config.engine
 
     @property
     def energy_spec(self) -> EnergySpec:
-        """As configured."""
+        """Return the configured energies."""
         return self._config.energy
 
     @property
     def options(self) -> JobOptions:
-        """As configured."""
+        """Return the configured options: whether results are compared, and how launches are run."""
         run = self._config.run
         return JobOptions(verify=run.verify, launches=launch_options(run))
 
     @property
     def variants(self) -> Sequence[Variant]:
-        """The dense kernel, the sparse one, or both to be compared."""
+        """Return the dense kernel, the sparse one, or both for a comparison."""
         names = _RUN_BY[self._config.run.engine]
         kernels = self._config.kernels
         label = {name: name if len(names) > 1 else "" for name in names}
@@ -126,8 +127,11 @@ class GemmJob:
         ]
 
     def _sparse_variant(self, name: str) -> Variant:
-        """Of the sparse kernel; a choice: of the first that it may take, with what decides whether that, another or,
-        with AUTO, the dense one is run."""
+        """Return the variant of the sparse kernel.
+
+        Where the kernel is to be chosen, it is the first candidate, with a function that decides whether this one,
+        another one or, with AUTO, the dense kernel is run.
+        """
         sparse = self._config.kernels.sparse
         if sparse in FASTEST:
             return replace(self._variant(FASTEST[sparse][0], name), decide=partial(self._decide_fastest, name, sparse))
@@ -154,13 +158,15 @@ class GemmJob:
         return self._least(name, {**sparse_estimates(shape, zeros, facts), dense: expected}, zeros)
 
     def _least(self, name: str, estimates: Mapping[str, float], zeros: float) -> tuple[Variant, KernelChoice]:
-        """The kernel of the lowest estimate."""
+        """Choose the kernel with the lowest estimate, in cycles."""
         figures = {kernel: int(cycles) if isfinite(cycles) else cycles for kernel, cycles in estimates.items()}
         choice = choose([Candidate(kernel, cycles, cycles) for kernel, cycles in figures.items()])
         return self._variant(choice.kernel, name), replace(choice, zeros=zeros)
 
     def _variant(self, kernel: str, name: str) -> Variant:
-        """Of a kernel, or of a library, by its name; AUTO: of the likeliest one, with what decides."""
+        """Return the variant of a kernel or a library by its name; with AUTO the likeliest kernel, with a function that
+        decides.
+        """
         if kernel == AUTO:
             likely = self._variant(likely_dense(self._block, self.gpu), name)
             # a run that is stopped at some cycle is a look at its beginning, for which nothing is measured
@@ -176,7 +182,7 @@ class GemmJob:
         return self._variant(choice.kernel, name), choice
 
     def resolved(self) -> dict[str, Any]:
-        """The configuration."""
+        """Return the configuration, every value, as plain data."""
         return self._config.resolved()
 
     def _prepare_library(self, product: VendorProduct) -> Task:
@@ -203,7 +209,7 @@ class GemmJob:
         return OperatorTask(operator, {"zero_fraction": zeros, "zero_line_fraction": zero_lines})
 
     def _check(self, operator: GemmOperator) -> None:
-        """UserError where the engine has not what a launch with it needs."""
+        """Raise UserError if the engine lacks what a launch with it needs."""
         for launch in (launch for launch in operator.launches if launch.regions):
             try:
                 sib_layout(self.engine_spec, launch.regions)
@@ -216,14 +222,18 @@ class GemmJob:
 
     @cached_property
     def _block(self) -> GemmShape:
-        """What is launched at a time, for which kernels are chosen: the whole, or a block that fits the memory."""
+        """Return the shape that is launched at a time, for which kernels are chosen: the whole, or a block that fits
+        the memory.
+        """
         shape = self._problem.shape
         if not self._exceeds_memory:
             return shape
         return replace(shape, n=block_columns(likely_dense(shape, self.gpu), shape, self._problem.unit, self.gpu))
 
     def operator(self, kernel: str) -> GemmOperator:
-        """The product by a kernel, in a device memory of its own; raises DeviceMemoryError where it does not fit."""
+        """Make the product by a kernel, in a device memory of its own; raises DeviceMemoryError where it
+        does not fit.
+        """
         memory = DeviceMemory(self.gpu.memory_mib << 20)
         operator = build_gemm(kernel, self._problem.shape, self._problem.data, memory, gpu_facts(self.gpu))
         check_room_for_code(operator, memory)

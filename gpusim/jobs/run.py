@@ -53,7 +53,7 @@ def run(
 
 
 def _opened(config: str | Path | Mapping[str, Any]) -> Document:
-    """A run's configuration, or an execution's."""
+    """Open a run's configuration, or an execution's."""
     try:
         return opened(config, RUN_FOLDER)
     except NoSuchConfiguration as error:

@@ -54,23 +54,25 @@ class LibraryProduct:
 
     @property
     def launches(self) -> "tuple[Launch, ...]":
-        """In the library's order."""
+        """The launches in the library's order."""
         return self.recording.launches
 
     @property
     def decisive(self) -> Collection[int]:
-        """Any of a sparse product's: they convert B first, and are the library's own affair."""
+        """Numbers of the launches whose results decide the time of later ones: all those of a sparse product, as they
+        convert B first.
+        """
         return range(len(self.launches)) if self.product.sparse else ()
 
     @property
     def inputs(self) -> Mapping[str, np.ndarray]:
-        """A [K, M] and B [N, K], without what pads them."""
+        """The operands A [K, M] and B [N, K], without padding."""
         shape = self.buffers.shape
         return {"A": self.buffers.a_stored[: shape.k, : shape.m], "B": self.buffers.b_stored[:, : shape.k]}
 
     @property
     def outputs(self) -> Mapping[str, np.ndarray]:
-        """C [N, M], without what pads it."""
+        """The result C [N, M], without padding."""
         shape, stored = self.buffers.shape, self.buffers.c_stored
         if self.product.transposes:
             return {"C": stored.reshape(-1)[: shape.m * shape.n].reshape(shape.m, shape.n).T}
@@ -78,24 +80,27 @@ class LibraryProduct:
 
     @property
     def work(self) -> Work:
-        """Of the definition; a sparse product needs a multiply-accumulate a row of A for each non-zero of B. What is
-        stored is C alone: what a library puts elsewhere is its own affair."""
+        """The work of the product's definition; a sparse product needs a multiply-accumulate per row of A for each
+        non-zero of B.
+
+        The only stored bytes are those of C: other buffers are an internal matter of the library.
+        """
         m, n, k = self.buffers.shape.m, self.buffers.shape.n, self.buffers.shape.k
         needed = m * int(np.count_nonzero(self.inputs["B"])) if self.product.sparse else m * n * k
         return Work(m * n * k, needed, 4 * (m * k + k * n), 4 * m * n, 4 * m * n)
 
     def zero_fractions(self) -> tuple[float, float]:
-        """Of the elements of B, and of its lines of 16 elements of a column."""
+        """Return the shares of zeros in the elements of B, and in its lines of 16 elements of a column."""
         held, k = self.buffers.b_stored, self.buffers.shape.k
         return sparsity_of(held, k), zero_lines_of(held, k)
 
     def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
-        """A·B in FP64; libraries compute in FP32."""
+        """Yield A·B computed in FP64 as the expected result; libraries compute in FP32."""
         return gemm_reference(inputs["A"], inputs["B"], half_precision_b=False)
 
 
 class LibraryTask(OperatorTask):
-    """The launches, and between them what the host writes for them (gpusim.running.job.Task)."""
+    """The launches, and what the host writes between them (gpusim.running.job.Task)."""
 
     def __init__(self, operator: LibraryProduct) -> None:
         zeros, zero_lines = operator.zero_fractions()
@@ -104,7 +109,6 @@ class LibraryTask(OperatorTask):
 
     @property
     def commands(self) -> Sequence[HostCommand]:
-        """The program's steps, from memory as it was before the first of them."""
         self._recording.begin()
         launches = iter(super().commands)
         return [
@@ -116,7 +120,7 @@ class LibraryTask(OperatorTask):
 
 
 def is_there(product: VendorProduct) -> bool:
-    """Whether the library's file is where programs are given it from."""
+    """Tell whether the library's file is in one of the folders where programs find it."""
     from gpusim.hip.supervisor import FOLDERS
 
     named = os.environ.get(ROOT_VARIABLE)
@@ -129,9 +133,9 @@ def is_there(product: VendorProduct) -> bool:
 
 
 def library_product(product: VendorProduct, shape: GemmShape, data: GemmData, gpu: GpuSpec) -> LibraryProduct:
-    """The product by a library of the user's, from the folder that GPUSIM_VENDOR_ROOT names or from the system.
+    """Record the product by a library of the user's, from the folder that GPUSIM_VENDOR_ROOT names or from the system.
 
-    Raises UserError where it is not there, and what `data` raises.
+    Raises UserError where the library is missing, and what `data` raises.
     """
     from gpusim.hip.built import libraries
     from gpusim.hip.recording import record

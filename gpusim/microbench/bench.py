@@ -47,11 +47,11 @@ class Bench:
         return combined(facts), len(facts)
 
     def memory(self) -> DeviceMemory:
-        """The device's memory, empty."""
+        """Return an empty device memory of the GPU's size."""
         return DeviceMemory(self.gpu.memory_mib << 20)
 
     def each(self, title: str, items: Iterable[T]) -> Iterator[T]:
-        """The items in turn, with progress reported under `title`."""
+        """Yield the items in turn, with progress reported under `title`."""
         todo = list(items)
         with self._reporter.following(title, "points") as update:
             for done, item in enumerate(todo):

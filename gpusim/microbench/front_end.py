@@ -30,7 +30,9 @@ def launches_per_cycle(bench: Bench, waves: int) -> float:
 
 
 def measure(bench: Bench, results: Results) -> None:
-    """The loop's curve over where it lies, for one compute unit and for an array; launches by size of workgroup."""
+    """Measure the loop's cycles by its place in a line, for one compute unit and for an array; launches by workgroup
+    size.
+    """
     array = bench.gpu.model_copy(update={"shader_arrays": 1})
     axes = ("where in a line of 64 bytes the loop begins, in bytes", "cycles of a pass")
     alone = [(4 * n, pass_cycles(bench, bench.one_cu, n)) for n in bench.each("short loops: one compute unit", DWORDS)]

@@ -11,7 +11,7 @@ from gpusim.microbench.result import Curve, Figure, Results
 from gpusim.microbench.suite import GROUPS
 from gpusim.microbench.table import said
 from gpusim.results.record import PartLaunch, PartRecord, RunRecord
-from gpusim.running.job import Context, JobOptions, Variant
+from gpusim.running.job import Context, JobOptions, Task, Variant
 from gpusim.store.work import Work
 
 
@@ -56,8 +56,8 @@ class MicrobenchJob:
         return Work("microbench", self.title, self.resolved(), (), self.measured.name)
 
 
-class MicrobenchTask:
-    """The groups, one after another (gpusim.running.job.Task)."""
+class MicrobenchTask(Task):
+    """The groups, one after another."""
 
     def __init__(self, job: MicrobenchJob) -> None:
         self._job = job
@@ -78,16 +78,6 @@ class MicrobenchTask:
             record.parts.append(PartRecord(name, launches=launches, facts=facts))
         record.launch_count = sum(len(part.launches) for part in record.parts)
         record.values = said(results)
-
-    def counts(self) -> Mapping[str, float]:
-        """Return nothing: what is measured is times."""
-        return {}
-
-    def verify(self) -> None:
-        """Compare nothing: published figures stand beside the measured ones."""
-
-    def finish(self) -> None:
-        """Keep nothing."""
 
 
 def measured_again(document: Mapping[str, Any]) -> Results:

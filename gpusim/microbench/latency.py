@@ -39,12 +39,11 @@ def set_sizes(gpu: GpuSpec, cache_kib: int) -> list[int]:
 def chain(
     memory: DeviceMemory, size: int, cached: bool, rng: np.random.Generator, steps: int = STEPS
 ) -> tuple[Allocation, int]:
-    """A closed chain of pointers through `size` bytes, which begins in the allocation's first line, and how many steps
-    to go before the measured ones.
+    """Make a closed chain of pointers through `size` bytes, which begins in the first line of the returned allocation.
 
-    cached: through every line of the set in random order. Otherwise the set is too large to be kept: the chain visits
-    one random line of each page (of MAX_PAGES at most, evenly spread), which fills what caches translations, and then
-    `steps` lines more, no line twice.
+    Returns also how many steps to take before the measured ones. cached: through every line of the set in random order.
+    Otherwise the set is too large to be kept: the chain visits one random line of each page (of MAX_PAGES at most,
+    evenly spread), which fills what caches translations, and then `steps` lines more, no line twice.
     """
     held = memory.allocate(-(-size // PAGE_BYTES) * PAGE_BYTES, f"chain of {size} bytes")
     lines = size // LINE_BYTES

@@ -24,7 +24,7 @@ def read_cycles(bench: Bench, addresses: list[int], waves: int = WAVES, iteratio
 
 
 def write_cycles(bench: Bench, addresses: list[int]) -> float:
-    """The same of a ds_write_b32."""
+    """Return the cycles for which a ds_write_b32 at these addresses occupies the LDS."""
     return _cycles(bench, "lds_write_b32", addresses, WAVES, 4)
 
 

@@ -92,7 +92,7 @@ def _draw_deviations(panel: Any, off: list[tuple[str, float]]) -> None:
 
 
 def _binary(size: float) -> str:
-    """4096 → '4K'."""
+    """Format a size with a binary unit, as in 4096 → '4K'."""
     for letter, unit in (("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
         if size >= unit:
             return f"{size / unit:g}{letter}"

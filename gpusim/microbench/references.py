@@ -33,7 +33,7 @@ class Published:
         return f"{self.low:.4g} to {self.high:.4g}"
 
     def deviation(self, value: float) -> float:
-        """How far `value` lies outside, as a share of the nearer end; 0 inside."""
+        """Return how far `value` lies outside, as a share of the nearer end; 0 inside."""
         if value < self.low:
             return value / self.low - 1
         return value / self.high - 1 if value > self.high else 0.0
@@ -138,5 +138,5 @@ PUBLISHED: tuple[Published, ...] = tuple(_rows())
 
 
 def published(figure: str) -> list[Published]:
-    """What is published of a figure, none if nothing was found."""
+    """Return the published figures for a name; none if nothing was found."""
     return [row for row in PUBLISHED if row.figure == figure]

@@ -20,7 +20,7 @@ GROUPS: dict[str, Callable[[Bench, Results], None]] = {
 
 
 def wanted(names: Sequence[str]) -> list[str]:
-    """The groups named, in the suite's order; all of them if none is. Names may be joined by commas."""
+    """Return the groups named, in the suite's order; all of them if none is. Names may be joined by commas."""
     asked = [part for name in names for part in name.split(",") if part]
     for name in asked:
         if name not in GROUPS:

@@ -17,7 +17,9 @@ ELSEWHERE = "in another unit"  # the same quantity has a published figure in ano
 
 
 def rows(figures: Sequence[Figure]) -> list[tuple[str, ...]]:
-    """A row for each published figure of each measured one, in COLUMNS; one that says so where nothing is published."""
+    """Make a row, in COLUMNS, for each published figure of each measured one; one that says so where nothing is
+    published.
+    """
     out: list[tuple[str, ...]] = []
     compared = {_quantity(figure) for figure in figures if published(figure.name)}
     for figure in figures:
@@ -40,7 +42,7 @@ def number(value: float) -> str:
 
 
 def deviation_text(share: float) -> str:
-    """'0 %', '-19 %', '+25 %, far off'."""
+    """Format a deviation as in '0 %', '-19 %' or '+25 %, far off'."""
     text = "0 %" if abs(share) < 0.005 else f"{100 * share:+.0f} %"
     return f"{text}, far off" if abs(share) >= FAR_OFF else text
 
@@ -83,7 +85,7 @@ def _curves(results: Results) -> Iterator[tuple[Curve, Table]]:
 
 
 def markdown(results: Results, gpu: GpuSpec) -> str:
-    """A page of tables, as in docs/microbenchmarks."""
+    """Return a page of tables, as in docs/microbenchmarks."""
     text = f"# {gpu.name}, measured on the model\n\n"
     text += "What is measured, how, and why the model differs: [microbenchmarks](../microbenchmarks.md).\n\n"
     text += Table(columns(*COLUMNS[1:]), [row[1:] for row in rows(results.figures)]).markdown()

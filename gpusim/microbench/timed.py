@@ -13,7 +13,7 @@ REPEAT = 32  # instructions of the shorter loop, as rates.s says
 
 
 def lane_table(memory: DeviceMemory, addresses: Sequence[int]) -> Allocation:
-    """The 64 addresses that the lanes access."""
+    """Upload a table of the 64 addresses that the lanes access."""
     return memory.upload(np.array(addresses, np.uint64), "lane addresses")
 
 

@@ -40,8 +40,8 @@ from workloads.operators.tensor import Shape
 
 @dataclass(frozen=True)
 class Part:
-    """A primitive of a step. tensors: names of the schedule's tensors that are its operands and results, by their
-    roles.
+    """A primitive of a step. tensors: for each operand and result that is a tensor of the schedule, that
+    tensor's name.
     """
 
     primitive: Primitive

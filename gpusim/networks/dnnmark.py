@@ -19,7 +19,7 @@ from gpusim.networks.job import fill, identity_of_network
 from gpusim.networks.run import Wanted, run_iteration
 from gpusim.results import metrics
 from gpusim.results.record import RunRecord
-from gpusim.running.job import Context, JobOptions, Variant
+from gpusim.running.job import Context, JobOptions, Task, Variant
 from gpusim.store.work import NetworkRows, Work, identity_of
 from workloads.networks.dnnmark import described_by_dnnmark
 from workloads.networks.graph import Network
@@ -28,7 +28,7 @@ from workloads.networks.kind import Pass
 NAME, FOLDER = "DNNMark", "dnnmark"
 BENCHMARKS = ("convolution", "pooling", "lrn", "relu", "fully_connected", "softmax")
 FULL_BATCH, FULL_SIZE = 100, 256
-VMEM_CYCLES = 4  # of an instruction: 16 lanes' addresses a cycle
+VMEM_CYCLES = 4  # cycles of an instruction: 16 lanes' addresses a cycle
 HIGH, LOW = 0.65, 0.35  # levels 7 and up, 3 and less, as nvprof rounds to tenths
 MUCH = 1.2  # "significantly higher"
 
@@ -172,8 +172,8 @@ class BenchmarksJob:
         return Work("net", title, self.resolved(), (), self.gpu.name, seed, self.batch, "train", rows)
 
 
-class BenchmarksTask:
-    """The benchmarks one after another (gpusim.running.job.Task)."""
+class BenchmarksTask(Task):
+    """The benchmarks one after another."""
 
     def __init__(self, job: BenchmarksJob) -> None:
         self._job = job
@@ -206,16 +206,6 @@ class BenchmarksTask:
         record.values["claims"] = [
             {"claim": one.text, "holds": one.holds, "because": one.because} for one in claims(measured)
         ]
-
-    def counts(self) -> Mapping[str, float]:
-        """Return nothing: the values are made up."""
-        return {}
-
-    def verify(self) -> None:
-        """Compare nothing: the values are made up."""
-
-    def finish(self) -> None:
-        """Do nothing: the benchmarks leave no output."""
 
 
 def _measured(name: str, backward: bool, launches: Sequence[RunFacts]) -> Measured:

@@ -55,7 +55,7 @@ from workloads.operators.operator import Work
 from workloads.operators.primitive import TensorOperator
 
 SAY_EVERY_S = 5.0
-MOST_ERROR = 0.05  # of a class of launches, however small its share is, unless a larger one is asked for
+MOST_ERROR = 0.05  # relative, of a class of launches with a small share of the time, unless a larger one is asked for
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ class Execution:
         self, step: Step, operators: tuple[TensorOperator, ...], iteration: Iteration
     ) -> tuple[LaunchClass, ...]:
         found = []
-        # what sparse layers round makes other values of all that follow
+        # rounding in sparse layers changes the values of all later steps
         made_by = f"{step.name}{', after sparse layers' if iteration.sparse_convolution else ''}"
         for operator in operators:
             primitive = operator.primitive

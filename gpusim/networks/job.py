@@ -28,7 +28,6 @@ from gpusim.store.work import NetworkRows, Work, identity_of
 from spartan.engine_spec import EngineSpec
 from workloads.networks.graph import Network
 from workloads.operators.conv_algorithms import ALGORITHMS
-from workloads.operators.verify import Verification
 
 # key in the JSON object, as of any job, and the engine's mode of each variant
 VARIANTS: Mapping[EngineMode, tuple[tuple[str, EngineMode], ...]] = {
@@ -152,8 +151,8 @@ class NetworkJob:
         return (self._choices or {}).get(place)
 
 
-class NetworkTask:
-    """One variant of a network's iteration (gpusim.running.job.Task)."""
+class NetworkTask(Task):
+    """One variant of a network's iteration."""
 
     def __init__(self, job: NetworkJob, name: str, mode: EngineMode) -> None:
         self._job, self._name, self._mode = job, name, mode
@@ -162,17 +161,6 @@ class NetworkTask:
         """Run the steps; a row of the record is a layer's pass."""
         found = self._job.iterate(self._name, self._mode, context)
         fill(record, found, self._job)
-
-    def counts(self) -> Mapping[str, float]:
-        """Return nothing: each row has its own zeros."""
-        return {}
-
-    def verify(self) -> Verification | None:
-        """Return None: each step was compared when it had been run."""
-        return None
-
-    def finish(self) -> None:
-        """Do nothing: the job keeps the outputs itself."""
 
 
 def fill(record: RunRecord, found: NetworkRecord, job: NetworkJob | None = None) -> None:

@@ -28,7 +28,7 @@ from workloads.networks.memory import MemoryPlan
 from workloads.networks.schedule import Loss, Schedule, Update, inference, training
 from workloads.networks.tensor import Role
 
-MOST_REAL_BYTES = 3 << 30  # of an iteration whose values are computed: a process stays below 4 GiB
+MOST_REAL_BYTES = 3 << 30  # of an iteration with real data, so that a process stays below 4 GiB
 DataChoice = Literal["auto", "real", "synthetic"]
 
 

@@ -23,10 +23,10 @@ from workloads.operators.tensor import FLOAT
 from workloads.operators.verify import Verification, verify
 
 Observer = Callable[[Progress], bool]
-SEED = 1  # of made-up values
-BLOCK = 1 << 20  # elements of them that differ
-MOST_FILLED_BYTES = 1 << 29  # with made-up values
-MOST_RESIDENT_BYTES = 1 << 31  # of a process over made-up values, from where on it gives results back
+SEED = 1  # of the random generator for made-up values
+BLOCK = 1 << 20  # elements, after which made-up values repeat
+MOST_FILLED_BYTES = 1 << 29  # of memory with made-up values
+MOST_RESIDENT_BYTES = 1 << 31  # of a process: above, the memory of results of made-up values is given back
 
 
 class CycleLimitError(SimulationError):

@@ -13,7 +13,7 @@ from gpusim.results.bounds import bound_of, largest_stalls
 from gpusim.results.record import PartRecord, RunRecord
 from isa.object.line_table import SourceLine
 
-SUMMED = ("macs", "needed_macs")  # of what kinds say of their rows
+SUMMED = ("macs", "needed_macs")  # values of rows whose sum is part of the total
 
 
 def config_hash(config: dict[str, Any]) -> str:
@@ -113,6 +113,7 @@ def _tree(record: RunRecord) -> dict[str, Any]:
 def _total(record: RunRecord) -> dict[str, Any]:
     """Return the totals over all rows that are no metrics: numbers of rows and launches, sums, times."""
     compared = [part.verification.passed for part in record.parts if part.verification is not None]
+    unknown = sum(not launch.known for part in record.parts for launch in part.launches)
     summed = [name for name in SUMMED if any(name in part.values for part in record.parts)]
     return {
         "rows": len(record.parts),
@@ -120,6 +121,7 @@ def _total(record: RunRecord) -> dict[str, Any]:
         "compared_rows": len(compared),
         "launches": record.launched,
         "simulated_launches": sum(_launches(part)["simulated_launches"] for part in record.parts),
+        **({"unknown_launches": unknown} if record.partial else {}),
         **{name: sum(part.values[name] for part in record.parts) for name in summed},
         **_timed(record.total, record.total),
     }

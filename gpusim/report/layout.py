@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
-PIPE_WIDTH = 80  # of what is no terminal
+PIPE_WIDTH = 80  # columns of lines that do not go to a terminal
 _FEWEST = 40  # columns
 _FULL, _EMPTY = "█", "░"
 _POOR = str.maketrans({_FULL: "#", _EMPTY: ".", "–": "-", "×": "x", "±": "+/-", "→": ">", "≤": "<="})

@@ -10,8 +10,8 @@ from gpusim.report.rules import RULES
 from gpusim.report.values import NOTHING, percent
 
 _LABEL = 23  # columns of the rows' names
-_SHARE = 9  # of ' 100.0 % '
-_BOUNDS, _REASONS, _FINDINGS = 4, 4, 3  # as many as are shown, the largest
+_SHARE = 9  # characters of ' 100.0 % '
+_BOUNDS, _REASONS, _FINDINGS = 4, 4, 3  # how many of each are shown, the largest
 _LEAST_SHARE = 0.005  # below which a bar is not worth a line
 _MODES = ("accurate", "prudent", "hasty", "prefetch_buffer_hits", "past_end", "compacted_fetched")
 

@@ -6,7 +6,7 @@ from typing import Any
 from gpusim.base.html import Element, table, tag, written
 from gpusim.base.sizes import sizes
 
-MOST_ROWS = 60  # of the table of points; of a heat map's sides
+MOST_ROWS = 60  # of the table of points, and of each side of a heat map
 # light to dark: the least value of a heat map has the first colour, with black text; the largest the last, with white
 _COLOURS = ("#f7fbff", "#deebf7", "#c6dbef", "#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#08519c", "#08306b")
 _DARK = 5  # from this colour on the text is white

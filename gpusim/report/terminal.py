@@ -113,7 +113,7 @@ def _show_table(table: Table, stream: TextIO) -> None:
 def _lines(result: Result, out: TextIO, wanted: Wanted) -> list[Line]:
     sections, width = wanted.chosen(), width_of(out)
     unasked = not sections
-    if unasked:  # what was counted only because it was asked for, and where a stopped run stood
+    if unasked:  # hot spots, which were asked for when they were counted, and where a stopped run was
         sections = chosen(["source"])
     below = details(result, sections, width if out.isatty() else _UNBROKEN)
     if wanted.sections and not wanted.details:

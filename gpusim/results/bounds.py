@@ -2,11 +2,11 @@
 
 from gpusim.core.facts import RunFacts
 
-LATENCY = "latency"  # of the rooflines: what no unit's rate bounds
+LATENCY = "latency"  # the roofline that does not follow from a unit's rate
 
 
 def bound_of(facts: RunFacts) -> tuple[str, float]:
-    """Return the roofline that is nearest, latency's apart, and how near: its cycles / the launches' cycles."""
+    """Return the largest roofline bound, except latency's, and its share of the launches' cycles."""
     bounds = {name: cycles for name, cycles in facts.roofline.items() if name != LATENCY}
     name = max(bounds, key=lambda one: bounds[one])
     return name, bounds[name] / facts.cycles if facts.cycles else 0.0

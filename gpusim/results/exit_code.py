@@ -10,12 +10,12 @@ EXIT_NOT_AS_EXPECTED = 1  # also a run that reached its timeout or its most cycl
 
 
 def stopped_by(records: Sequence[RunRecord]) -> str:
-    """Return why the run is partial, empty where it is whole."""
+    """Return why the run is partial; empty where it is complete."""
     return next((record.stopped_by for record in records if record.partial), "")
 
 
 def exit_code(records: Sequence[RunRecord]) -> int:
-    """Return the exit code of a run that left these records: a program's own, where one ran."""
+    """Return the exit code of a run with these records: a HIP program's own, where one ran."""
     stopped = stopped_by(records)
     if records and records[-1].exit_code is not None:
         return records[-1].exit_code

@@ -11,7 +11,7 @@ from gpusim.energy.model import EnergyModel
 
 @dataclass(frozen=True)
 class CommandTimes:
-    """When one command of the host's queue happened, in microseconds: its turn, its start and its end.
+    """The times of one command of the host's queue, in microseconds: its turn, its start and its end.
 
     name: the kernel's, or what was copied; copied_bytes: 0 for a kernel; place: what it belongs to, such as a layer's
     pass.
@@ -54,8 +54,8 @@ class KernelChoice:
     """A kernel that was chosen by shape, or the algorithm of a network's layer in one pass.
 
     cycles: of each that was measured, the fastest first; none where bounds and estimates were enough; at_least: of the
-    others: a bound, an estimate's lower end, or what the fastest took when they were stopped; estimated: of those
-    whose estimate is a figure; zeros: the share of zeros for which it is.
+    others: a bound, an estimate's lower end, or what the fastest took when they were stopped; estimated: of those whose
+    estimate is a single figure; zeros: the share of zeros for which it was estimated.
     """
 
     kernel: str
@@ -78,10 +78,10 @@ class PartLaunch:
 
 @dataclass(frozen=True)
 class PartRecord:
-    """A named part of a run: a network's layer and pass, a program's kernel.
+    """A named part of a run: a network's layer and pass, or a program's kernel.
 
-    name: the layer's, or the kernel's; what: the pass, empty where there is none; values: what the run's kind says of
-    it as plain data; facts: of all its launches as one, None where not all are known; verification: None where its
+    name: the layer's, or the kernel's; what: the pass, empty where there is none; values: further values of the run's
+    kind as plain data; facts: the sum of all its launches, None where not all are known; verification: None where its
     result was not compared.
     """
 
@@ -98,15 +98,15 @@ class RunRecord:
     """One run of a configuration: its launches, the time on the host's clock, and what it cost to simulate.
 
     uses_engine: whether the compaction engine serves its sparse loads; kernel: the kernels' configured name; variant:
-    which one of a job's variants it is, empty where there is one alone; commands: when each launch and copy happened,
-    in order; host_time_us: from the first packet written to the last completion signal, None where the kernel was
-    executed without the timing model; stopped_by: why a partial run was stopped, empty for the observer of a script;
+    which of a job's variants it is, empty where there is only one; commands: when each launch and copy happened, in
+    order; host_time_us: from the first packet written to the last completion signal, None where the kernel was executed
+    without the timing model; stopped_by: why a partial run was stopped, empty for the observer of a script;
     verification: None when it was skipped or the run is partial; zero_fraction, zero_line_fraction: of the activation
-    matrix's elements and of its sparse lines, None without such a matrix; column_blocks: in which a product ran that
-    exceeds the GPU's memory, None for any other; energy: what events of its machine take, None where energies are not
+    matrix's elements and of its sparse lines, None without such a matrix; column_blocks: number of blocks of a product
+    that exceeds the GPU's memory, None for any other; energy: of the machine's events, None where energies are not
     reported; choice: how the kernel was chosen, None where it was named; parts: a network's layers and passes or a
-    program's kernels, in order, whose sum the run is; values: what else the run's kind says of it, as plain data;
-    places: of each of a program's launches, where it happened; launch_count: of a run that does not keep its launches;
+    program's kernels, in order, whose sum the run is; values: further values of the run's kind, as plain data; places:
+    for each of a program's launches, where it happened; launch_count: of a run that does not keep its launches;
     exit_code: the program's own.
     """
 
@@ -142,7 +142,7 @@ class RunRecord:
 
     @property
     def launched(self) -> int:
-        """How many kernels were launched."""
+        """The number of kernel launches."""
         return len(self.launches) if self.launch_count is None else self.launch_count
 
     def once(self, facts: RunFacts, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class RunRecord:
 
     @property
     def total(self) -> RunFacts:
-        """All launches as one; zeros where none ran, whose times are zero at any clock."""
+        """The sum of all launches; zeros where none ran, whose times are zero at any clock."""
         held = [part.facts for part in self.parts if part.facts is not None]
         held = [facts for facts in held if facts.roofline is not None] or held or self.launches
         if held:

@@ -16,11 +16,11 @@ K = TypeVar("K")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A kernel or algorithm, and the range that its cycles lie in.
+    """A kernel or algorithm, and the range of its cycles.
 
-    least: a bound, or an estimate's lower end; infinite: it cannot be run; most: an estimate's upper end; the same as
-    the lower one where the estimate is a figure, which nothing is measured for; measured: the figure was measured;
-    measurable: it may be; one that may not is taken only where nothing else is in question.
+    least: a bound, or an estimate's lower end; infinite: it cannot be run; most: an estimate's upper end; equal to
+    `least` if the estimate is a single figure, for which nothing is measured; measured: the figure was measured;
+    measurable: it may be measured; a candidate that may not be is taken only where nothing else is in question.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Candidate:
 
 
 class Question(NamedTuple):
-    """What is to be measured next; beyond `most`, the fastest one's cycles, nobody asks what it takes."""
+    """The next measurement. most: the fastest candidate's cycles; a measurement beyond that may be given up."""
 
     name: str
     most: float = inf
@@ -42,13 +42,13 @@ Measured = float | None
 
 
 def in_question(found: Sequence[Candidate]) -> list[Candidate]:
-    """Those that may be the fastest: of no other one it is certain that it is faster."""
+    """Return the candidates that may be the fastest: no other one is certain to be faster."""
     surely = min(one.most for one in found)
     return [one for one in found if one.least <= surely]
 
 
 def likeliest(found: Sequence[Candidate]) -> Candidate:
-    """The one in question with the lowest upper end; of several the lowest lower end."""
+    """Return the candidate in question with the lowest upper end; of several the one with the lowest lower end."""
     return min(in_question(found), key=lambda one: (one.most, one.least))
 
 
@@ -71,14 +71,16 @@ def decide(found: Sequence[Candidate]) -> Question | KernelChoice:
 def choose(
     candidates: Sequence[Candidate], measure: Callable[[Question], Measured] = lambda asked: inf
 ) -> KernelChoice:
-    """The fastest of several; the likeliest where nothing can be measured."""
+    """Choose the fastest of several candidates; the likeliest where nothing can be measured."""
     return choose_all({"": candidates}, lambda asked: {"": measure(asked[""])})[""]
 
 
 def choose_all(
     candidates: Mapping[K, Sequence[Candidate]], measure: Callable[[Mapping[K, Question]], Mapping[K, Measured]]
 ) -> dict[K, KernelChoice]:
-    """Of each key's candidates the fastest. measure: takes one question of each key that has any, all at once."""
+    """Choose the fastest candidate for each key. measure: called with one question for each key that has any, all at
+    once.
+    """
     open_, chosen = dict(candidates), dict[K, KernelChoice]()
     while open_:
         decided = {key: decide(found) for key, found in open_.items()}
@@ -90,7 +92,7 @@ def choose_all(
 
 
 def _known(one: Candidate, question: Question, cycles: Measured) -> Candidate:
-    """What is known of a candidate once a question is answered."""
+    """Return what is known of a candidate once a question is answered."""
     if one.name != question.name:
         return one
     if cycles is None:

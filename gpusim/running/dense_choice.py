@@ -19,38 +19,38 @@ from workloads.operators.gemm_estimates import estimates
 from workloads.operators.operator import GpuFacts
 from workloads.shapes import GemmShape
 
-ERROR = 0.01  # of what is sampled: the choice is then within 2 % of the best
+ERROR = 0.01  # relative, of sampled launches: the choice is then within 2 % of the best
 Choices = Mapping[tuple[GemmShape, str], KernelChoice]  # by shape, and a GPU as JSON
 # of this process: points of a sweep and variants of a run ask for the same product again
 _known: dict[tuple[GemmShape, str], KernelChoice] = {}
 
 
 def known_choices() -> Choices:
-    """What has been chosen so far, or been told."""
+    """Return the choices made so far, including those of `tell_choices`."""
     return dict(_known)
 
 
 def tell_choices(choices: Choices) -> None:
-    """What another process of this simulator has chosen need not be chosen again."""
+    """Add the choices of another process of this simulator, so that they need not be made again."""
     _known.update(choices)
 
 
 def likely_dense(shape: GemmShape, gpu: GpuSpec) -> str:
-    """The kernel that is the fastest by its estimate alone."""
+    """Return the name of the kernel that is the fastest by its estimate alone."""
     return likeliest(dense_candidates(shape, gpu_facts(gpu))).name
 
 
 def dense_candidates(shape: GemmShape, gpu: GpuFacts) -> list[Candidate]:
-    """The dense kernels by their estimates."""
+    """Return the dense kernels with the cycles of their estimates."""
     return [Candidate(one.kernel, one.least, one.most) for one in estimates(shape, gpu)]
 
 
 def choose_dense(
     shape: GemmShape, gpu: GpuSpec, reporter: Reporter, stopped: Callable[[], bool] = lambda: False
 ) -> KernelChoice:
-    """The fastest dense kernel for a shape, of those whose operands and workspace the GPU's memory holds.
+    """Choose the fastest dense kernel for a shape, of those whose operands and workspace the GPU's memory holds.
 
-    Raises DeviceMemoryError where it holds none's, KeyboardInterrupt once `stopped()`, and what a launch raises.
+    Raises DeviceMemoryError if there is none, KeyboardInterrupt once `stopped()`, and what a launch raises.
     """
     key = (shape, gpu.model_dump_json())
     if key not in _known:
@@ -85,7 +85,7 @@ def cycles_of(
     most: float = float("inf"),
     stopped: Callable[[], bool] = lambda: False,
 ) -> int | None:
-    """A dense kernel's cycles for a product of zeros, all launches; None where they are more than `most`."""
+    """Measure a dense kernel's cycles for a product of zeros, all launches; None where they are more than `most`."""
     operator = gemm(kernel, GemmBuffers.allocate(shape, DeviceMemory(gpu.memory_mib << 20)), gpu_facts(gpu))
     record = RunRecord(False, kernel, [])
 

@@ -4,6 +4,7 @@ A job is made from what a command is asked for (gpusim.jobs.kinds) and run by gp
 of what is computed.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Context:
-    """With what a task is run: the machine, how launches are run, and who may end them.
+    """How a task is run: on which machine, how its launches are run, and who may end them.
 
     engine_spec: None where the engine takes no part; timing: False executes for the results alone; timeline: what
     happens in each cycle is drawn into it.
@@ -41,53 +42,48 @@ class Context:
     timeline: "Watcher | None" = None
 
     def observe(self, _: "Progress") -> bool:
-        """Tell whether a launch is to go on; from the first look on an interrupt waits for the next one."""
+        """Tell whether a launch is to go on; after the first call an interrupt waits for the next one."""
         return not self.stopped()
 
     def stopped(self) -> bool:
-        """Tell whether the user has interrupted; from now on the core comes back to ask several times a second."""
+        """Tell whether the user has interrupted; after the first call the core asks several times a second."""
         self.interrupt.deferred = True
         return self.interrupt.asked
 
 
-class Task(Protocol):
+class Task(ABC):
     """A variant that is ready to run: its operands lie in device memory."""
 
+    @abstractmethod
     def run(self, context: Context, record: "RunRecord") -> None:
-        """Launch what there is to launch and put into `record` what is known of it; partial where it was ended."""
+        """Run all launches and put their facts into `record`; the record is partial if the run was ended early."""
 
     def counts(self) -> Mapping[str, float]:
         """Return what is known of the data that have been in device memory, by the names of RunRecord's fields."""
+        return {}
 
     def verify(self) -> "Verification | None":
-        """Compare the results with the reference; None where there is none."""
+        """Compare the results with the reference; None without a reference."""
+        return None
 
-    def finish(self) -> None:
-        """Keep what the user asked for of the results; also after an interrupted run."""
+    def finish(self) -> None:  # noqa: B027 (most tasks are asked for no files)
+        """Write the results that the user asked for; also after an interrupted run."""
 
 
-class CommandTask:
-    """A task that is a list of launches and copies, each after the one before."""
+class CommandTask(Task):
+    """A task that is a list of launches and copies, each after the previous one."""
 
     @property
+    @abstractmethod
     def commands(self) -> Sequence[HostCommand]:
         """Launches and copies in order."""
-        raise AttributeError("commands")
 
     def run(self, context: Context, record: "RunRecord") -> None:
-        """Put the commands through the GPU's queue."""
         processor = CommandProcessor(
             context.gpu, context.reporter, timing=context.timing, engine_spec=context.engine_spec
         )
         options = replace(context.launches, timeline=context.timeline)
         processor.run(self.commands, record, options, context.observe, lambda: context.interrupt.asked)
-
-    def counts(self) -> Mapping[str, float]:
-        """Return nothing: nothing is known of the user's data."""
-        return {}
-
-    def finish(self) -> None:
-        """Keep nothing."""
 
 
 def launch_options(run: "RunSpec | ExecRunSpec") -> RunOptions:
@@ -107,10 +103,10 @@ class Variant:
     """One way to do a job.
 
     label: for people, the kernel's configured name; uses_engine: whether the compaction engine takes part; prepare:
-    put the operands into device memory; name: key in the JSON object where a job has several variants, which are
-    compared with the first; decide: where the kernel is to be found out first: the variant that is run in place of this
-    one, whose kernel is the likeliest, and how it was chosen. It is given the reporter, and what says whether the user
-    has interrupted, upon which it raises KeyboardInterrupt.
+    puts the operands into device memory; name: key in the JSON object of a job with several variants, which are
+    compared with the first; decide: where the kernel is still to be chosen, and this variant's is only the likeliest:
+    returns the variant to run instead and how it was chosen. It gets the reporter, and a function that tells whether
+    the user has interrupted; if so, it raises KeyboardInterrupt.
     """
 
     label: str
@@ -142,7 +138,7 @@ class Job(Protocol):
 
     @property
     def gpu(self) -> "GpuSpec":
-        """The GPU that it runs on."""
+        """The GPU of the job."""
 
     @property
     def engine_spec(self) -> "EngineSpec | None":
@@ -150,7 +146,7 @@ class Job(Protocol):
 
     @property
     def energy_spec(self) -> "EnergySpec":
-        """What events of the machine take, and whether that is reported."""
+        """The energy of the machine's events, and whether energy is reported."""
 
     @property
     def options(self) -> JobOptions:
@@ -162,7 +158,7 @@ class Job(Protocol):
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """What the JSON object says of the job before its results."""
+        """The keys that the JSON object has before its results."""
 
     def resolved(self) -> dict[str, Any]:
         """Return the configuration, every value, as plain data."""

@@ -10,32 +10,32 @@ from workloads.operators.verify import Verification, verify
 
 
 def gpu_facts(gpu: GpuSpec) -> GpuFacts:
-    """What operators know of a GPU."""
+    """Return the facts about a GPU on which operators depend."""
     return GpuFacts(gpu.cus, gpu.cu.lds_kib * 1024)
 
 
 def launch_commands(operator: Operator) -> list[LaunchCommand]:
-    """To run an operator's launches, one after another."""
+    """Return the commands that run an operator's launches, one after another."""
     return [
         LaunchCommand(launch, decisive=number in operator.decisive) for number, launch in enumerate(operator.launches)
     ]
 
 
 class OperatorTask(CommandTask):
-    """An operator's launches, checked against its reference (gpusim.running.job.Task)."""
+    """An operator's launches, checked against its reference."""
 
     def __init__(self, operator: Operator, counts: Mapping[str, float] | None = None) -> None:
         self._operator, self._counts, self._inputs = operator, counts or {}, before(operator)
 
     @property
     def commands(self) -> Sequence[HostCommand]:
-        """The launches; the operands are there already, as in a network between its other operators."""
+        """Return the launches; the operands are in device memory already, as in a network between its other
+        operators.
+        """
         return launch_commands(self._operator)
 
     def counts(self) -> Mapping[str, float]:
-        """What the operator's builder knows of the data."""
         return self._counts
 
     def verify(self) -> Verification:
-        """With NumPy's result."""
         return verify(self._operator, self._inputs)

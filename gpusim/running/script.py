@@ -34,19 +34,19 @@ class RunResult(Section):
         return all(compared) if compared else None
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object, as plain data."""
+        """Return the JSON object as plain data."""
         return dict(self._values)
 
     def __repr__(self) -> str:
         return terminal.as_text(self._values)
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """Return the HTML that notebooks show."""
         return fragment(self._values)
 
 
 def ran(job: Job, reporter: Reporter, timeline: Watcher | None = None) -> tuple[dict[str, Any], list[RunRecord]]:
-    """Run a job for a script; returns its JSON object and its records. Raises KeyboardInterrupt once interrupted."""
+    """Run a job for a script, and return its JSON object and its records. Raises KeyboardInterrupt once interrupted."""
     with Interrupt() as interrupt:
         records = runner.run(job, reporter, interrupt, timeline)
     if interrupt.asked:

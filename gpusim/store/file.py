@@ -184,6 +184,6 @@ def writing(connection: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Conn
             yield connection
             connection.execute("COMMIT")
         except BaseException:
-            with suppress(sqlite3.Error):  # what failed may have ended it
+            with suppress(sqlite3.Error):  # the error may have ended the transaction
                 connection.execute("ROLLBACK")
             raise

@@ -119,7 +119,7 @@ class Keeper:
                 for point in points:
                     db.execute("INSERT OR REPLACE INTO points VALUES (?, ?, ?)", (sweep, point, number))
             except BaseException:
-                self._metrics.clear()  # those that were new are not there
+                self._metrics.clear()  # the new ones were not stored
                 raise
         return number
 

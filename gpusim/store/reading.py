@@ -14,7 +14,7 @@ from gpusim.store.project import store_to_read
 from gpusim.store.sweeps import DEFAULT_METRICS, SweepTable, sweep_table
 from gpusim.store.table import NOTHING, VALUE, Column, Subject, Table
 
-LOOK_UP_EVERY = 200_000  # of SQLite's steps: when Ctrl-C is looked after
+LOOK_UP_EVERY = 200_000  # steps of SQLite between two checks for Ctrl-C
 _ALLOWED = {
     sqlite3.SQLITE_SELECT,
     sqlite3.SQLITE_READ,
@@ -74,7 +74,7 @@ class Results:
             return Table([column[0] for column in cursor.description or ()], cursor.fetchall())
         except sqlite3.DatabaseError as error:
             if type(error) is sqlite3.DatabaseError and getattr(error, "sqlite_errorname", "") != "SQLITE_AUTH":
-                with errors(self.path):  # of the file, not of the statement
+                with errors(self.path):  # the error is in the file, not in the statement
                     raise
             raise
 
@@ -159,7 +159,7 @@ class Results:
         sql = """
             SELECT subject, value, half_width FROM metric_values JOIN metric_names ON metric = id
             WHERE name = ? AND subject BETWEEN ? AND ?
-        """  # what lies between and is of other runs costs less than to leave it out
+        """  # reading other runs' values in between costs less than excluding them
         span = (min(numbers), max(numbers))
         columns: dict[str, Column] = {
             metric: {row[0]: row for row in self.rows(sql, [metric, *span]).rows}  # type: ignore[misc]

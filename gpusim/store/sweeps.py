@@ -147,7 +147,7 @@ def sweep_table(results: "Results", which: int | str, metrics: Sequence[str]) ->
         for subject, variant in by_run.get(run, _NO_SUBJECT)
     ]
     points, runs, states, of, variants = zip(*found, strict=True) if found else ((),) * 5
-    heads, cells = [], []  # of metrics
+    heads, cells = [], []  # heads and cells of the metrics' columns
     for metric, column in columns.items():
         sampled = any(row[WIDTH] for row in column.values())  # 0: to be sampled, but ran whole
         for head, place in ((metric, VALUE), (metric + HALF_WIDTH, WIDTH))[: 1 + sampled]:
@@ -158,7 +158,7 @@ def sweep_table(results: "Results", which: int | str, metrics: Sequence[str]) ->
     return SweepTable(row, list(axes), metrics, Table(["point", *axes, "run", "state", "variant", *heads], rows))
 
 
-_NO_SUBJECT = [(0, "")]  # of a run without values, as of a point that failed
+_NO_SUBJECT = [(0, "")]  # stands for the subjects of a run without values, such as a failed point
 
 
 def _axis(results: "Results", sweep: int, path: str) -> dict[int, Any]:

@@ -5,7 +5,7 @@ from typing import Any, overload
 
 from gpusim.base.errors import UserError
 
-Subject = tuple[int, int, str]  # what values are of: its number, run and variant
+Subject = tuple[int, int, str]  # a run's variant that values belong to: number, run, name of the variant
 Column = dict[int, tuple[int | None, Any, float | None]]  # a metric's rows by subject: that, value, half-width
 VALUE, WIDTH = 1, 2  # places in such a row
 NOTHING = (None, None, None)

@@ -79,7 +79,7 @@ class RunTask:
         return self.config.inputs
 
     def run(self) -> Outcome:
-        """Simulate."""
+        """Simulate the point's configuration."""
         return ran(job_of(self.config))
 
 
@@ -96,7 +96,7 @@ class ExecTask:
         return self.config.inputs(self.path)
 
     def run(self) -> Outcome:
-        """Execute."""
+        """Run the point's execution."""
         return ran(ExecJob(self.config, self.path, Reporter(quiet=True)))
 
 

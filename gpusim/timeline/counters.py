@@ -14,9 +14,9 @@ def _ratio(part: float, whole: float) -> float:
 
 
 class Counters:
-    """A counter track below `parent` for each figure; rates are of the interval up to the sample.
+    """A counter track below `parent` for each figure.
 
-    A rate is drawn over the interval it was measured in; a level, from the cycle of its sample on.
+    A rate is drawn over the interval in which it was measured; a level, from the cycle of its sample on.
     """
 
     def __init__(self, out: TraceFile, parent: int, gpu: GpuSpec, engine_on: bool) -> None:

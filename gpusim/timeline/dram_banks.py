@@ -20,7 +20,7 @@ class _Row:
 
 
 class DramBanks:
-    """Tracks below `parent`, a group for each channel. Commands come in clocks and are drawn in core cycles."""
+    """Tracks below `parent`, a group for each channel. Commands are given in DRAM clocks and drawn in core cycles."""
 
     def __init__(self, out: TraceFile, parent: int, timing: Timing, cycles_per_clock: Fraction, limit: int) -> None:
         self._out, self._parent, self._timing, self._ratio = out, parent, timing, cycles_per_clock
@@ -31,7 +31,7 @@ class DramBanks:
     def open(self, m: Any, cycle: int) -> None:
         """Begin to draw in `cycle`, with the rows that are open then.
 
-        A channel with nothing to do makes up for its refreshes later; the first of them closes its rows.
+        An idle channel makes up for its refreshes later; the first of them closes its rows.
         """
         self._begin = cycle
         for channel in range(int(m.map.dram_channels)):

@@ -32,7 +32,7 @@ class _Read:
 
 
 class Engine:
-    """Two tracks below `parent`: requests, and reads from DRAM up to their leaving the compaction unit."""
+    """Two tracks below `parent`: requests, and reads from DRAM until they leave the compaction unit."""
 
     def __init__(self, out: TraceFile, parent: int, limit: int) -> None:
         self._out, self._limit = out, limit

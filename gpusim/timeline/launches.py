@@ -16,7 +16,7 @@ from gpusim.results.record import CommandTimes, stream_numbers
 from gpusim.timeline.trace_file import TraceFile
 from isa.object.names import short
 
-_PHASES = {"forward": "forward", "loss": "forward", "update": "update"}  # of a pass; any other is of the backward pass
+_PHASES = {"forward": "forward", "loss": "forward", "update": "update"}  # by pass; any other is in "backward"
 _BACKWARD = "backward"
 
 

@@ -50,8 +50,8 @@ GROUPS = ("compute units", "scalar and instruction caches", "compaction engine",
 class Recording:
     """The timeline of one launch on the machine `m`: window, buffers, and the tracks below the launch's own.
 
-    Nothing in the machine that a result depends on is touched. may_go_on: asked between steps; once it is false, the
-    window ends there.
+    It does not change any state of the machine on which a result depends. may_go_on: asked between steps; once it is
+    false, the window ends there.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Recording:
         self._banks = DramBanks(out, self._groups["DRAM"], resolve(gpu.dram), ratio, window.end)
 
     def advance(self, limit: int) -> int:
-        """Run the machine to cycle `limit`; returns what run_cycles returns."""
+        """Run the machine to cycle `limit`, and return what run_cycles returns."""
         m = self._m
         while True:
             now = int(m.wheel.now)

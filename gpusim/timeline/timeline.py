@@ -23,9 +23,8 @@ class Timeline:
     """A Perfetto trace in the file `path`, compressed if its name ends in .gz; use it in a `with` statement.
 
     window: the cycles of each launch that it shows. When `max_slices` are drawn, the launch's window ends there, and
-    the summary says so. The file takes its place at the end of the `with` statement, even if that is left by an
-    error: what was drawn by then may be what explains it. Without a launch no file is written. Raises UserError if it
-    cannot be written.
+    the summary says so. The file is written at the end of the `with` statement, even after an error: what was drawn by
+    then may explain it. Without a launch no file is written. Raises UserError if it cannot be written.
     """
 
     def __init__(self, path: Path, window: Window | None = None, max_slices: int = MAX_SLICES) -> None:

@@ -21,9 +21,10 @@ _BEGIN, _END, _COUNTER = TrackEvent.TYPE_SLICE_BEGIN, TrackEvent.TYPE_SLICE_END,
 
 
 class TraceFile:
-    """Collects a trace's bytes; Perfetto sorts them by time.
+    """A trace in memory; Perfetto sorts its events by time.
 
-    Slices of one track must nest, and of those that begin or end in the same cycle what happens first is written first.
+    Slices of one track must nest; among those that begin or end in the same cycle, what happens first must be written
+    first.
     """
 
     def __init__(self) -> None:

@@ -85,7 +85,8 @@ def test_sections_and_details(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_launch_that_reaches_the_most_cycles_ends_the_run(
     options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = ran("--max-cycles", "3000", *options, code=1)
+    assert invoke([*NET, *options, "--max-cycles", "3000", "--json", "x.json"]) == 1
+    printed, found = capsys.readouterr(), json.loads(Path("x.json").read_text())
     assert found["partial"] and found["stopped_by"] == "cycle limit"
     assert found["config"]["run"]["max_cycles"] == 3000
     total, rows = found["total"], found["rows"]
@@ -93,9 +94,6 @@ def test_a_launch_that_reaches_the_most_cycles_ends_the_run(
     assert total["finished_rows"] == sum(row["cycles"] is not None for row in rows)
     assert all(row["cycles"] is None or row["cycles"] <= 3000 for row in rows)
     assert rows[4]["name"] == "pool" and rows[4]["cycles"] is None
-    capsys.readouterr()
-    assert invoke([*NET, *options, "--max-cycles", "3000"]) == 1
-    printed = capsys.readouterr()
     assert "PARTIAL, cycle limit" in printed.out and "cycle limit: the results are partial" in printed.err
     assert f"\ncycle limit: {6 - total['finished_rows']} of 6 rows are not finished\n" in printed.out
 

@@ -14,7 +14,7 @@ from gpusim.report.sections import SECTIONS
 from gpusim.report.values import NOTHING, half_width
 
 MOST_DETAILED = 6  # results with all their sections on one page
-_FASTEST, _SLOWEST = 3, 1  # of more results, those that have them
+_FASTEST, _SLOWEST = 3, 1  # of more results, those whose sections are shown
 _NAMED = 8  # results that a sentence names
 COMPARED = ("kernel.cycles", "kernel.time_us", "kernel.occupancy", "l2.hit_rate", "dram.bytes")
 

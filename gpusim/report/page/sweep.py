@@ -12,8 +12,8 @@ from gpusim.report.page import charts
 from gpusim.report.result import Measured, Result
 from gpusim.report.values import half_width
 
-_IRRELEVANT = ("run.hotspots", "run.checked", "run.verify")  # of what is looked at besides, not of what is simulated
-MOST_AXES = 7  # of parallel coordinates
+_IRRELEVANT = ("run.hotspots", "run.checked", "run.verify")  # decide what is reported, not what is simulated
+MOST_AXES = 7  # of a picture with parallel coordinates
 _CYCLES, _DRAM = "kernel.cycles", "dram.bytes"
 
 

@@ -64,7 +64,7 @@ def _values(figure: BreakdownFigure, group: Group, path: str, way: Kept) -> Iter
 
 
 def picture(reproduction: Reproduction, figure: BreakdownFigure, results: Results) -> Picture | None:
-    """Stacked bars."""
+    """Draw stacked bars: conversion and product of each way."""
     held: dict[str, dict[str, float]] = {}
     for group in groups(reproduction, figure, results):
         for path, way in group.ways.items():

@@ -100,7 +100,7 @@ def _of(group: Group, path: str, metric: str) -> Any:
 
 
 def picture(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> Picture | None:
-    """A panel for each measure."""
+    """Draw a panel of grouped bars for each measure."""
     held = [group for group in groups(reproduction, figure, results) if group.ways]
     if not held:
         return None

@@ -44,7 +44,7 @@ def values(reproduction: Reproduction, figure: CurvesFigure, results: Results) -
 
 
 def picture(reproduction: Reproduction, figure: CurvesFigure, results: Results) -> Picture:
-    """A line for each map."""
+    """Draw a line for each map."""
     held, maps = _shown(figure)
     places = held.iterations.tolist()
     shown = {name: (places, (100 * held.sparsity[:, held.maps.index(name)]).tolist()) for name in maps}

@@ -58,7 +58,7 @@ def _values(
 
 
 def picture(reproduction: Reproduction, figure: MapFigure, results: Results) -> Picture | None:
-    """A panel for each ratio."""
+    """Draw a panel for each ratio."""
     panels = []
     for ratio in figure.ratios:
         held = [

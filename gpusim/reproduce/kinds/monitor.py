@@ -41,6 +41,6 @@ def values(reproduction: Reproduction, figure: MonitorFigure, results: Results) 
 
 
 def picture(reproduction: Reproduction, figure: MonitorFigure, results: Results) -> Picture:
-    """True sparsity as a line, a cross for each process, hibernation shaded."""
+    """Draw the true sparsity as a line, each process as a cross, hibernation shaded."""
     held, shown = _replayed(figure)
     return drawing.picture(replace(held, maps=(shown,)))

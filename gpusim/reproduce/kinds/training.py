@@ -84,7 +84,7 @@ def values(reproduction: Reproduction, figure: TrainingFigure, results: Results)
 
 
 def picture(reproduction: Reproduction, figure: TrainingFigure, results: Results) -> Picture:
-    """A bar for each comparison beside the published one."""
+    """Draw a bar for each comparison, next to the published one."""
     names = list(figure.networks)
     series: dict[str, list[float | None]] = {PUBLISHED: [TABLE_6_7[name].speedup for name in names]}
     for one in reproduction.spec.comparisons.values():

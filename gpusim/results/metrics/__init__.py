@@ -81,7 +81,7 @@ _OF_LAUNCHES = tuple(metric for metric in METRICS if not isinstance(metric, RunM
 
 
 def to_tree(run: RunRecord) -> dict[str, Any]:
-    """The metrics of one run as nested plain values, by the metrics' paths."""
+    """Return the metrics of one run as nested plain values, by the metrics' paths."""
     total = run.total
     tree = _tree((m.path, m.of(run) if isinstance(m, RunMetric) else _value(m, total, run.energy)) for m in METRICS)
     _add_sampling(tree, total, run.energy)
@@ -91,8 +91,10 @@ def to_tree(run: RunRecord) -> dict[str, Any]:
 
 
 def launch_tree(facts: RunFacts, energy: EnergyModel | None = None) -> dict[str, Any]:
-    """The metrics of one launch of a run, without those of the run as a whole. energy: what the machine's events take,
-    None: energies are not reported."""
+    """Return the metrics of one launch of a run, without those of the run as a whole.
+
+    energy: of the machine's events, None: energies are not reported.
+    """
     blank, applicable = _applicable(frozenset(facts), energy is not None)
     known: dict[str, dict[str, Any]] = {}
     for group, name, metric in applicable:
@@ -108,8 +110,11 @@ def launch_tree(facts: RunFacts, energy: EnergyModel | None = None) -> dict[str,
 def _applicable(
     sections: frozenset[str], energy: bool
 ) -> tuple[Mapping[str, Mapping[str, None]], Sequence[tuple[str, str, Metric | EnergyMetric]]]:
-    """All names of launches' metrics by their groups, and those metrics that can have a value where just these sections
-    are counted: a program may launch thousands of kernels that are not timed, of which little is."""
+    """Return all names of launches' metrics by group, and the metrics that can have a value if only these sections are
+    counted.
+
+    A program may launch thousands of kernels that are not timed, for which few metrics are known.
+    """
     blank: dict[str, dict[str, None]] = {}
     applicable = []
     for metric in _OF_LAUNCHES:
@@ -125,7 +130,7 @@ def _value(metric: Metric | EnergyMetric, facts: RunFacts, energy: EnergyModel |
 
 
 def _add_sampling(tree: dict[str, Any], facts: RunFacts, energy: EnergyModel | None) -> None:
-    """Beside each metric of sampled facts its half-width, and how they were sampled; nothing for others."""
+    """Add the half-width of each metric of sampled facts, and how they were sampled; nothing for unsampled facts."""
     if facts.sampling is None:
         return
     figures = {m.path: partial(_value, m, energy=energy) for m in _OF_LAUNCHES}
@@ -136,7 +141,7 @@ def _add_sampling(tree: dict[str, Any], facts: RunFacts, energy: EnergyModel | N
 
 
 def _tree(values: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Group → name → value; a group of which nothing is known is None as a whole."""
+    """Build group → name → value; a group without any known value is None as a whole."""
     tree: dict[str, Any] = {}
     for path, value in values:
         group, _, name = path.partition(".")
@@ -145,7 +150,7 @@ def _tree(values: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def leaves(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """(path, value) of every leaf of a metrics tree."""
+    """Yield (path, value) for every leaf of a metrics tree."""
     for key, value in tree.items():
         path = f"{prefix}{key}"
         if isinstance(value, dict):
@@ -155,7 +160,10 @@ def leaves(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def normalized(sparse: dict[str, Any], dense: dict[str, Any]) -> dict[str, float | None]:
-    """Every comparable number of `sparse` divided by that of `dense`; null where the dense one is 0 or missing."""
+    """Return every comparable number of `sparse` divided by that of `dense`; None where the latter is 0.
+
+    Paths that have no number in `dense` are left out.
+    """
     base = dict(leaves(dense))
     out: dict[str, float | None] = {}
     for path, value in leaves(sparse):
@@ -168,10 +176,10 @@ def normalized(sparse: dict[str, Any], dense: dict[str, Any]) -> dict[str, float
 
 
 def describe(path: str) -> AnyMetric | None:
-    """The metric of a path."""
+    """Return the metric of a path; None for an unknown path."""
     return METRICS[_POSITION[path]] if path in _POSITION else None
 
 
 def position(path: str) -> int:
-    """Where a path's metric stands in the list."""
+    """Return the position of a path's metric in METRICS; for an unknown path the position after the last one."""
     return _POSITION.get(path, len(METRICS))

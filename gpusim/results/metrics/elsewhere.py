@@ -33,7 +33,7 @@ ROCPROF = (
 
 
 def names_elsewhere() -> str:
-    """The section of the documentation's page."""
+    """Return the page's section on the names that other profilers use."""
     derived = [(f"`{name}`", f"`{path}`", difference) for name, path, difference in ROCPROF]
     return (
         "## Names elsewhere\n\n`profile` has nvprof's names (CUDA profiler user's guide) for this machine:\n\n"

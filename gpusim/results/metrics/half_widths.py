@@ -12,9 +12,9 @@ _EXACT_GROUPS = ("simulator",)
 
 
 def half_widths(metrics: Mapping[str, Callable[[RunFacts], Any]], facts: RunFacts) -> dict[str, Any]:
-    """Half-width by path of each number, or of each number of a list, that sampled facts give; empty if not sampled.
+    """Return the half-width by path of each number, or of each number of a list, from sampled facts; empty for others.
 
-    metrics: what each computes of facts, by path.
+    metrics: functions of the facts, by path.
     """
     if facts.sampling is None:
         return {}
@@ -30,7 +30,7 @@ def half_widths(metrics: Mapping[str, Callable[[RunFacts], Any]], facts: RunFact
 
 
 def _values(metrics: Mapping[str, Callable[[RunFacts], Any]], sections: dict[str, Counts]) -> dict[str, list[float]]:
-    """Each metric's number, or its list's numbers; those that are text or unknown are left out."""
+    """Return each metric's number, or its list's numbers; texts and unknown values are left out."""
     facts = RunFacts(sections)
     found: dict[str, list[float]] = {}
     for path, of in metrics.items():

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric of a launch, or of several as one.
+    """One metric of a launch, or of the sum of several.
 
-    sections: those of the facts that the formula `of` takes, in order; counter: what it reports as it is, None if it
-    is derived.
+    sections: those of the facts that the formula `of` takes, in order; counter: the counter that the metric reports
+    unchanged, None if the metric is derived.
     """
 
     path: str
@@ -29,7 +29,7 @@ class Metric:
     counter: Counter | None = None
 
     def value(self, facts: RunFacts) -> Any:
-        """The metric of a launch; None where it does not apply or was not counted."""
+        """Return the metric of a launch; None where it does not apply or was not counted."""
         sections = [facts[name] for name in self.sections]
         if None in sections:
             return None
@@ -41,7 +41,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class RunMetric:
-    """One metric of a run that no launch has by itself, such as the time on the host's clock."""
+    """One metric of a run that a single launch does not have, such as the time on the host's clock."""
 
     path: str
     unit: str
@@ -51,7 +51,7 @@ class RunMetric:
 
 @dataclass(frozen=True)
 class EnergyMetric:
-    """One metric of a launch, or of several as one, that needs to be told what the machine's events take."""
+    """One metric of a launch, or of the sum of several, that needs the energies of the machine's events."""
 
     path: str
     unit: str
@@ -59,18 +59,18 @@ class EnergyMetric:
     of: "Callable[[EnergyModel, RunFacts], float | None]"
 
     def value(self, facts: RunFacts, energy: "EnergyModel | None") -> float | None:
-        """The metric of a launch; None where no energies were asked for, or a count or an energy is not known."""
+        """Return the metric of a launch; None without energies, or where a count or an energy is unknown."""
         return None if energy is None else self.of(energy, facts)
 
 
 def derived(path: str, unit: str, definition: str, formula: Callable[..., Any]) -> Metric:
-    """A metric computed from counts: `formula`'s parameters are the sections that it reads."""
+    """Make a metric that is computed from counts: `formula`'s parameters are the sections that it reads."""
     code = formula.__code__
     return Metric(path, unit, definition, code.co_varnames[: code.co_argcount], formula)
 
 
 def counted(tables: Iterable[CounterTable]) -> list[Metric]:
-    """A metric for each counter of the tables."""
+    """Make a metric for each counter of the tables."""
     return [
         Metric(
             f"{table.section}.{counter.name}",
@@ -90,5 +90,5 @@ def _count(name: str, section: Counts) -> Any:
 
 
 def ratio(part: float, whole: float) -> float | None:
-    """part / whole; None when there was nothing to divide by."""
+    """Return part / whole; None if `whole` is 0."""
     return part / whole if whole else None
