@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import typer.main
-
 from gpusim.base.errors import UserError
 from gpusim.cli import main as command_line
 from gpusim.cli.main import invoke
@@ -39,7 +37,7 @@ class Defect(Exception):
 def prepare(folder: Path) -> None:
     """Make this process ready: a working folder, a limit of memory, and nothing that takes long."""
     os.chdir(folder)
-    whole = typer.main.get_command(command_line.command_line())  # built once, not each time
+    whole = command_line.command_line()  # built once, not each time
     command_line.command_line = lambda word=None: whole  # type: ignore[assignment,misc,return-value]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     _without_work()
@@ -195,7 +193,6 @@ def _without_work() -> None:
     """Leave out what takes long and has nothing to do with the input: simulation, measuring, training, compiling."""
     from gpusim.base.errors import SimulationError
     from gpusim.bench import bench
-    from gpusim.microbench import suite
     from gpusim.running import runner
     from workloads.data import capture
     from workloads.toolchain import build
@@ -211,7 +208,7 @@ def _without_work() -> None:
 
     runner.run = prepared
     for module, name in (
-        *((bench, "warm_up"), (bench, "measure"), (suite, "run"), (capture, "capture")),
+        *((bench, "warm_up"), (bench, "measure"), (capture, "capture")),
         *((build, "build_sources"), (build, "check_all")),
     ):
         setattr(module, name, left_out)

@@ -17,7 +17,10 @@ def test_a_group_is_printed_and_written(capfd, tmp_path: Path) -> None:  # type:
     ends = ["lds.conflict_32", "ds_read_b32, all lanes of a half meet in a bank", "64", "cycles/instruction"]
     assert [*ends, "at least 32", "0 %", "GCN"] in [line[:7] for line in lines]
     written = json.loads((tmp_path / "x.json").read_text())
-    assert written["gpu"]["name"] == "R9 Nano" and written["gpu"]["l1"]["hit_latency_cycles"] == 90
+    gpu = written["config"]["gpu"]
+    assert gpu["name"] == "R9 Nano" and gpu["l1"]["hit_latency_cycles"] == 90
+    assert (written["schema_version"], written["kind"], written["partial"]) == (3, "microbench", False)
+    assert [row["name"] for row in written["rows"]] == ["lds", "accesses"], "in the suite's order"
     by_name = {figure["name"]: figure for figure in written["figures"]}
     assert by_name["loads.dwordx4_linear"]["value"] == pytest.approx(16, rel=0.01)
     ratio = by_name["loads.dwordx2_to_dword"]
@@ -30,7 +33,7 @@ def test_tables_as_markdown(capfd) -> None:  # type: ignore[no-untyped-def]
     assert invoke(["microbench", "--only", "atomics", "--markdown", "--quiet"]) == 0
     captured = capfd.readouterr()
     assert captured.out.startswith("# MI6, measured on the model\n")
-    assert "\n| what | model | unit | published | deviation | part | source |\n|---|" in captured.out
+    assert "\n| what | model | unit | published | deviation | part | source |\n| --- |" in captured.out
     assert captured.err == ""
 
 

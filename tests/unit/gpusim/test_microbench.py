@@ -156,7 +156,10 @@ class _Untimed(Bench):
 
 @pytest.fixture(scope="module")
 def names() -> Results:
-    return suite.run(_Untimed(gpu(memory_mib=512, dram=DramSpec()), Reporter(quiet=True)))
+    untimed, found = _Untimed(gpu(memory_mib=512, dram=DramSpec()), Reporter(quiet=True)), Results()
+    for measure in suite.GROUPS.values():
+        measure(untimed, found)
+    return found
 
 
 def test_every_published_figure_is_measured_in_its_unit(names: Results) -> None:

@@ -27,7 +27,7 @@ from gpusim.jobs.kinds import KINDS, job_of
 from gpusim.report.document import document
 from gpusim.results.record import KernelChoice, RunRecord, VerificationFacts
 from gpusim.running import runner
-from gpusim.running.job import CommandTask, JobOptions, Variant
+from gpusim.running.job import CommandTask, Context, JobOptions, Variant
 from isa.device_memory import DeviceMemory
 from spartan.engine_spec import EngineSpec
 from workloads.operators.verify import Mismatch, Verification
@@ -219,6 +219,28 @@ def test_interrupt_in_the_first_variant_skips_the_second(machine: Machine) -> No
     machine.interrupt_at = "k"
     records = run(FakeJob({"dense": ["k"], "sparse": ["s"]}))
     assert [r.partial for r in records] == [True]
+
+
+def test_a_task_may_say_itself_what_stopped_it(machine: Machine) -> None:
+    class Stopped(FakeTask):
+        def run(self, context: Context, record: RunRecord) -> None:
+            record.partial, record.stopped_by = True, "its program ended"
+
+    job = FakeJob({"dense": ["k"], "sparse": ["s"]})
+    job.prepare = lambda names: Stopped([], None)  # type: ignore[method-assign]
+    (record,) = run(job)
+    assert record.stopped_by == document({}, [record])["stopped_by"] == "its program ended"
+
+
+@pytest.mark.parametrize(("names", "told"), [([""], []), (["dense", "sparse"], [0, 1, 1, 2])])
+def test_variants_are_followed_where_there_are_several(
+    machine: Machine, names: list[str], told: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One alone tells its own steps, if it has any."""
+    heard = []
+    monkeypatch.setattr(runner, "overall", lambda done, total, unit, text: heard.append(done))
+    run(FakeJob({name: ["k"] for name in names}))
+    assert heard == told
 
 
 def test_interrupt_before_the_core_runs_is_partial_with_nothing_known(machine: Machine) -> None:

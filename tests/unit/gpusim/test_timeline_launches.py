@@ -1,8 +1,10 @@
 """Is a timeline of launches what the record's commands say: by stream, in layers and passes, and small?"""
 
 import gzip
+from collections import namedtuple
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,12 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
+from gpusim.core.facts import RunFacts
+from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.queue import StreamQueue
-from gpusim.results.record import CommandTimes
+from gpusim.networks.job import fill
+from gpusim.results.record import CommandTimes, RunRecord
 from gpusim.timeline.launches import write_launches
 from tests.support.trace_reader import ReadTrace, read_trace
+from workloads.networks.kind import Pass
 
 LAUNCH_US = 5.0
+Class = namedtuple("Class", "kernel")
 NS = 1e-3  # of a trace's times
 
 
@@ -84,6 +91,28 @@ def test_layers_and_passes_of_a_network_cover_their_launches(tmp_path: Path) -> 
     assert passes[0].begin == 0 and passes[-1].end == pytest.approx(NETWORK[-1].ended_us, abs=NS)
     assert kernels[0].begin == LAUNCH_US, "the launch is part of the layer, not of the kernel"
     assert {one.name for one in kernels} >= {"k2", "k10"} and "sum" in {one.name.partition("(")[0] for one in kernels}
+
+
+def test_iterations_of_one_run_follow_one_another() -> None:
+    """As of DNNMark's benchmarks: each begins when the one before it has ended."""
+    facts = RunFacts.of(kernel={"name": "k", "cycles": 3000, "clock_ghz": 1.0}, roofline={"valu": 1.0}, stalls={})
+    step = SimpleNamespace(classes=["class"], simulated=[0], work=[], verification=None)
+    row = SimpleNamespace(
+        layer="conv", what=Pass.FORWARD, steps=[step, step], operators="gemm", macs=1, needed_macs=1, zeros=None,
+        why_dense="", facts=facts,
+    )  # fmt: skip
+    found = SimpleNamespace(
+        settings=SimpleNamespace(gpu=GpuSpec(kernel_launch_us=LAUNCH_US)), rows=[row], stopped_by="", planned_bytes=7,
+        of_class={Class("k"): facts}, schedule=SimpleNamespace(network=SimpleNamespace(named={})),
+    )  # fmt: skip
+    step.classes = list(found.of_class)
+    record = RunRecord(False, "", [])
+    for _ in range(2):
+        fill(record, found)  # type: ignore[arg-type]
+    assert [(one.launched_us, one.started_us, one.ended_us) for one in record.commands] == [
+        (0, 5, 8), (8, 13, 16), (16, 21, 24), (24, 29, 32),
+    ]  # fmt: skip
+    assert (record.host_time_us, record.launched, len(record.parts)) == (32, 4, 2)
 
 
 def test_of_two_variants_each_has_its_track(tmp_path: Path) -> None:
