@@ -15,6 +15,8 @@ from gpusim.results import metrics
 from isa.object.names import short
 
 _NAMED = 3  # kernels that a line names
+_OF_ROW = ("name", "launches")
+_OF_TIMED_ROW = ("time_us", "share")
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,8 @@ class Measured:
 
     @property
     def sampling(self) -> str:
-        """How much was simulated, if only a part was; empty otherwise."""
-        return sampling_text(self.tree.get("sampling"))
+        """How much was simulated, if only a part was; empty otherwise, and of many rows, whose tables end with it."""
+        return "" if self.tree.get("rows") else sampling_text(self.tree.get("sampling"))
 
     @property
     def remarks(self) -> list[str]:
@@ -216,6 +218,8 @@ def _variants(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
 
 
 def _row(row: Mapping[str, Any], variant: str, gpu: Mapping[str, Any]) -> "Row":
+    for key in _OF_ROW if row.get("cycles") is None else (*_OF_ROW, *_OF_TIMED_ROW):
+        row[key]  # KeyError: the object is damaged
     name = row["name"] if "pass" in row else short(row["name"])
     title = f"{variant}: {name}" if variant else name
     what = row.get("pass", "").replace("_", " ")

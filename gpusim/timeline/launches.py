@@ -24,11 +24,11 @@ def write_launches(path: Path, variants: Mapping[str, Sequence[CommandTimes]]) -
     """Write the trace of a run's commands by variant, compressed if the file's name ends in .gz; returns a summary.
 
     A kernel that was executed without the timing model took no time and has no slice. Raises UserError where the file
-    cannot be written. Nothing is written of a run without commands.
+    cannot be written. Of a run without timed commands nothing is written, which the summary says.
     """
     drawn = {name: [one for one in times if one.ended_us > one.started_us] for name, times in variants.items()}
     if not any(drawn.values()):
-        return []
+        return [f"{path}: not written: no launch or copy of the run was timed"]
     out = TraceFile()
     for name, times in drawn.items():
         _draw(out, out.track(name or "run"), times)

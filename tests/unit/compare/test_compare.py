@@ -229,8 +229,8 @@ def test_half_widths_are_read_beside_their_metrics(tmp_path: Path) -> None:
 def test_networks_are_compared_by_variant_layer_and_pass(tmp_path: Path) -> None:
     def body(cycles: int) -> dict[str, Any]:
         kernel = {"kernel": {"cycles": cycles, "name": "k"}}
-        row = {"name": "conv1", "pass": "forward", "metrics": kernel}
-        return {**kernel, "rows": [row, {"name": "late", "pass": "forward", "cycles": None}]}
+        row = {"name": "conv1", "pass": "forward", "launches": 1, "metrics": kernel}
+        return {**kernel, "rows": [row, {"name": "late", "pass": "forward", "launches": 1, "cycles": None}]}
 
     head = {name: network_of(conv1=QUIET)[name] for name in ("schema_version", "kind", "network", "phase", "batch")}
     head |= {"partial": False, "config": {"gpu": {"name": "g"}}}

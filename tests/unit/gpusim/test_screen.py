@@ -19,7 +19,7 @@ from gpusim.results.metrics import METRICS
 from gpusim.results.record import RunRecord
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceFile, SourceLine
-from tests.support.results import QUIET, changed, everything, of_records, result_of
+from tests.support.results import QUIET, changed, everything, network_of, of_records, result_of
 from tests.support.streams import Terminal, too_wide, without_styles
 
 LINE = SourceLine(SourceFile("src/k.cl"), 12)
@@ -288,6 +288,7 @@ def test_a_poor_terminal_gets_ascii(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         ({"config": {"gpu": {}}, "schema_version": 3, "kernel": {}}, "f.json: is damaged: KeyError"),
         ({"config": {"gpu": {}}, "schema_version": 2, "kernel": {}}, "f.json: is damaged: KeyError"),
         ({"config": 5, "schema_version": 3, "partial": False}, "f.json: is damaged: "),
+        ({**network_of(conv1=QUIET), "rows": [{"name": "conv1", "pass": "forward"}]}, "damaged: KeyError: 'launches'"),
         ({"config": 5, "schema_version": 2, "partial": False}, "f.json: is damaged: "),
     ],
 )
