@@ -74,7 +74,7 @@ def _said(held: dict[str, dict[str, Tree]]) -> list[str]:
         flushed, written_back, warm = (cycles[name] for name in SETTINGS.values())
         writing, finding = (f"{100 * ratio - 100:+.1f}%" for ratio in (written_back / flushed, warm / written_back))
         said.append(
-            f"{network}: to write back what launches leave dirty takes {writing}, which is in no launch's time by default;"
+            f"{network}: to write back what launches leave dirty takes {writing}, in no launch's time by default;"
             f" beside that, warm caches change the time by {finding}."
         )
     return said
