@@ -49,6 +49,11 @@ def scaled(value: float) -> str:
     return f"{value:.0f}"
 
 
+def percent(share: float) -> str:
+    """Write 0.123 as '12.3 %'."""
+    return f"{100 * share:.1f} %"
+
+
 def clock(seconds: float) -> str:
     """Return seconds as m:ss."""
     whole = max(0, round(seconds))

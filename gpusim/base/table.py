@@ -143,11 +143,6 @@ class Table:
         return any(_is_number(value_of(row[number])) for row in self.rows) if right is None else right
 
 
-def percent(share: float) -> str:
-    """Write 0.123 as '12.3 %'."""
-    return f"{100 * share:.1f} %"
-
-
 def amount(value: Any) -> str:
     """Write '1,234', '0.1235', or a text as it is: whole from a thousand on, else four digits."""
     if not _is_number(value):

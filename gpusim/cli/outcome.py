@@ -201,7 +201,9 @@ def _write(
         sys.stdout.write(as_json(result))
     printed = sys.stderr if to_output or asked.to_errors else sys.stdout
     if asked.markdown and asked.shown is None:
-        printed.write(terminal.as_markdown(result))
+        from gpusim.report.many import as_markdown
+
+        printed.write(as_markdown(result))
     elif asked.markdown or not options.quiet:
         _show(asked, result, printed, wanted)
 

@@ -5,7 +5,8 @@ from dataclasses import asdict
 from typing import Any, NamedTuple, TextIO
 
 from gpusim.base.errors import UserError
-from gpusim.base.table import Column, Table, percent
+from gpusim.base.progress import percent
+from gpusim.base.table import Column, Table
 from gpusim.config.measured import MeasuredTable, Point
 from gpusim.correlation.compare import Compared, Summary, groups
 from gpusim.correlation.fit import Fitted, Tried

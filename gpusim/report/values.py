@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from gpusim.base.progress import percent as percent
 from gpusim.base.progress import scaled
-from gpusim.base.table import percent as percent
 from gpusim.results import metrics
 from isa.object.names import short
 

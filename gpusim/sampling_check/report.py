@@ -6,7 +6,8 @@ from statistics import median
 from typing import Any
 
 from gpusim.base.picture import Picture
-from gpusim.base.table import Cell, Column, Table, percent
+from gpusim.base.progress import percent
+from gpusim.base.table import Cell, Column, Table
 from gpusim.base.version import __version__
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling_check.measure import Outcome

@@ -26,9 +26,9 @@ from gpusim.networks.dnnmark import (
 )
 from gpusim.networks.run import Wanted
 from gpusim.report.benchmarks import NAMES
+from gpusim.report.many import as_markdown
 from gpusim.report.page.fragment import fragment
 from gpusim.report.result import read
-from gpusim.report.terminal import as_markdown
 from gpusim.running.script import ran
 from gpusim.store.reading import Results
 from tests.support.network_runs import piped, shown

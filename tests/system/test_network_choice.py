@@ -10,9 +10,9 @@ import gpusim
 from gpusim.config.network_run import AUTO
 from gpusim.networks import choice
 from gpusim.networks.choice import PASSES
+from gpusim.report.many import as_markdown
 from gpusim.report.result import choice_text, read
 from gpusim.report.rows import choice_lines
-from gpusim.report.terminal import as_markdown
 from tests.support.network_runs import GPU, Ran, piped, run_job
 from tests.support.small_networks import layer
 from workloads.networks.kind import Pass

@@ -12,10 +12,10 @@ from gpusim.cli.main import invoke
 from gpusim.config.workload import EngineMode
 from gpusim.networks import run
 from gpusim.networks.kept import Kept
+from gpusim.report.many import as_markdown
 from gpusim.report.page.fragment import fragment
 from gpusim.report.result import read
 from gpusim.report.rows import sparse_table
-from gpusim.report.terminal import as_markdown
 from spartan.engine_spec import EngineSpec
 from tests.support.network_runs import GPU, Ran, piped, run_job, shown
 from tests.support.small_networks import layer

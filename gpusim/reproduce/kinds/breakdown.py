@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from gpusim.base.picture import Picture
-from gpusim.base.table import Column, Table, percent
+from gpusim.base.progress import percent
+from gpusim.base.table import Column, Table
 from gpusim.config.figure import BreakdownFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Kept, Results

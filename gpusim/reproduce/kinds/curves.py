@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpusim.base.picture import Picture
-from gpusim.base.table import Column, Table, percent
+from gpusim.base.progress import percent
+from gpusim.base.table import Column, Table
 from gpusim.config.figure import CurvesFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results

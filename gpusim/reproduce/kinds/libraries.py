@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gpusim.base.table import Column, Table, percent
+from gpusim.base.progress import percent
+from gpusim.base.table import Column, Table
 from gpusim.config.figure import LibrariesFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results

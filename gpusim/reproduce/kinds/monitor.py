@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpusim.base.picture import Picture
-from gpusim.base.table import Column, Table, percent
+from gpusim.base.progress import percent
+from gpusim.base.table import Column, Table
 from gpusim.config.figure import MonitorFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results

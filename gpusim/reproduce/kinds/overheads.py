@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gpusim.base.table import Column, Table, amount, percent
+from gpusim.base.progress import percent
+from gpusim.base.table import Column, Table, amount
 from gpusim.config.figure import OverheadsFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results

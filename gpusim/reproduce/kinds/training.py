@@ -6,7 +6,8 @@ from math import fsum
 from statistics import fmean
 
 from gpusim.base.picture import Picture
-from gpusim.base.table import Column, Table, percent
+from gpusim.base.progress import percent
+from gpusim.base.table import Column, Table
 from gpusim.config.figure import ComparedFigure, NetworkSpec, TrainingFigure
 from gpusim.config.reproduction import ComparisonSpec, Reproduction
 from gpusim.reproduce.kept import Results

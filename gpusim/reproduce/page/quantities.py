@@ -10,7 +10,8 @@ from collections.abc import Callable
 from math import fsum
 
 from gpusim.base.errors import UserError, unknown_name
-from gpusim.base.table import MISSING, percent
+from gpusim.base.progress import percent
+from gpusim.base.table import MISSING
 from gpusim.config.figure import BreakdownFigure, ComparedFigure
 from gpusim.config.reproduction import ComparisonSpec, Reproduction
 from gpusim.reproduce.kept import Results

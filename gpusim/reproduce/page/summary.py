@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from gpusim.base.progress import clock
-from gpusim.base.table import Column, Table, percent
+from gpusim.base.progress import clock, percent
+from gpusim.base.table import Column, Table
 from gpusim.config.figure import ComparedFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.claims import BESIDE, STATES, Judged

@@ -7,7 +7,7 @@ import pytest
 
 from gpusim.base.table import Table, value_of
 from gpusim.core.cu.counters import STALL_REASONS
-from gpusim.report import terminal
+from gpusim.report import many, terminal
 from gpusim.report.result import Result, read
 from gpusim.report.rows import (
     DEAREST,
@@ -288,7 +288,7 @@ def test_a_program_without_launches_says_so() -> None:
 
 
 def test_markdown_has_where_the_time_goes_before_the_rows() -> None:
-    text = terminal.as_markdown(network(*TRAINED).document)
+    text = many.as_markdown(network(*TRAINED).document)
     order = [text.index(title) for title in ("time by pass", "time by kind of layer", "| layer | pass |")]
     assert order == sorted(order)
     assert "- total: 6,000.0 us" in text
