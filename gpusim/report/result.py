@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.report.older import upgraded
 from gpusim.report.values import NOTHING, quantity, value_at
 from gpusim.results import metrics
 from isa.object.names import short
@@ -165,7 +164,11 @@ def read(document: Any, source: str = "the result") -> Result:
     if not isinstance(document, Mapping) or "config" not in document:
         raise UserError(f"{source}: is not a result that gpusim run, exec or net has written with --json")
     try:
-        return _read(upgraded(document, source))
+        if document.get("schema_version") != metrics.SCHEMA_VERSION:
+            from gpusim.report.older import upgraded  # a start without older files does without it
+
+            document = upgraded(document, source)
+        return _read(document)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UserError(f"{source}: is damaged: {type(error).__name__}: {error}") from None
 
