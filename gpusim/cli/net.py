@@ -135,7 +135,12 @@ def net_command(
             write_arrays(asked.outputs, job.outputs)
 
     work = work_of_network(network, settings, wanted, asked.inputs, asked.outputs is not None)
-    read = [*gpu_file.files, Path(network.source), *([asked.inputs] if asked.inputs is not None else [])]
+    read = [
+        *gpu_file.files,
+        Path(network.source),
+        *network.files,
+        *([asked.inputs] if asked.inputs is not None else []),
+    ]
     job = JobAsked(make, work, read, {"--outputs": asked.outputs}, asked.markdown, write_outputs)
     return run_job(job, options, storing, live)
 

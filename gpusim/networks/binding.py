@@ -5,6 +5,7 @@ primitives, run one after another. A result that the step leaves out, since noth
 workspace.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -188,11 +189,8 @@ def _activation(function: str, case: Case) -> Use:
 def _pooling(mode: str, case: Case) -> Use:
     kind = case.kind
     window = kind.window(case.layer.input_shapes)
-    top, left, bottom, right = kind.padding
-    if (top, left) != (bottom, right):
-        raise case.refuse(f"padding {list(kind.padding)}: only the same at both ends can be computed")
     counted = mode == "max" or kind.counts_padding
-    pooling = Pooling(mode, window, kind.stride or window, (top, left), kind.ceil, counted)
+    pooling = Pooling(mode, window, kind.stride or window, kind.padding, kind.ceil, counted)
     if case.step.what is Pass.FORWARD:
         return Use(PoolingForward(pooling, case.input_shape, keep_places="places" in case.step.writes))
     return Use(PoolingBackward(pooling, case.input_shape))
@@ -215,7 +213,8 @@ def _batch_norm(case: Case) -> Use:
 
 def _softmax(case: Case) -> Use:
     primitive = SoftmaxForward if case.step.what is Pass.FORWARD else SoftmaxBackward
-    return Use(primitive(case.output_shape))
+    images, *shape = case.output_shape
+    return Use(primitive((images, math.prod(shape)) if case.kind.over == "all" else case.output_shape))
 
 
 def _dropout(case: Case) -> Use:

@@ -267,7 +267,7 @@ def work_of_network(
     read = [inputs] if inputs is not None else []
     source = Path(network.source)
     if network.values is not None and source.is_file():
-        read.append(source)  # holds the parameters
+        read += [source, *network.files]  # hold the parameters
     rows = NetworkRows(
         network.name,
         network.source,
@@ -290,4 +290,4 @@ def work_of_network(
 
 def identity_of_network(network: Network) -> str:
     """Return a hash that is the same for the same layers and shapes."""
-    return identity_of(network.inputs, network.layers, network.input_gradients, network.remarks)
+    return identity_of(network.inputs, network.layers, network.input_gradients, network.remarks, network.declared)

@@ -172,8 +172,21 @@ def run_iteration(
     if keep_outputs and not execution.partial:
         parameters = [n for n, t in schedule.tensors.items() if t.role is Role.PARAMETER and schedule.training]
         outputs |= {name: storage.array(name).copy() for name in parameters}
+    _name_as_declared(schedule, outputs)
     stopped = (interrupt.reason or INTERRUPTED) if execution.partial else ""
     return NetworkRecord(schedule, settings, real, planned.bytes, steps, outputs, stopped, sparse, execution.of_class)
+
+
+def _name_as_declared(schedule: Schedule, outputs: dict[str, np.ndarray]) -> None:
+    """Give the outputs that the network's file declares their names there, and their shapes."""
+    declared = {}
+    for name, layer in schedule.network.declared.items():
+        held = schedule.memory_of(schedule.outputs[layer])
+        if held in outputs:
+            declared[name] = held, outputs[held].reshape(schedule.tensors[schedule.outputs[layer]].shape)
+    for held in {held for held, _ in declared.values()}:
+        del outputs[held]
+    outputs |= {name: array for name, (_, array) in declared.items()}
 
 
 def is_real(wanted: Wanted, planned: MemoryPlan) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workloads.networks.tensor import Shape
@@ -36,7 +37,8 @@ class Described:
     source: its file, for errors; inputs: shapes of one image, by name; batch: the batch that the file gives, None if it
     gives none; input_gradients: whether training computes the gradients of the inputs too, as it does where each layer
     is looked at alone; values: returns a parameter's values for a layer and a role, None if the file has no values;
-    remarks: what in the file has no effect.
+    remarks: what in the file has no effect; outputs: the layer of each output that the file declares, by the output's
+    name, none if the outputs are what no layer reads; files: what holds values besides the source.
     """
 
     name: str
@@ -47,3 +49,5 @@ class Described:
     input_gradients: bool = False
     values: "Callable[[str, str], np.ndarray] | None" = None
     remarks: tuple[str, ...] = ()
+    outputs: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import networkx as nx
@@ -52,7 +53,8 @@ class Layer:
 @dataclass(frozen=True)
 class Network:
     """A checked network. layers: in topological order; where several could come next, the first of them in the file
-    does.
+    does. declared: the layer of each output that the file declares, by name; files: what holds values besides
+    the source.
     """
 
     name: str
@@ -64,6 +66,8 @@ class Network:
     input_gradients: bool = False
     values: "Callable[[str, str], np.ndarray] | None" = field(default=None, repr=False, compare=False)
     remarks: tuple[str, ...] = ()
+    declared: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
 
     @cached_property
     def named(self) -> Mapping[str, Layer]:
@@ -87,7 +91,9 @@ class Network:
 
     @property
     def outputs(self) -> tuple[Layer, ...]:
-        """The layers whose output no other layer reads."""
+        """The layers whose outputs are the network's: as the file declares, or else those that no layer reads."""
+        if self.declared:
+            return tuple(self.named[name] for name in self.declared.values())
         return tuple(layer for layer in self.layers if not self.graph.out_degree(layer.name))
 
 
@@ -111,6 +117,7 @@ def build(described: Described, kinds: Sequence[LayerKind]) -> Network:
     return Network(
         described.name, where, described.inputs, tuple(layers), graph,
         described.batch, described.input_gradients, described.values, described.remarks,
+        described.outputs, described.files,
     )  # fmt: skip
 
 

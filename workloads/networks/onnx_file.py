@@ -7,6 +7,7 @@ import importlib
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,13 @@ def _no_text(message: Any) -> bytes | None:
     return None
 
 
+def _external(tensor: Any) -> str | None:
+    """Return the file beside the network's that holds the tensor's data; None if the network's file holds them."""
+    if tensor.data_location != tensor.EXTERNAL:
+        return None
+    return next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
+
+
 class _Reading:
     """Reads the layers of a graph. `at` gives, for each tensor, the layer or the input that it is the output of."""
 
@@ -66,6 +74,7 @@ class _Reading:
         self.source, self.onnx, self.graph = source, onnx, model.graph
         self.opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=1)
         self.initializers = {tensor.name: tensor for tensor in self.graph.initializer}
+        self.folder, self.batch = Path(source).parent, None
         # how many read each tensor, those who want the network's outputs included
         self.readers = Counter(name for node in self.graph.node for name in node.input)
         self.readers.update(output.name for output in self.graph.output)
@@ -79,6 +88,7 @@ class _Reading:
 
     def described(self) -> Described:
         """Read all nodes and return the network."""
+        self._check_external()
         inputs = self._inputs()
         for node in self.graph.node:
             self._read(node)
@@ -87,7 +97,37 @@ class _Reading:
         used = {name for layer in self.layers for name in layer.inputs}
         inputs = {name: shape for name, shape in inputs.items() if name in used} or inputs
         name = self.graph.name or self.source.replace("\\", "/").rpartition("/")[2].removesuffix(".onnx")
-        return Described(name, self.source, inputs, tuple(self.layers), values=self._value)
+        files = tuple(sorted({self.folder / place for place in map(_external, self.initializers.values()) if place}))
+        return Described(
+            name,
+            self.source,
+            inputs,
+            tuple(self.layers),
+            self.batch,
+            values=self._value,
+            outputs=self._outputs(),
+            files=files,
+        )
+
+    def _outputs(self) -> dict[str, str]:
+        """Return the layer of each declared output, by the output's name; raise UserError where no layer makes it."""
+        made = {layer.name for layer in self.layers}
+        for output in self.graph.output:
+            if self.at.get(output.name) not in made:
+                raise UserError(f"{self.source}: output '{output.name}': no layer has it as its first output")
+        return {output.name: self.at[output.name] for output in self.graph.output}
+
+    def _check_external(self) -> None:
+        """Raise UserError where a file beside this one that holds an initializer is missing or lies elsewhere."""
+        for name, tensor in self.initializers.items():
+            place = _external(tensor)
+            if place is None:
+                continue
+            where = f"{self.source}: initializer '{name}': its data are in '{place}'"
+            if not place or PurePosixPath(place).is_absolute() or ".." in PurePosixPath(place).parts:
+                raise UserError(f"{where}: must be a file beside or below the network's")
+            if not (self.folder / place).is_file():
+                raise UserError(f"{where}: no such file in {self.folder}")
 
     def _inputs(self) -> dict[str, Shape]:
         inputs = {}
@@ -112,6 +152,10 @@ class _Reading:
                         if not dim.HasField("dim_value")
                         else f"{where}: axis {axis} has size {size}: must be from 1 to {MAX_INPUT}"
                     )
+            batch = kind.shape.dim[0].dim_value or None  # 0, or none: dynamic
+            if None not in (batch, self.batch) and batch != self.batch:
+                raise UserError(f"{where}: axis 0 has size {batch}, another input's {self.batch}: must be one batch")
+            self.batch = batch or self.batch
             inputs[value.name] = tuple(dim.dim_value for dim in kind.shape.dim[1:])
             self.at[value.name], self.ranks[value.name] = value.name, len(kind.shape.dim)
             self.shapes[value.name] = inputs[value.name]
@@ -231,7 +275,7 @@ class _Reading:
     def _array(self, name: str) -> np.ndarray:
         """Return the values of a stored tensor."""
         stored, transposed = self.same.get(name, (name, False))
-        array: np.ndarray = self.onnx.numpy_helper.to_array(self.initializers[stored])
+        array: np.ndarray = self.onnx.numpy_helper.to_array(self.initializers[stored], str(self.folder))
         return array.T if transposed else array
 
     def _value(self, layer: str, role: str) -> np.ndarray:

@@ -200,7 +200,8 @@ def _softmax(node: Node) -> Made:
     axis = node.axis(-1 if node.opset >= 13 else 1)
     if axis != 1:
         raise Unsupported(f"axis = {axis}: must be 1, the channels")
-    return Made("softmax", {}, node.inputs[:1], node.rank)
+    # before opset 13, the axis is where the tensor is flattened to a matrix, whose rows are normalized
+    return Made("softmax", {"over": "channels" if node.opset >= 13 else "all"}, node.inputs[:1], node.rank)
 
 
 def _concat(node: Node) -> Made:

@@ -155,7 +155,8 @@ class _Drawing:
         mean = self._new("loss", (1,), Role.LOSS, layer.name)
         each = self._new("losses", (self.batch,), Role.LOSS, layer.name)
         output = self.outputs[layer.name]
-        if isinstance(layer.kind, Softmax):
+        fused = isinstance(layer.kind, Softmax) and not self.network.readers[layer.name]
+        if fused:
             probabilities, target = output, layer.inputs[0]
             logits = self.own[layer.name]["x"]
             self.steps = [step for step in self.steps if step.layer != layer.name]  # its forward pass is the loss's
@@ -166,7 +167,7 @@ class _Drawing:
         self._add(layer, Pass.LOSS, {"x": logits, "labels": labels}, writes)
         if not self._wanted()[target]:
             return
-        gradient = self._gradient_name(target, layer.name if isinstance(layer.kind, Softmax) else "loss")
+        gradient = self._gradient_name(target, layer.name if fused else "loss")
         shape = self.network.shape_of(target)
         dx = self._new(gradient, (self.batch, *shape), Role.GRADIENT, target)
         self._add(layer, Pass.LOSS_GRADIENT, {"y": probabilities, "labels": labels}, {"dx": dx})

@@ -110,10 +110,10 @@ def test_the_number_of_the_iteration_is_adam_s() -> None:
     assert parts_of(schedule, step, Iteration(5))[0].primitive.step == 5  # type: ignore[attr-defined]
 
 
-def test_padding_of_one_side_alone_is_refused_by_name() -> None:
-    schedule = inference(network([layer("p", "max_pool", kernel=3, padding=[0, 0, 1, 1])]), 1)
-    with pytest.raises(UserError, match=r"layer 'p' \(max_pool, forward\): padding \[0, 0, 1, 1\]: only the same"):
-        parts_of(schedule, schedule.steps[0])
+def test_padding_differs_from_side_to_side() -> None:
+    schedule = inference(network([layer("p", "max_pool", kernel=3, padding=[0, 1, 1, 2])]), 1)
+    (part,) = parts_of(schedule, schedule.steps[0])
+    assert part.primitive.pooling.sides == (0, 1, 1, 2)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -121,6 +121,7 @@ def test_padding_of_one_side_alone_is_refused_by_name() -> None:
     [("conv1:conv2", {"conv1", "pool1", "conv2"}), ("ip2:", {"ip2", "softmax"}), (":pool1", {"conv1", "pool1"}),
      ("relu1", {"relu1"}), (None, None)],
 )  # fmt: skip
+
 def test_layers_are_chosen_by_the_first_and_the_last(text: str | None, names: set[str] | None) -> None:
     assert selected_layers(load_network("lenet"), text) == names
 
