@@ -18,6 +18,7 @@ PROGRAMS = Path(__file__).with_name("programs")
 COMPILER_VARIABLE = "CXX"
 COMPILERS = ("c++", "g++", "clang++")
 MAJORS = (5, 6)
+CHECKSUMS = "SHA256SUMS"  # as sha256sum writes and checks it
 LIBRARY, COMPILATION_LIBRARY = "libamdhip64.so.{}", "libhiprtc.so.{}"
 # of the C++ library only what is used, within: a program may bring an older or a newer one
 _FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra")
@@ -31,7 +32,8 @@ class HipBuildError(UserError):
 
 def name() -> str:
     """Return the name of the folder with the results: 'hip-' and a hash of all sources."""
-    texts = (*_generated().values(), *(path.read_text() for path in (*_sources(), *sorted(PROGRAMS.glob("*.cpp")))))
+    files = (*_sources(), *sorted(PROGRAMS.glob("*.cpp")))
+    texts = (CHECKSUMS, *_generated().values(), *(path.read_text() for path in files))
     return f"hip-{hashlib.sha256(chr(0).join(texts).encode()).hexdigest()[:16]}"
 
 
@@ -75,7 +77,22 @@ def build(compiler: str, folder: Path) -> Path:
         (results / COMPILATION_LIBRARY.format(major)).symlink_to(library)
     for program in PROGRAMS.glob("*.cpp"):
         _run([compiler, *_FLAGS, *_LINK_PROGRAM, str(program), "-o", str(results / program.stem), "-ldl"], folder)
+    files = sorted(path for path in results.iterdir() if not path.is_symlink())
+    (results / CHECKSUMS).write_text("".join(f"{_checksum(path)}  {path.name}\n" for path in files))
     return results
+
+
+def is_whole(results: Path) -> bool:
+    """Tell whether the results in a folder are those that were built there, by their checksums."""
+    try:
+        listed = [line.split("  ", 1) for line in (results / CHECKSUMS).read_text().splitlines()]
+        return bool(listed) and all(_checksum(results / name) == checksum for checksum, name in listed)
+    except (OSError, ValueError):
+        return False
+
+
+def _checksum(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _run(command: list[str], folder: Path) -> None:

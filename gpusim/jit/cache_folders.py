@@ -1,7 +1,8 @@
 """Which folders hold compiled code: the user's cache folder, else one of the user's own among the temporary files.
 
-Machine code is loaded from them. The first is the user's to choose, whoever owns it; the second has a name that anybody
-could have taken before, so it counts only if it is a folder, no link, of this user, closed to all others.
+Machine code is loaded from them, so whoever can write there runs code as this user. The first counts only if it is
+this user's or the system's and no other user may write to it; the second has a name that anybody could have taken
+before, so it must be a folder, no link, of this user, closed to all others.
 """
 
 import os
@@ -58,10 +59,37 @@ def foreign(path: Path) -> str:
     return "is open to other users" if stat.S_IMODE(found.st_mode) & 0o077 else ""
 
 
+def unsafe(path: Path) -> str:
+    """Say why another user could have put code into a folder that exists; '' if none but the system's could have."""
+    found = path.stat()
+    if found.st_uid not in (os.geteuid(), 0):
+        return f"it belongs to another user (number {found.st_uid})"
+    if found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and not _is_private(found.st_gid)):
+        return "other users may write to it (chmod go-w mends that)"
+    return ""
+
+
+def _is_private(group: int) -> bool:
+    """Tell whether a group is the system's or has this user alone, as the user's own group on most systems."""
+    import grp
+    import pwd
+
+    try:
+        user, found = pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(group)
+    except KeyError:
+        return False
+    return set(found.gr_mem) <= {user} and (found.gr_name == user or group == 0)
+
+
 def readable() -> Iterator[Path]:
     """Yield the folders in which compiled code may lie, in order of precedence."""
-    if (first := chosen()) is not None:
-        yield first
+    first = chosen()
+    with suppress(OSError):  # there is none
+        if first is not None:
+            if reason := unsafe(first):
+                _refused[first] = reason
+            else:
+                yield first
     second = temporary()
     with suppress(OSError):  # there is none
         if second is not None and second != first and not foreign(second):
@@ -72,6 +100,8 @@ def note_use(place: Path) -> None:
     """Say that compiled code was found in `place`, unless that is the user's cache folder."""
     if place != (first := chosen()) and place not in _tried:
         where = "no home folder is known" if first is None else f"{first} has none that is whole"
+        if first in _refused:
+            where = f"{first} is not used: {_refused[first]}"
         current_reporter().say_once(f"gpusim: compiled code is loaded from {place}: {where}; {_HINT}")
 
 
@@ -98,7 +128,7 @@ def writable() -> Path | None:
 def _takes_files(place: Path, private: bool = False) -> bool:
     """Tell whether files can be written in `place`, which is made if need be.
 
-    private: the folder must also belong to this user and be closed to others.
+    private: the folder must also be closed to other users, for reading too.
     """
     if place in _refused or place in _tried:
         return place not in _refused
@@ -111,7 +141,10 @@ def _takes_files(place: Path, private: bool = False) -> bool:
                 _refused[place] = reason
                 return False
         else:
-            place.mkdir(parents=True, exist_ok=True)
+            place.mkdir(mode=0o755, parents=True, exist_ok=True)
+            if reason := unsafe(place):
+                _refused[place] = reason
+                return False
         with tempfile.TemporaryFile(dir=place):
             pass
     except OSError as error:

@@ -1,5 +1,6 @@
 """Does the runtime library export what the table of functions says, under AMD's version nodes, and nothing else?"""
 
+import hashlib
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,7 +10,7 @@ from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
 from gpusim.hip import built
-from gpusim.hip.building import COMPILERS, LIBRARY, MAJORS, SOURCES, name
+from gpusim.hip.building import CHECKSUMS, COMPILERS, LIBRARY, MAJORS, SOURCES, is_whole, name
 from gpusim.hip.built import libraries
 from gpusim.hip.functions import functions, stubs, version_script
 from tests.support.figures import DOCS, section
@@ -92,4 +93,28 @@ def test_the_wheel_s_library_is_taken_where_it_is_of_these_sources(
     with pytest.raises(built.HipBuildError, match="can be kept nowhere"):
         libraries()
     (tmp_path / name()).mkdir()
+    with pytest.raises(built.HipBuildError, match="can be kept nowhere"):
+        libraries()  # an empty one is not whole
+    (tmp_path / name() / LIBRARY.format(5)).write_bytes(b"code")
+    checksum = hashlib.sha256(b"code").hexdigest()
+    (tmp_path / name() / CHECKSUMS).write_text(f"{checksum}  {LIBRARY.format(5)}\n")
     assert libraries() == tmp_path / name()
+
+
+@compiled
+def test_a_damaged_library_is_built_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / name()
+    shutil.copytree(libraries(), folder, symlinks=True)
+    monkeypatch.setattr(built, "PREBUILT", tmp_path / "none")
+    monkeypatch.setattr(built.cache_folders, "readable", lambda: iter((tmp_path,)))
+    monkeypatch.setattr(built.cache_folders, "writable", lambda: tmp_path)
+    assert libraries() == folder and "damaged" not in capsys.readouterr().err
+    path = folder / LIBRARY.format(5)
+    wrong = bytearray(path.read_bytes())
+    wrong[len(wrong) // 2] ^= 1
+    path.write_bytes(wrong)
+    assert libraries() == folder
+    assert f"{folder}: the library there is damaged; it is built again" in capsys.readouterr().err
+    assert is_whole(folder) and path.read_bytes() != wrong

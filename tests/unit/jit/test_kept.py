@@ -2,6 +2,7 @@
 
 import errno
 import os
+import pwd
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
@@ -191,6 +192,51 @@ def test_machine_code_comes_from_no_temporary_folder_that_another_may_have_fille
     cache.keep(NAME, b"code")
     assert cache.kept(NAME) == b"code"
     assert [reason in line for line in lines(capsys)] == [True]
+
+
+@pytest.mark.parametrize(
+    ("mode", "user", "reason"),
+    [(0o777, 0, "other users may write to it"), (0o755, 1, "it belongs to another user"), (0o755, 0, "")],
+)
+def test_machine_code_comes_from_no_chosen_folder_that_another_may_fill(
+    mode: int, user: int, reason: str, fresh: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, owner = fresh / "cache", 1234  # no system user: the system's folders are trusted
+    cache.keep(NAME, b"planted")
+    another_start(monkeypatch)
+    os.chmod(place, mode)
+    real = Path.stat
+
+    def owned(path: Path, **how: bool) -> os.stat_result:
+        found = real(path, **how)
+        return os.stat_result((*found[:4], owner, *found[5:])) if path == place else found
+
+    monkeypatch.setattr(Path, "stat", owned)
+    monkeypatch.setattr(cache_folders.os, "geteuid", lambda: owner + user)
+    assert cache.kept(NAME) == (None if reason else b"planted")
+    cache.keep(NAME, b"code")
+    another_start(monkeypatch)
+    assert (place / NAME).read_bytes().endswith(b"planted" if reason else b"code")
+    assert any(reason in line for line in lines(capsys)) == bool(reason)
+
+
+def test_a_folder_of_a_group_of_several_is_not_trusted(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import grp
+
+    place = fresh / "cache"
+    place.mkdir()
+    os.chmod(place, 0o775)
+    me = pwd.getpwuid(os.geteuid()).pw_name
+
+    for name, members, expected in ((me, [], True), (me, [me], True), (me, ["eve"], False), ("lab", [me], False)):
+        group = grp.struct_group((name, "x", 4321, members))
+        monkeypatch.setattr(grp, "getgrgid", lambda _, group=group: group)
+        real = Path.stat
+        with monkeypatch.context() as patched:
+            patched.setattr(
+                Path, "stat", lambda p, real=real, **how: os.stat_result((*(f := real(p, **how))[:5], 4321, *f[6:]))
+            )
+            assert (cache_folders.unsafe(place) == "") == expected
 
 
 def test_a_warm_folder_that_cannot_be_written_to_is_used_as_it_is(

@@ -121,7 +121,6 @@ def test_padding_differs_from_side_to_side() -> None:
     [("conv1:conv2", {"conv1", "pool1", "conv2"}), ("ip2:", {"ip2", "softmax"}), (":pool1", {"conv1", "pool1"}),
      ("relu1", {"relu1"}), (None, None)],
 )  # fmt: skip
-
 def test_layers_are_chosen_by_the_first_and_the_last(text: str | None, names: set[str] | None) -> None:
     assert selected_layers(load_network("lenet"), text) == names
 
