@@ -27,7 +27,10 @@ _LINK = re.compile(r"\]\(([^()\s]+)\)")
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _SHELL = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _VERSION = re.compile(r"^## (\d+)\.(\d+)\.(\d+), (\d{4}-\d{2}-\d{2})$", re.MULTILINE)
-_INSTALLED = "python3 -m venv .venv && .venv/bin/pip install -r requirements{}.lock -e . && "
+_INSTALLED = (
+    "python3 -m venv .venv && .venv/bin/pip install -r requirements{}.lock"
+    " && .venv/bin/pip install --no-deps --no-build-isolation -e . && "
+)
 
 
 def _text(page: Path) -> str:
@@ -101,8 +104,20 @@ def test_the_readme_is_short_and_says_how_to_run_and_to_test() -> None:
 def test_ci_does_what_the_readme_says() -> None:
     """`.ci/run` installs and tests by the same words, in an environment elsewhere."""
     run = _text(ROOT / ".ci" / "run")
-    assert 'pip" install --quiet -r requirements-dev.lock -e .\n' in run
+    assert 'pip" install --quiet -r requirements-dev.lock\n' in run
+    assert 'pip" install --quiet --no-deps --no-build-isolation -e .\n' in run
     assert 'PATH="$venv/bin:$PATH" .ci/test\n' in run
+
+
+def test_every_locked_package_has_its_version_and_hashes() -> None:
+    """So that pip checks what it downloads, and nothing that is not listed is installed."""
+    for name in ("requirements.lock", "requirements-dev.lock"):
+        lines = [line for line in _text(ROOT / name).splitlines() if line and line[0] not in "#-"]
+        heads = [number for number, line in enumerate(lines) if not line.startswith(" ")]
+        assert heads
+        for head, following in zip(heads, [*heads[1:], len(lines)], strict=True):
+            assert "==" in lines[head], f"{name}: {lines[head]}"
+            assert following > head + 1 and all("--hash=sha256:" in line for line in lines[head + 1 : following])
 
 
 @cache
