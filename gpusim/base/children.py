@@ -15,7 +15,8 @@ from gpusim.base.errors import GpusimError, SimulationError, UserError
 from gpusim.base.follow import enter_work, left
 
 POLL_S = 0.2
-_HELD = (signal.SIGINT, signal.SIGTERM)
+_HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_LAST_S = 10  # that a process has after a signal that its parent got, too, and ends it for
 
 
 class ProcessLostError(SimulationError):
@@ -127,7 +128,7 @@ class Children:
 
     def _end(self, connection: Connection) -> None:
         key, process = self._running.pop(connection)
-        process.terminate()
+        process.kill()
         process.join()
         connection.close()
         left(self._name(key))
@@ -157,8 +158,11 @@ def _end_with(parent: int) -> None:
 def _work(connection: Connection, work: Callable[[], Any], parent: int, name: str) -> None:
     _end_with(parent)
     enter_work(name)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # the parent decides: signals reach all processes of a terminal or a batch job, and it tells what is known by then
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: signal.alarm(_LAST_S))
     signals_taken()
     try:
         outcome: tuple[bool, Any] = (True, work())

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and `--timeout`: the compiled core stops at its next report, ordinary Python at once."""
+"""Ctrl-C, SIGTERM, SIGHUP and `--timeout`: the compiled core stops at its next report, ordinary Python at once."""
 
 import signal
 import threading
@@ -10,11 +10,16 @@ from typing import Any
 from gpusim.base.errors import UserError
 
 INTERRUPTED, OUT_OF_TIME = "interrupted", "out of time"  # why a run was stopped, for people and for JSON
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def heeded() -> tuple[signal.Signals, ...]:
+    """Return the signals that end a command: all but a SIGHUP that is ignored, as under nohup."""
+    return tuple(n for n in _SIGNALS if n != signal.SIGHUP or signal.getsignal(n) != signal.SIG_IGN)
 
 
 class Interrupt:
-    """While active, SIGINT, SIGTERM and the end of a timeout set `asked`.
+    """While active, SIGINT, SIGTERM, SIGHUP and the end of a timeout set `asked`.
 
     Outside `deferred` sections, and at a second time, they also raise KeyboardInterrupt. reason: INTERRUPTED or
     OUT_OF_TIME, empty before.
@@ -32,7 +37,7 @@ class Interrupt:
 
     def __enter__(self) -> "Interrupt":
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+            self._before = {number: signal.signal(number, self._on_signal) for number in heeded()}
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -64,11 +69,11 @@ class Interrupt:
 
 
 def interrupt_python() -> None:
-    """Raise KeyboardInterrupt at Ctrl-C and SIGTERM from now on, so that what is begun now is cleaned up.
+    """Raise KeyboardInterrupt at Ctrl-C, SIGTERM and SIGHUP from now on, so that what is begun now is cleaned up.
 
     Until then the command's start ends the process at once (gpusim.cli.start).
     """
-    for number in _SIGNALS:
+    for number in heeded():
         signal.signal(number, signal.default_int_handler)
 
 

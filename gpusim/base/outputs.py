@@ -1,6 +1,7 @@
 """Files that a run writes: checked before it does the work, so that none takes the place of what it reads."""
 
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -30,7 +31,17 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Sequence[Path] = (
         for other, written in seen:
             if _same(path, written):
                 raise UserError(f"{option} {path}: is also the file of {other}")
+        _try(option, path)
         seen.append((option, path))
+
+
+def _try(option: str, path: Path) -> None:
+    """Raise UserError if no file can be made where the output goes: found now, not after hours of work."""
+    try:
+        with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", suffix=".part", dir=path.resolve().parent):
+            pass
+    except (OSError, RuntimeError) as error:  # RuntimeError: a link to itself
+        raise UserError(f"{option} {path}: cannot be written: {getattr(error, 'strerror', None) or error}") from None
 
 
 def put(file: Path, text: str) -> None:

@@ -9,7 +9,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -120,7 +120,7 @@ def invoke(arguments: list[str] | None = None) -> int:
     except SimulationError as error:
         return _ended(1, f"gpusim: {type(error).__name__}: {error}", *_notes(error))
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else "standard output: "
+        where = f"{error.filename}: " if error.filename else "standard output: " if _is_full(sys.stdout) else ""
         return _ended(EXIT_USER_ERROR, f"gpusim: error: {where}{error.strerror or error}")
     except MemoryError as error:
         return _ended(EXIT_USER_ERROR, f"gpusim: error: not enough memory: {error}".removesuffix(": "))
@@ -136,6 +136,15 @@ def invoke(arguments: list[str] | None = None) -> int:
 def _notes(error: BaseException) -> Sequence[str]:
     """Return what was added to an error, such as where the wavefronts stand in an endless loop."""
     return getattr(error, "__notes__", ())
+
+
+def _is_full(stream: TextIO) -> bool:
+    """Tell whether a stream cannot be written to, by ending its line: what it could not write it no longer holds."""
+    try:
+        print(file=stream, flush=True)
+    except OSError:
+        return True
+    return False
 
 
 def _ended(code: int, *lines: str) -> int:

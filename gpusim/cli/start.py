@@ -19,8 +19,9 @@ def main() -> None:
     """Run the command line and end the process with its exit code."""
     # An exception could come up within an import, where other packages turn it into errors of their own. What begins
     # something that is to be cleaned up calls gpusim.base.interrupt.interrupt_python, or is an Interrupt's block.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _leave)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _leave)
     open_streams()
     from gpusim.cli.main import main as run
 

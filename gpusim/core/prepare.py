@@ -60,9 +60,10 @@ def shares(processors: int, interpreter: bool) -> tuple[Share, ...]:
 def compile_in_another_process(rooms: bool, interpreter: bool) -> None:
     """Compile a Share, in a helper process. Its part of the timing core goes to standard output, after its length.
 
-    The first process reports progress, holds the lock, and handles Ctrl-C.
+    The first process reports progress, holds the lock, and handles signals: this one ends with it.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_the_first, daemon=True).start()
     assume_held()
     with reporting(Reporter(quiet=True)):

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpusim.base.counters import Counter, CounterTable
+from gpusim.base.errors import UserError
 from gpusim.base.host_memory import read_again, zeroed
 
 HOST_LINE_BYTES = 64
@@ -170,7 +171,13 @@ class Template:
         self._dtype = dtype
         self._file = os.memfd_create("record")
         weakref.finalize(self, os.close, self._file)
-        os.ftruncate(self._file, dtype.itemsize)
+        try:
+            os.ftruncate(self._file, dtype.itemsize)
+        except OSError as error:
+            needed = f"{dtype.itemsize >> 20} MiB for the machine's state"
+            raise UserError(
+                f"{needed}: {error.strerror} (a limit of file size, ulimit -f, holds for it, too)"
+            ) from None
         self.record = _record_in(mmap.mmap(self._file, dtype.itemsize), dtype)
         self._left: list[mmap.mmap] = []  # by a copy that is gone
 

@@ -98,7 +98,7 @@ def _serve(server: "LiveServer", from_run: socket.socket, to_server: socket.sock
     from gpusim.base.children import signals_taken
     from gpusim.live.server import serve
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     signals_taken()
     to_server.close()  # the run's end: when all of its processes are gone, reading ends

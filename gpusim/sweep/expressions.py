@@ -86,7 +86,10 @@ class Expression:
             parts = (self._value(part, values) for part in node.values)
             return all(parts) if isinstance(node.op, ast.And) else any(parts)
         if isinstance(node, ast.BinOp):
-            return _BINARY[type(node.op)](self._value(node.left, values), self._value(node.right, values))
+            sides = [self._value(part, values) for part in (node.left, node.right)]
+            if not isinstance(node.op, ast.Add) and any(isinstance(side, str | list) for side in sides):
+                raise UserError(f"{self._section}: '{self.text}': texts and lists can be joined by + alone")
+            return _BINARY[type(node.op)](*sides)
         assert isinstance(node, ast.Compare)
         sides = [self._value(part, values) for part in (node.left, *node.comparators)]
         return all(_BINARY[type(op)](a, b) for op, a, b in zip(node.ops, sides[:-1], sides[1:], strict=True))

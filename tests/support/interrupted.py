@@ -10,20 +10,34 @@ import pytest
 _MAIN = "from gpusim.base import progress; progress.PLAIN_INTERVAL_S = 0.2; from gpusim.cli.start import main; main()"
 
 
-def interrupted(arguments: list[str], number: signal.Signals = signal.SIGINT) -> str:
-    """Send a signal when the command has reported its progress twice; what it writes to standard error from then on."""
+def interrupted(
+    arguments: list[str],
+    number: signal.Signals = signal.SIGINT,
+    group: bool = False,
+    awaited: str = "cycles",
+    times: int = 2,
+) -> str:
+    """Send a signal when the command has reported its progress; what it writes to standard error from then on.
+
+    group: the signal goes to all of its processes, as batch systems and `timeout` send it; awaited: what a line of
+    progress has; times: how many such lines.
+    """
     process = subprocess.Popen(
-        [sys.executable, "-c", _MAIN, *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        [sys.executable, "-c", _MAIN, *arguments],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        start_new_session=group,
     )
     assert process.stderr is not None
     reports = 0
     for line in process.stderr:
-        reports += "cycles" in line
-        if reports == 2:  # from the first report on, the core is asked to stop
+        reports += awaited in line
+        if reports == times:  # from the first report on, the core is asked to stop
             break
     else:
         pytest.fail("the command ended before it reported any progress")
-    os.kill(process.pid, number)
+    (os.killpg if group else os.kill)(process.pid, number)
     rest = process.stderr.read()
     assert process.wait(timeout=60) == 130
     return rest

@@ -1,5 +1,6 @@
 """Do files and streams of the command line behave: inputs stay, pipes work, what is closed or interrupted is quiet?"""
 
+import errno
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpusim.cli import main
 from gpusim.cli.main import invoke
 from gpusim.config.files import SHIPPED
 
@@ -146,6 +148,24 @@ def test_a_full_disk_is_one_line() -> None:
     assert (done.returncode, done.stderr) == (2, "gpusim: error: standard output: No space left on device\n")
 
 
+def test_an_error_that_is_not_standard_output_s_is_not_said_of_it(monkeypatch: pytest.MonkeyPatch, capfd) -> None:  # type: ignore[no-untyped-def]
+    def command_line() -> None:
+        raise OSError(errno.EFBIG, "File too large")
+
+    monkeypatch.setattr(main, "command_line", command_line)
+    assert invoke(["metrics"]) == 2
+    assert capfd.readouterr() == ("\n", "gpusim: error: File too large\n")
+
+
+def test_an_output_that_cannot_be_written_is_found_before_the_run(tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+    for place in ("/proc/x.json", f"/dev/fd/x{tmp_path.name}.json"):  # where root cannot write either
+        assert invoke(["exec", "vector_add", "--json", place]) == 2
+        said = capfd.readouterr()
+        assert said.err.startswith(f"gpusim: error: --json {place}: cannot be written: ") and not said.out
+    assert invoke(["exec", "vector_add", *UNTIMED, "--quiet", "--json", str(tmp_path / "x.json")]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
+
+
 def test_a_stream_of_ascii_gets_what_it_can_hold() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run([*START, "show", "mi6", "--values"], env=environment, capture_output=True, text=True)
@@ -154,7 +174,7 @@ def test_a_stream_of_ascii_gets_what_it_can_hold() -> None:
 
 @pytest.mark.parametrize(
     ("module", "number"),
-    [("typer", "SIGINT"), ("numpy", "SIGTERM"), ("pydantic", "SIGINT"), ("gpusim.running.runner", "SIGINT")],
+    [("typer", "SIGINT"), ("numpy", "SIGTERM"), ("pydantic", "SIGHUP"), ("gpusim.running.runner", "SIGINT")],
 )
 def test_a_signal_while_modules_are_imported(module: str, number: str) -> None:
     script = _SENT.format(module=module, number=number)
@@ -170,6 +190,7 @@ def test_a_history_in_no_folder_is_refused_and_makes_none(tmp_path: Path, capfd)
 
 
 def test_signals_are_restored_after_a_run() -> None:
-    before = signal.getsignal(signal.SIGTERM)
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
     assert invoke(["exec", "vector_add", *UNTIMED, "--set", "gpu.memory_mib=16", "--quiet"]) == 0
-    assert signal.getsignal(signal.SIGTERM) == before
+    assert [signal.getsignal(number) for number in numbers] == before

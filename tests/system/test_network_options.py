@@ -1,6 +1,7 @@
 """Do the options of every run do for a network what they do elsewhere: limits, files, a timeline, a store?"""
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import yaml
 
 from gpusim.cli.main import invoke
 from gpusim.report.document import document
+from tests.support.interrupted import interrupted
 from tests.support.network_runs import run_job
 from tests.support.small_networks import INPUT, SHORT, layer
 from tests.support.trace_reader import read_trace
@@ -47,6 +49,18 @@ def test_hot_spots_are_listed_of_every_launch(capsys: pytest.CaptureFixture[str]
     listed = [line for line in lines if "  0x" in line and "%" in line and line.startswith("    ")]
     assert len(listed) == min(25, len(cycles)) and first["instruction"] in listed[0] and f"{cycles[0]:,}" in listed[0]
     assert any(f"of {len(cycles)} listed" in line for line in lines)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_all_processes_ends_a_run_with_what_is_known(number: signal.Signals) -> None:
+    layers = [layer(f"c{n}", "convolution", filters=16 + 4 * n, kernel=3) for n in range(9)]
+    network = {"input": [16, 40, 40], "layers": layers}
+    Path("long.yaml").write_text(yaml.safe_dump(network))
+    arguments = ["net", "long.yaml", "--batch", "16", "--jobs", "2", "--data", "synthetic", "--json", "x.json"]
+    said = interrupted(arguments, number, group=True, awaited="steps", times=1)
+    found = json.loads(Path("x.json").read_text())
+    assert found["partial"] and any(row["simulated_launches"] < row["launches"] for row in found["rows"])
+    assert "ended by" not in said
 
 
 def test_what_a_store_knows_without_hot_spots_is_simulated_for_them() -> None:

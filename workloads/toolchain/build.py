@@ -167,9 +167,15 @@ def build_all(directory: Path = KERNELS_DIR) -> list[Path]:
 
 def build_sources(sources: list[Path], debug: bool = False) -> list[tuple[Path, str]]:
     """Build each source's code object next to it; return the paths written, each with the name of what built it."""
-    built = []
-    for source in sources:
-        target = code_object_path(source.stem, source.parent)
+    built: list[tuple[Path, str]] = []
+    targets = [code_object_path(source.stem, source.parent) for source in sources]
+    for number, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        first = sources[targets.index(target)]
+        if targets.index(target) < number:
+            raise KernelBuildError(
+                f"{source}: would be built into {target}, as {first}: one of them needs another name"
+            )
+    for source, target in zip(sources, targets, strict=True):
         built.append((target, build(source, target, debug)))
     return built
 

@@ -13,11 +13,21 @@ def press_ctrl_c() -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_ordinary_python_is_interrupted_at_once(number: int) -> None:
     with Interrupt() as interrupt, pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), number)
     assert interrupt.asked and interrupt.reason == INTERRUPTED
+
+
+def test_a_closed_terminal_ends_nothing_that_is_to_outlive_it() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        with Interrupt() as interrupt:
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert not interrupt.asked
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_deferred_section_only_sees_the_flag_once() -> None:

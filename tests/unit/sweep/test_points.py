@@ -252,3 +252,15 @@ def test_the_points_of_shipped_sweeps_can_be(name: str) -> None:
 def test_a_sweep_is_not_taken_for_a_run() -> None:
     with pytest.raises(UserError, match="use gpusim sweep"):
         load_run(str(files.SHIPPED / "sweeps" / "sib_prefetch.yaml"))
+
+
+@pytest.mark.parametrize("text", ["c * 4000000000 == 'b'", "'%9999999999d' % a.b == 'b'", "[1] * 1000000000 == 2"])
+def test_texts_and_lists_are_not_multiplied(text: str) -> None:
+    values = {"a.b": 1, "c": "a"}
+    with pytest.raises(UserError, match="texts and lists can be joined by \\+ alone"):
+        Constraint(text, values).holds(values)
+
+
+def test_texts_can_be_joined() -> None:
+    values = {"a": "x", "b": "y"}
+    assert Constraint("a + b == 'xy'", values).holds(values)

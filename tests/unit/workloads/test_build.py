@@ -35,6 +35,15 @@ def test_a_changed_source_a_missing_and_a_foreign_object_are_found(tmp_path: Pat
     ]
 
 
+def test_two_sources_of_one_object_are_refused_before_any_is_built(tmp_path: Path) -> None:
+    sources = [tmp_path / "mine.cl", tmp_path / "other.cl", tmp_path / "mine.hip"]
+    with pytest.raises(
+        build.KernelBuildError, match=r"mine\.hip: would be built into .*mine\.hsaco, as .*mine\.cl: one"
+    ):
+        build.build_sources(sources)
+    assert list(tmp_path.iterdir()) == []
+
+
 @needs_compiler
 def test_a_source_that_does_not_compile_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken.cl").write_text("kernel void broken(global float *x) { x[0] = y; }")
