@@ -207,9 +207,9 @@ def compile_entry_points(
     """
     parts = _on_the_way(domain, entry_points, elsewhere and elsewhere[0])
     if elsewhere is not None:
-        share, code = elsewhere
+        share, received = elsewhere
         _define_operations()
-        numba_hooks.load_parts(code, map(dispatcher_of, share.doors))
+        numba_hooks.load_parts(received, map(dispatcher_of, share.doors))
         parts += share.doors
     compile_on_the_way(parts, record)
     compiled = []
