@@ -109,7 +109,7 @@ def _run(
     from gpusim.reproduce.plan import plan_of
     from gpusim.reproduce.running import Running
     from gpusim.store.keeper import Keeper  # imports what runs kernels: up to a second
-    from gpusim.store.sources import sources_hash
+    from gpusim.store.work import sources_hash
     from gpusim.sweep.executor import LocalProcesses
 
     jobs = options.jobs if options.jobs is not None else default_jobs()

@@ -9,8 +9,8 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
 from gpusim.jobs.vendor import INSTALLING, is_there
 from gpusim.reproduce.plan import Plan, Planned
-from gpusim.store.asked import work_of_run
 from gpusim.store.keeper import Found, Keeper, Took
+from gpusim.store.work import work_of_run
 from gpusim.sweep.executor import Executor
 from gpusim.sweep.tasks import Done, RunTask
 from workloads.vendor.libraries import VendorProduct

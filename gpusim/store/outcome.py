@@ -45,9 +45,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Measured:
-    """The metrics of a run's variant, of a layer's pass, or of a launch. launch: its place among the rows
-    of launches.
-    """
+    """The metrics of a run's variant, a layer's pass, or a launch. launch: its place among the rows of launches."""
 
     values: Iterable[Value]
     variant: str = ""

@@ -91,9 +91,7 @@ class SweepTable(Table):
         return Table(self.columns, [self.rows[n] for n, is_on in zip(places, chosen, strict=True) if is_on])
 
     def memory_kib(self, row: Mapping[str, Any]) -> float:
-        """Return the KiB of the memories whose sizes are axes, in one row; 0 without such axes. An objective for
-        `pareto`.
-        """
+        """Return the KiB of the memories whose sizes are axes, in one row, else 0. An objective for `pareto`."""
         return sum(sizes({path: row[path] for path in self.axes}).values())
 
     @property

@@ -18,10 +18,9 @@ from gpusim.config.tree import Assignment
 from gpusim.jobs.exec import ExecJob
 from gpusim.jobs.kinds import job_of
 from gpusim.running.dense_choice import Choices, known_choices
-from gpusim.store.asked import work_of_exec, work_of_run
 from gpusim.store.keeper import Started
 from gpusim.store.outcome import Outcome, failed
-from gpusim.store.work import Work
+from gpusim.store.work import Work, work_of_exec, work_of_run
 from gpusim.sweep.ran import ran
 
 # what a point may say beside the paths of its configuration, and of what kind of sweep

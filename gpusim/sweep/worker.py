@@ -13,8 +13,7 @@ from pathlib import Path
 from gpusim.base.errors import SimulationError
 from gpusim.store.keeper import Started
 from gpusim.store.outcome import Outcome, failed
-from gpusim.store.sources import ALL, sources_hash
-from gpusim.store.work import hash_of_files
+from gpusim.store.work import ALL, hash_of_files, sources_hash
 from gpusim.sweep.serving import PointServer
 from gpusim.sweep.tasks import Done, Task
 

@@ -17,11 +17,11 @@ from gpusim.config.run import load_run
 from gpusim.jobs.kinds import job_of
 from gpusim.running import runner
 from gpusim.store import schema
-from gpusim.store.asked import work_of_run
 from gpusim.store.file import writable
 from gpusim.store.keeper import Keeper, Took
 from gpusim.store.outcome import of_records
 from gpusim.store.reading import Results
+from gpusim.store.work import work_of_run
 from tests.support.pages import renewed, table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "results.md"
