@@ -43,8 +43,7 @@ def microbench(
         check_format(picture)
         require_matplotlib("microbench")
     from gpusim.jobs.kinds import make_job  # imports the compiled core: up to a second
-    from gpusim.microbench.job import MicrobenchJob, measured_again
-    from gpusim.microbench.suite import wanted
+    from gpusim.microbench.job import MicrobenchJob, measured_again, wanted
     from gpusim.microbench.table import markdown as as_markdown
     from gpusim.microbench.table import show
 

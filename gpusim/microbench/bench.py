@@ -58,6 +58,11 @@ class Bench:
                 update(Progress(self._cycles, done, len(todo), self._instructions))
                 yield item
 
+    def longer(self, run: Callable[[int], RunFacts], few: int, many: int) -> int:
+        """Return the cycles by which `run(many)` takes longer than `run(few)`, which runs first."""
+        before = run(few).cycles
+        return run(many).cycles - before
+
     def run(
         self,
         kernel: tuple[str, str],

@@ -1,23 +1,44 @@
 """Microbenchmarks as a job: what is measured is their figures and curves; a row is a group of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpusim.base.errors import UserError, unknown_name
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
+from gpusim.microbench import accesses, atomics, bandwidth, front_end, issue, latency, lds, occupancy
 from gpusim.microbench.bench import Bench
 from gpusim.microbench.result import Curve, Figure, Results
-from gpusim.microbench.suite import GROUPS
 from gpusim.microbench.table import said
 from gpusim.results.record import PartLaunch, PartRecord, RunRecord
 from gpusim.running.job import Context, JobOptions, Task, Variant
 from gpusim.store.work import Work
 
+GROUPS: dict[str, Callable[[Bench, Results], None]] = {
+    "latency": latency.measure,
+    "bandwidth": bandwidth.measure,
+    "lds": lds.measure,
+    "issue": issue.measure,
+    "front_end": front_end.measure,
+    "accesses": accesses.measure,
+    "occupancy": occupancy.measure,
+    "atomics": atomics.measure,
+}
+
+
+def wanted(names: Sequence[str]) -> list[str]:
+    """Return the groups named, in their order; all of them if none is. Names may be joined by commas."""
+    asked = [part for name in names for part in name.split(",") if part]
+    for name in asked:
+        if name not in GROUPS:
+            raise UserError(f"--only: {unknown_name('microbenchmark', name, GROUPS)}")
+    return [name for name in GROUPS if name in asked or not asked]
+
 
 @dataclass(frozen=True)
 class MicrobenchJob:
-    """Groups of microbenchmarks on a GPU (gpusim.running.job.Job). names: of the groups, in the suite's order."""
+    """Groups of microbenchmarks on a GPU (gpusim.running.job.Job). names: of the groups, in their order."""
 
     measured: GpuSpec
     names: Sequence[str]

@@ -17,9 +17,7 @@ ELSEWHERE = "in another unit"  # the same quantity has a published figure in ano
 
 
 def rows(figures: Sequence[Figure]) -> list[tuple[str, ...]]:
-    """Make a row, in COLUMNS, for each published figure of each measured one; one that says so where nothing is
-    published.
-    """
+    """Make a row, in COLUMNS, for each published figure of each measured one; one that says so where there is none."""
     out: list[tuple[str, ...]] = []
     compared = {_quantity(figure) for figure in figures if published(figure.name)}
     for figure in figures:

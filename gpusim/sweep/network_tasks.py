@@ -15,7 +15,7 @@ from gpusim.networks.run import DataChoice, Wanted
 from gpusim.networks.script import Phase
 from gpusim.store.outcome import Outcome
 from gpusim.store.work import Work
-from gpusim.sweep.ran import ran
+from gpusim.sweep.tasks import ran
 from workloads.networks.graph import Network
 
 

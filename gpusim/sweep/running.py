@@ -65,9 +65,7 @@ class Sweep:
         self._said = _Said(self.reporter, self.progress)
 
     def run(self) -> Progress:
-        """Run the missing points; an interrupt gives up those that are running. Raise UserError before
-        anything runs.
-        """
+        """Run the missing points; an interrupt gives up those under way. Raise UserError before anything runs."""
         check_paths(self.spec)
         objectives, search = Objectives(self.spec), Search(self.spec) if self.spec.method == "search" else None
         points = points_of(self.spec) if search is None else []
@@ -134,9 +132,7 @@ class Sweep:
 
     @property
     def identity(self) -> str:
-        """A hash that is the same for the same points, whatever the sweep's title, its file's place and its
-        objectives.
-        """
+        """A hash of the points, the same whatever the sweep's title, its file's place and its objectives."""
         others = {"title"} if self.spec.method == "search" else {"title", "objectives", "variant", "search"}
         said = {key: value for key, value in self.spec.model_dump(mode="json").items() if key not in others}
         return identity_of(json.dumps(said, sort_keys=True))

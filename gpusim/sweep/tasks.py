@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gpusim.base.errors import GpusimError, UserError, nearest
+from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, reporting
 from gpusim.config import files
 from gpusim.config.exec import EXAMPLE_FOLDER, ExecConfig, load_exec
@@ -17,11 +18,13 @@ from gpusim.config.sweep import SweepSpec
 from gpusim.config.tree import Assignment
 from gpusim.jobs.exec import ExecJob
 from gpusim.jobs.kinds import job_of
+from gpusim.results.exit_code import exit_code
+from gpusim.running import runner
 from gpusim.running.dense_choice import Choices, known_choices
+from gpusim.running.job import Job
 from gpusim.store.keeper import Started
-from gpusim.store.outcome import Outcome, failed
+from gpusim.store.outcome import Outcome, failed, of_records
 from gpusim.store.work import Work, work_of_exec, work_of_run
-from gpusim.sweep.ran import ran
 
 # what a point may say beside the paths of its configuration, and of what kind of sweep
 CONFIG, NETWORK = "config", "network"
@@ -64,6 +67,12 @@ def done(task: Task) -> Done:
         outcome = failed(f"{type(error).__name__}: {error}", 1)
     made = {key: choice for key, choice in known_choices().items() if key not in before}
     return Done(outcome, started.date, started.seconds, choices=made)
+
+
+def ran(job: Job) -> Outcome:
+    """Run a job quietly, to its end or not at all; return its outcome. Who sent the task decides about Ctrl-C."""
+    records = runner.run(job, Reporter(quiet=True), Interrupt())
+    return of_records(records, [variant.name for variant in job.variants], exit_code(records), job.about)
 
 
 @dataclass(frozen=True)
