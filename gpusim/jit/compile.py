@@ -21,7 +21,7 @@ from numba.extending import typeof_impl
 from gpusim.jit import compile_progress, numba_hooks
 from gpusim.jit.cache import domain_of, numba_folder
 from gpusim.jit.entry_points import load, save
-from gpusim.jit.functions import JIT_DISABLED, CoreFunction, Primitive, function_address, primitives, registered
+from gpusim.jit.functions import JIT_DISABLED, CoreFunction, Primitive, primitives, registered
 from gpusim.jit.operations_llvm import type_of_record
 
 T = TypeVar("T")
@@ -237,21 +237,3 @@ def _c_function(function: Callable[..., Any], signature: Any) -> Any:
             domain,
             lambda kept: numba.cfunc(signature, cache=kept and numba_hooks.PLAIN, error_model="numpy")(function),
         )
-
-
-def compiled_versions(domain: str) -> int:
-    """Count the specialisations of the domain's functions, which must not grow with another configuration."""
-    return sum(len(_dispatcher(function).signatures) for function in registered(domain)) if not JIT_DISABLED else 0
-
-
-def native_callback(function: Callable[..., int]) -> tuple[int, Any]:
-    """Compile a function of four int64 apart from the core, so that `call_i64_4` can call it.
-
-    Returns (address, object to keep alive). With the JIT disabled the address is a key of a table.
-    """
-    function = getattr(function, "py_func", function)
-    if JIT_DISABLED:
-        return function_address(function), function
-    _define_operations()
-    compiled = _c_function(function, types.int64(*[types.int64] * 4))
-    return compiled.address, compiled

@@ -7,7 +7,7 @@ finds its entry points in the cache (`gpusim.jit.entry_points`) does without it.
 import ctypes
 import inspect
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property, partial, update_wrapper
 from importlib import import_module
 from typing import Any, TypeVar
@@ -153,12 +153,6 @@ def primitive(llvm_module: str) -> Callable[[F], F]:
 def registered(domain: str) -> list[Any]:
     """Return the functions of a domain in definition order: callees before callers."""
     return list(_registered[domain])
-
-
-def take_back(functions: Iterable[Any]) -> None:
-    """Unregister functions that only a part of the machine can run, such as a test's, from the core."""
-    for functions_of_domain in _registered.values():
-        functions_of_domain[:] = [noted for noted in functions_of_domain if noted not in functions]
 
 
 def primitives() -> list[Primitive]:

@@ -1,17 +1,15 @@
 """All that the compiled core takes from inside Numba and llvmlite, past their public interface: in this file only.
 
 Each hook replaces one function of Numba's while the core is compiled, and none is needed for right results: with
-`GPUSIM_PLAIN_NUMBA=1` the core is compiled without any of them, slower to compile and to run. `check` names the hooks
-whose place in Numba has changed; a test calls it, so that a new version of Numba is looked at before it is allowed.
+`GPUSIM_PLAIN_NUMBA=1` the core is compiled without any of them, slower to compile and to run. A test lists them all and
+names those whose place in Numba has changed, so that a new version of Numba is looked at before it is allowed.
 """
 
-import inspect
 import os
 import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
 
@@ -24,65 +22,11 @@ from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, compile_result
 from numba.core.compiler_machinery import PassManager
 from numba.core.cpu import CPUContext
-from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 from numba.core.types.functions import BaseFunction
-from numba.core.typing.context import BaseContext as BaseTypingContext
 from numba.np import arrayobj
 
 PLAIN = bool(os.environ.get("GPUSIM_PLAIN_NUMBA"))
-
-
-@dataclass(frozen=True)
-class Hook:
-    """A function of Numba's that is replaced or called: where it is, its parameters, what it is for."""
-
-    holder: Any
-    name: str
-    parameters: str
-    purpose: str
-
-
-HOOKS: tuple[Hook, ...] = (
-    Hook(arrayobj, "fix_integer_index", "context builder idxty idx size", "indices without Python's negative ones"),
-    Hook(BaseContext, "declare_function", "self module fndesc", "functions apart from their callers, or cold"),
-    Hook(CPUContext, "get_executable", "self library fndesc env", "no entry point for a part of its callers"),
-    Hook(
-        CPUContext,
-        "create_cpython_wrapper",
-        "self library fndesc env call_helper release_gil",
-        "none of such a part, which Python does not call",
-    ),
-    Hook(CPUCodeLibrary, "finalize", "self", "no linking and optimizing of such a part; each linked once to a whole"),
-    Hook(CPUCodeLibrary, "_optimize_final_module", "self", "calls that stay within one library"),
-    Hook(BaseFunction, "get_call_type", "self context args kws", "what a function gives for some types, found once"),
-    Hook(types.Record, "__repr__", "self", "no text of the machine's hundreds of fields for messages nobody reads"),
-    Hook(Cache, "load_overload", "self sig target_context", "parts do not come from Numba's cache"),
-    Hook(Cache, "save_overload", "self sig data", "parts stay out of Numba's cache"),
-    Hook(Dispatcher, "_reset_overloads", "self", "to forget such a part, so that a call from Python compiles anew"),
-    Hook(Dispatcher, "disable_compile", "self val", "one specialization a function"),
-    Hook(Dispatcher, "add_overload", "self cres", "a part that another process has compiled"),
-    Hook(BaseContext, "insert_user_function", "self func fndesc libs", "the same"),
-    Hook(serialize, "dumps", "obj", "what another process needs of a part, as bytes"),
-    Hook(CPUCodeLibrary, "_get_compiled_object", "self", "an entry point's machine code, to be kept"),
-    Hook(BaseTypingContext, "resolve_value_type", "self val", "the type of an intrinsic"),
-)
-
-
-def check() -> list[str]:
-    """List the hooks whose function in Numba is gone or has other parameters, each with its purpose."""
-    wrong = []
-    for hook in HOOKS:
-        place = f"{getattr(hook.holder, '__name__', hook.holder)}.{hook.name}"
-        function = getattr(hook.holder, hook.name, None)
-        if function is None:
-            wrong.append(f"{place} is gone ({hook.purpose})")
-            continue
-        function = inspect.unwrap(function, stop=lambda f: hasattr(f, "__signature__"))
-        found = " ".join(inspect.signature(function).parameters)
-        if found != hook.parameters:
-            wrong.append(f"{place} takes ({found}), not ({hook.parameters}) ({hook.purpose})")
-    return wrong
 
 
 @contextmanager

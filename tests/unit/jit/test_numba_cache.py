@@ -7,7 +7,7 @@ import pytest
 
 from gpusim.base import progress
 from gpusim.jit import JIT_DISABLED, cache_folders, jit, numba_hooks
-from gpusim.jit.functions import take_back
+from tests.support.compiled import take_back
 
 pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
 

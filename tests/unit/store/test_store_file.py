@@ -79,14 +79,6 @@ def test_an_older_store_is_read_without_being_written(tmp_path: Path, monkeypatc
 SCRIPTS = schema.scripts()
 
 
-def test_every_table_and_column_has_its_meaning(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
-    file.writable(path).close()
-    with Results(path) as results:
-        found = {name: [c["name"] for c in results.rows(f"PRAGMA table_info({name})")] for name in results.tables()}
-    assert found == {name: list(columns) for name, (_, columns) in schema.MEANINGS.items()}
-
-
 def not_sqlite(path: Path) -> None:
     path.write_text("kernel.cycles: 3\n" * 100)
 
