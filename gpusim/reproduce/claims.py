@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from gpusim.config.figure import BoundRule, ClaimSpec, OrderRule, ValueRule
-from gpusim.reproduce.values import Value, matches, mean_of
+from gpusim.reproduce.values import Value, matches
 
 HOLDS, FAILS, MIXED, UNKNOWN, BESIDE = "holds", "does not", "in part", "not run", "–"
 STATES = (HOLDS, MIXED, FAILS, UNKNOWN)
@@ -42,9 +42,7 @@ class Judged:
 
     @property
     def is_allowed(self) -> bool | None:
-        """Whether the publication's speed-up lies within the largest limit; None where it gives none, or no limit is
-        known.
-        """
+        """Whether the publication's speed-up lies within the largest limit; None where either is unknown."""
         if self.claim.value is None or self.limits is None:
             return None
         return self.claim.value.value <= self.limits[1]
@@ -70,9 +68,7 @@ def judge(claim: ClaimSpec, values: Sequence[Value], shown: Callable[[float], st
 
 
 def _mean(values: Sequence[Value]) -> float:
-    mean = mean_of((one.value, one.count) for one in values)
-    assert mean is not None
-    return mean
+    return fmean([one.value for one in values], [one.count for one in values])
 
 
 def _typical(values: Sequence[Value]) -> Value:

@@ -1,7 +1,9 @@
 """Points: the runs that figures need, each a configuration of `gpusim run`."""
 
+import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from gpusim.config.run import RunConfig, load_run
 from gpusim.config.tree import assignments
 from workloads.shapes import ConvLayer, GemmShape, gemm_shape
 
+_GIB = 1 << 30
 ANY_DATA = "any"  # of ways that take equally long whatever the values are
 LAYER_FIELDS = (
     "input_channels", "output_channels", "input_height", "input_width", "filter_size", "stride", "padding",
@@ -127,3 +130,28 @@ def is_known(reproduction: Reproduction, figure: Figure, known: Collection[str],
     if not isinstance(figure, RunsFigure):
         return True
     return (any if some else all)(point.key in known for point in points_of(reproduction, figure))
+
+
+def bytes_of(shape: GemmShape) -> int:
+    """Count the bytes of A, B and C in the layout of the kernels."""
+    return 4 * (shape.padded_k * shape.lda + shape.n * shape.ldb + shape.n * shape.ldc)
+
+
+def does_fit(reproduction: Reproduction, figure: RunsFigure, case: str, batch: int) -> str:
+    """Tell whether a case's matrices fit the GPU's memory at the publication's largest batch that `batch` replaces.
+
+    Returns 'yes', or a text such as 'no: 7.4 of 4.0 GiB at 64'.
+    """
+    largest, spec = max(figure.source_batches or (batch,)), reproduction.spec
+    sets = json.dumps({**spec.sets, **figure.cases[case].sets, "gpu": spec.gpu})
+    needed, there = _needed(figure.cases[case].model_dump_json(), spec.gpu, sets, largest)
+    if needed <= there:
+        return "yes"
+    return f"no: {needed / _GIB:.1f} of {there / _GIB:.1f} GiB at {largest}"
+
+
+@cache
+def _needed(case: str, gpu: str, sets: str, batch: int) -> tuple[int, int]:
+    """Return the bytes of a case's matrices, and those of the GPU's memory. case, sets: as JSON."""
+    config = load_run(given(CaseSpec.model_validate_json(case), gpu), assignments(json.loads(sets)))
+    return bytes_of(shape_of(config, batch)), config.gpu.memory_mib << 20

@@ -9,12 +9,11 @@ from gpusim.base.table import Column, Table
 from gpusim.config.figure import ClaimSpec, Figure, RunsFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.claims import Judged, Verdict, judge
-from gpusim.reproduce.fitting import does_fit
 from gpusim.reproduce.kept import FILE, Results, as_json
 from gpusim.reproduce.kinds import kind_of
 from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.page.summary import summary
-from gpusim.reproduce.points import is_known
+from gpusim.reproduce.points import does_fit, is_known
 from gpusim.reproduce.values import MEASURES, Value, times
 
 PAGE, CLAIMS = "README.md", "claims.md"
