@@ -126,9 +126,7 @@ class CounterTable:
         return [counter.name for counter in self.counters]
 
     def counts(self, state: Any) -> Counts:
-        """Return the counts of a unit, over all its instances. state: the unit's record, or an array of its
-        instances'.
-        """
+        """Return the counts of a unit, over all its instances. state: the unit's record, or an array of theirs."""
         return Counts((counter.name, counter.read(state)) for counter in self.counters)
 
     def read(self, m: Any) -> Counts | None:

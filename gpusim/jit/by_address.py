@@ -20,15 +20,12 @@ from gpusim.jit.functions import JIT_DISABLED, Primitive, note_primitive, primit
 from gpusim.jit.state import HOST_LINE_BYTES, State
 
 _LLVM = "gpusim.jit.operations_llvm"
-_layouts: dict[int, np.dtype] = {}  # by the identity of a State: they are constants of their modules
 
 
+@cache
 def layout_of(state: State) -> np.dtype:
     """Return the structured dtype of a state's records."""
-    found = _layouts.get(id(state))
-    if found is None:
-        found = _layouts[id(state)] = state.dtype()
-    return found
+    return state.dtype()
 
 
 def offset_of(state: State, name: str) -> int:

@@ -48,9 +48,9 @@ def counter_fields(table: CounterTable, instances: int = 0) -> dict[str, Field]:
     return fields
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class State:
-    """A component's state: `name` in the machine record and its fields."""
+    """A component's state, a constant of its module: `name` in the machine record and its fields."""
 
     name: str
     fields: dict[str, Field]

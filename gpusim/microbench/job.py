@@ -40,7 +40,7 @@ def wanted(names: Sequence[str]) -> list[str]:
 class MicrobenchJob:
     """Groups of microbenchmarks on a GPU (gpusim.running.job.Job). names: of the groups, in their order."""
 
-    measured: GpuSpec
+    gpu: GpuSpec
     names: Sequence[str]
     kind = "microbench"
     engine_spec = None
@@ -51,11 +51,6 @@ class MicrobenchJob:
     def title(self) -> str:
         """The names of the groups."""
         return ", ".join(self.names)
-
-    @property
-    def gpu(self) -> GpuSpec:
-        """The GPU that is measured."""
-        return self.measured
 
     @property
     def variants(self) -> Sequence[Variant]:
@@ -69,12 +64,12 @@ class MicrobenchJob:
 
     def resolved(self) -> dict[str, Any]:
         """Return the GPU and which groups are measured."""
-        return {"gpu": self.measured.model_dump(mode="json"), "only": list(self.names)}
+        return {"gpu": self.gpu.model_dump(mode="json"), "only": list(self.names)}
 
     @property
     def work(self) -> Work:
         """What a store knows equal measurements by."""
-        return Work("microbench", self.title, self.resolved(), (), self.measured.name)
+        return Work("microbench", self.title, self.resolved(), (), self.gpu.name)
 
 
 class MicrobenchTask(Task):
@@ -85,7 +80,7 @@ class MicrobenchTask(Task):
 
     def run(self, context: Context, record: RunRecord) -> None:
         """Measure; after an interrupt the record has the groups that were finished."""
-        bench, results = Bench(self._job.measured, context.reporter, context.stopped), Results()
+        bench, results = Bench(self._job.gpu, context.reporter, context.stopped), Results()
         for name in self._job.names:
             measured = Results()
             try:

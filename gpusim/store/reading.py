@@ -75,12 +75,8 @@ class Results:
 
     def tables(self) -> list[str]:
         """Return the names of tables and views."""
-        return [
-            row[0]
-            for row in self.rows(
-                "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY 1"
-            ).rows
-        ]
+        sql = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY 1"
+        return [row[0] for row in self.rows(sql).rows]
 
     def table(self, name: str = "runs", /, **equal: Any) -> Table:
         """Return a table or view of those in docs/results.md, ordered by number.
