@@ -24,10 +24,6 @@ class Aggregation(Enum):
     JOINED = "joined"  # text, joined by ' + '
     DISTINCT = "distinct"  # text, each once, joined by ' + '
 
-    def over_launches(self, values: Sequence[Any]) -> Any:
-        """Combine the values of several launches into one."""
-        return _OVER_LAUNCHES[self](values)
-
 
 _OVER_LAUNCHES: dict[Aggregation, Callable[[Sequence[Any]], Any]] = {
     Aggregation.SUM: sum,
@@ -142,7 +138,7 @@ class CounterTable:
         for counter in self.counters:
             values = [part[counter.name] for part in parts if counter.name in part]
             if values:
-                total[counter.name] = counter.aggregation.over_launches(values)
+                total[counter.name] = _OVER_LAUNCHES[counter.aggregation](values)
         return total
 
 

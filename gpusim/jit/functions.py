@@ -50,7 +50,7 @@ class CoreFunction:
         self.py_func = self.__wrapped__ = function
         self.inline, self.outline, self.cold = inline, outline, cold
         self.address = 0  # of its C function (see `parameters`), once it is an entry point
-        self._call: Callable[..., Any] = self._call_dispatcher
+        self._call: Callable[..., Any] = lambda *arguments: self.dispatcher(*arguments)
         self.code: Any = None  # what holds its machine code (gpusim.jit.machine_code.LoadedCode, or Numba's function)
 
     @cached_property
@@ -82,9 +82,6 @@ class CoreFunction:
 
     def __call__(self, *arguments: Any) -> Any:
         return self._call(*arguments)
-
-    def _call_dispatcher(self, *arguments: Any) -> Any:
-        return self.dispatcher(*arguments)
 
     def __repr__(self) -> str:
         return f"<function of the core {self.__module__}.{self.__qualname__}>"

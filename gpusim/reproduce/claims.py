@@ -64,16 +64,12 @@ def judge(claim: ClaimSpec, values: Sequence[Value], shown: Callable[[float], st
         assert claim.order is not None
         state, ours = _order(claim.order, held)
     limits = tuple(one.limit for one in held if one.limit is not None)
-    return Verdict(state, ours, limits, _typical(held).reasons)
+    in_the_middle = sorted(held, key=lambda one: one.value)[len(held) // 2]  # its reasons stand for all
+    return Verdict(state, ours, limits, in_the_middle.reasons)
 
 
 def _mean(values: Sequence[Value]) -> float:
     return fmean([one.value for one in values], [one.count for one in values])
-
-
-def _typical(values: Sequence[Value]) -> Value:
-    """Return the value in the middle, whose reasons stand for all."""
-    return sorted(values, key=lambda one: one.value)[len(values) // 2]
 
 
 def _value(rule: ValueRule, values: Sequence[Value], shown: Callable[[float], str]) -> tuple[str, str]:

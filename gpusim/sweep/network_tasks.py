@@ -13,7 +13,6 @@ from gpusim.networks.run import DataChoice, Wanted
 from gpusim.networks.script import Phase
 from gpusim.store.work import Work
 from gpusim.sweep.tasks import JobTask
-from workloads.networks.graph import Network
 
 
 def of_point(name: str, said: Mapping[str, Any], settings: NetworkSettings) -> tuple[Work, JobTask]:
@@ -38,6 +37,4 @@ def of_point(name: str, said: Mapping[str, Any], settings: NetworkSettings) -> t
     return work, JobTask(NetworkJob, (network, settings, wanted), work.inputs)
 
 
-@lru_cache(maxsize=64)
-def _network(name: str) -> Network:
-    return load_network(name)
+_network = lru_cache(maxsize=64)(load_network)

@@ -62,7 +62,6 @@ class Sweep:
         self._points: list[Point] = []
         self._waiting: dict[str, list[int]] = {}  # work that is being done → points that want it
         self._working: dict[int, Work] = {}
-        self._said = _Said(self.reporter, self.progress)
 
     def run(self) -> Progress:
         """Run the missing points; an interrupt gives up those under way. Raise UserError before anything runs."""
@@ -80,7 +79,7 @@ class Sweep:
             points = [search.point_of(stored) for stored in chosen]
         there = set() if self.fresh else self.keeper.points_there(self.number, self.retry)
         self.progress.points, self.progress.stored = planned, len(there)
-        self._said.begin()
+        self._said = _Said(self.reporter, self.progress)
         try:
             while self._run(points, there) and search is not None and len(self._points) < planned:
                 more = search.next(self._points, self._values(objectives))
@@ -191,11 +190,6 @@ class _Said:
 
     def __init__(self, reporter: Reporter, progress: Progress) -> None:
         self._reporter, self._progress = reporter, progress
-        self._start = self._said = time.monotonic()
-        self._before = 0
-
-    def begin(self) -> None:
-        """Note the begin of the sweep."""
         self._start = self._said = time.monotonic()
         self._before = self._progress.known
         self.known()
