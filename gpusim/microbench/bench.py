@@ -1,7 +1,6 @@
 """Runs microbenchmark kernels on a GPU's model, each launch by the full simulator."""
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from typing import TypeVar
 
 from gpusim.base.progress import Progress, Reporter
@@ -11,18 +10,13 @@ from gpusim.core.simulator import simulate
 from gpusim.core.warm import WarmCaches
 from isa.device_memory import DeviceMemory
 from isa.launch import Launch
-from isa.object.code_object import Kernel, load_code_object
-from workloads.toolchain.build import MICROBENCH_DIR, code_object_path
+from workloads.operators.launching import kernel_of
+from workloads.toolchain.build import MICROBENCH_DIR
 
 T = TypeVar("T")
 LANES = 64
 GROUP_WAVES = 4  # wavefronts of a workgroup that gives each SIMD of a compute unit one
 LINE_BYTES = 64
-
-
-@cache
-def _kernels(source: str) -> dict[str, Kernel]:
-    return load_code_object(code_object_path(source, MICROBENCH_DIR)).kernels
 
 
 class Bench:
@@ -77,7 +71,7 @@ class Bench:
         """Simulate one launch. kernel: source and name; waves: of a workgroup; gpu: another machine than the whole."""
         local = LANES * waves
         launch = Launch(
-            _kernels(kernel[0])[kernel[1]],
+            kernel_of(*kernel, MICROBENCH_DIR),
             memory,
             kernarg,
             (local * workgroups, 1, 1),
