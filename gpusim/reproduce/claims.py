@@ -49,10 +49,7 @@ class Judged:
 
 
 def judge(claim: ClaimSpec, values: Sequence[Value], shown: Callable[[float], str], complete: bool) -> Verdict:
-    """Judge a claim by the values of one comparison. shown: formats a value of the measure.
-
-    complete: whether all of the figure's points are known.
-    """
+    """Judge a claim by the values of one comparison. shown: formats one; complete: whether all points are known."""
     held = [one for one in values if one.measure == claim.measure and matches(one.labels, claim.where)]
     if not held:
         return Verdict(BESIDE if complete else UNKNOWN)

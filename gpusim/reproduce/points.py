@@ -24,10 +24,7 @@ LAYER_FIELDS = (
 
 @dataclass(frozen=True)
 class Point:
-    """A run that a figure needs.
-
-    labels: case, batch, data and path, for a map also x and y; given: the configuration that `sets` is laid over.
-    """
+    """A run that a figure needs. labels: case, batch, data, path, of a map x and y; given: what `sets` is laid over."""
 
     labels: Mapping[str, str]
     given: files.Document
@@ -77,10 +74,7 @@ def _values(figure: RunsFigure, case: CaseSpec, data: str, way: PathSpec, spec: 
 
 
 def _how(way: PathSpec, batch: int, spec: ReproductionSpec, exact: bool) -> dict[str, Any]:
-    """Return the configuration values of how the point is run.
-
-    Results of a sampled run are computed in part, and cannot be compared with NumPy's.
-    """
+    """Return how the point is run; what is sampled is computed in part, and cannot be compared with NumPy's."""
     in_whole = exact or not way.sampled
     return {
         "gpu": spec.gpu,
@@ -120,10 +114,7 @@ def shape_of(config: RunConfig, batch: int | None = None) -> GemmShape:
 
 
 def is_known(reproduction: Reproduction, figure: Figure, known: Collection[str], some: bool = False) -> bool:
-    """Tell whether all points of a figure, or of the figures that it is computed from, are known.
-
-    some: whether any of them is.
-    """
+    """Tell whether all points of a figure, or of those that it is made of, are known. some: whether any of them is."""
     if isinstance(figure, TrainingFigure):
         held = (reproduction.figures[one.figure] for one in figure.networks.values())
         return some or all(is_known(reproduction, one, known) for one in held)

@@ -21,10 +21,7 @@ OURS = "ours"  # the comparison of what no run is needed for
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of a way compared with its base.
-
-    title: for tables and axes; of: returns the measure from the metrics of both; shown: formats a value.
-    """
+    """A measure of a way against its base. title: for tables and axes; of: of both's metrics; shown: formats it."""
 
     title: str
     of: Callable[[Metrics, Metrics], float | None]

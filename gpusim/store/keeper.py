@@ -61,10 +61,7 @@ class Started:
 
 
 class Keeper:
-    """A store that is open for writing. Raises StoreError wherever it cannot be read or written.
-
-    fresh: do not look for equal work.
-    """
+    """A store that is open for writing; all that fails raises StoreError. fresh: do not look for equal work."""
 
     def __init__(self, path: Path, fresh: bool = False) -> None:
         self.path, self._fresh = path, fresh

@@ -95,10 +95,7 @@ def work_of_run(config: "RunConfig") -> Work:
 
 
 def work_of_exec(config: "ExecConfig", path: Path) -> Work:
-    """Return the work that `gpusim exec` does with this configuration.
-
-    path: the execution's file. An execution that writes files is always run.
-    """
+    """Return the work that `gpusim exec` does with a configuration of file `path`; one that writes is always run."""
     title = config.kernel or Path(config.code_object).stem
     inputs, repeatable = config.inputs(path), not config.outputs
     return Work("exec", title, config.resolved(), inputs, config.gpu.name, repeatable=repeatable)

@@ -38,10 +38,7 @@ class Admission:
 
 
 def points_of(spec: SweepSpec) -> list[Point]:
-    """List the points in order, each path → value, for all methods but search.
-
-    Raise UserError where there are none, or too many.
-    """
+    """List the points of a sweep without search in order; raise UserError where there are none, or too many."""
     admission = Admission(spec)
     found = list(itertools.islice(filter(admission.admits, _DRAWN[spec.method](spec)), spec.points))
     if not found:

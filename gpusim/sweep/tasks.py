@@ -32,10 +32,7 @@ CONFIG, NETWORK = "config", "network"
 
 @dataclass(frozen=True)
 class Done:
-    """The outcome of a task, its date and duration, and the host's name.
-
-    choices: of dense kernels that the task had to make.
-    """
+    """The outcome of a task, its date, duration and host. choices: of dense kernels that the task had to make."""
 
     outcome: Outcome
     date: str
