@@ -3,8 +3,7 @@
 import struct
 
 from gpusim.core.facts import RunFacts
-from gpusim.microbench.bench import GROUP_WAVES, LANES, LINE_BYTES, Bench
-from gpusim.microbench.result import Results
+from gpusim.microbench.bench import GROUP_WAVES, LANES, LINE_BYTES, Bench, Results
 
 WAVES = 2  # a SIMD
 STEPS = (4, 12)

@@ -4,9 +4,8 @@ Each is the difference of two launches that move different amounts, in bytes a c
 """
 
 from gpusim.core.facts import RunFacts
-from gpusim.microbench.bench import GROUP_WAVES, LANES, Bench
+from gpusim.microbench.bench import GROUP_WAVES, LANES, Bench, Results
 from gpusim.microbench.launches import ACCESS_BYTES, STEP_ACCESSES, full_load, lane_table, stream, timed_loop
-from gpusim.microbench.result import Results
 
 KIB = 1 << 10
 FAR_STRIDE = 33 * KIB  # an odd number of KiB: a wavefront comes through the whole set before it is where it was

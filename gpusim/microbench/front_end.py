@@ -3,8 +3,7 @@
 import struct
 
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.microbench.bench import LINE_BYTES, Bench
-from gpusim.microbench.result import Results
+from gpusim.microbench.bench import LINE_BYTES, Bench, Results
 
 DWORDS = range(LINE_BYTES // 4)  # where in a line the loop begins
 PASSES = (4, 20)

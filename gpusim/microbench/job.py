@@ -8,8 +8,7 @@ from gpusim.base.errors import UserError, unknown_name
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
 from gpusim.microbench import accesses, atomics, bandwidth, front_end, issue, latency, lds, occupancy
-from gpusim.microbench.bench import Bench
-from gpusim.microbench.result import Curve, Figure, Results
+from gpusim.microbench.bench import Bench, Curve, Figure, Results
 from gpusim.microbench.table import said
 from gpusim.results.record import PartLaunch, PartRecord, RunRecord
 from gpusim.running.job import Context, JobOptions, Task, Variant
@@ -37,8 +36,8 @@ def wanted(names: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class MicrobenchJob:
-    """Groups of microbenchmarks on a GPU (gpusim.running.job.Job). names: of the groups, in their order."""
+class MicrobenchJob(Task):
+    """Groups of microbenchmarks on a GPU (gpusim.running.job.Job), and how they are run. names: of the groups."""
 
     gpu: GpuSpec
     names: Sequence[str]
@@ -55,7 +54,7 @@ class MicrobenchJob:
     @property
     def variants(self) -> Sequence[Variant]:
         """The one variant that there is."""
-        return [Variant("", False, lambda: MicrobenchTask(self))]
+        return [Variant("", False, lambda: self)]
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -71,17 +70,10 @@ class MicrobenchJob:
         """What a store knows equal measurements by."""
         return Work("microbench", self.title, self.resolved(), (), self.gpu.name)
 
-
-class MicrobenchTask(Task):
-    """The groups, one after another."""
-
-    def __init__(self, job: MicrobenchJob) -> None:
-        self._job = job
-
     def run(self, context: Context, record: RunRecord) -> None:
         """Measure; after an interrupt the record has the groups that were finished."""
-        bench, results = Bench(self._job.gpu, context.reporter, context.stopped), Results()
-        for name in self._job.names:
+        bench, results = Bench(self.gpu, context.reporter, context.stopped), Results()
+        for name in self.names:
             measured = Results()
             try:
                 GROUPS[name](bench, measured)

@@ -11,9 +11,8 @@ import numpy as np
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.warm import WarmCaches
-from gpusim.microbench.bench import LINE_BYTES, Bench
+from gpusim.microbench.bench import LINE_BYTES, Bench, Results
 from gpusim.microbench.launches import read_whole
-from gpusim.microbench.result import Results
 from isa.device_memory import Allocation, DeviceMemory
 
 PAGE_BYTES = 4096

@@ -1,8 +1,7 @@
 """LDS bank conflicts: cycles of a ds_read_b32 over the stride between lanes, of reads and writes over the degree."""
 
-from gpusim.microbench.bench import Bench
+from gpusim.microbench.bench import Bench, Results
 from gpusim.microbench.launches import lane_table, timed_loop
-from gpusim.microbench.result import Results
 
 BANKS = 32
 WAVES = 4  # a SIMD: enough to keep the banks busy

@@ -4,9 +4,8 @@ import struct
 
 from gpusim.core.cu.spec import SIMDS
 from gpusim.core.facts import RunFacts
-from gpusim.microbench.bench import Bench
+from gpusim.microbench.bench import Bench, Results
 from gpusim.microbench.launches import STEP_ACCESSES
-from gpusim.microbench.result import Results
 
 VGPRS = (24, 28, 32, 36, 40, 48, 64, 84, 128, 256)  # occupancy.s has a sleeper for each
 LDS_KIB = (4, 5, 6, 8, 10, 12, 16, 20, 32)

@@ -7,8 +7,8 @@ from typing import Any, TextIO
 
 from gpusim.base.table import Cell, Column, Table, columns
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.microbench.bench import Curve, Figure, Results
 from gpusim.microbench.references import published
-from gpusim.microbench.result import Curve, Figure, Results
 
 FAR_OFF = 0.2  # a deviation from which the table says so
 COLUMNS = ("figure", "what", "model", "unit", "published", "deviation", "part", "source")

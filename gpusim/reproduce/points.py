@@ -59,18 +59,13 @@ def points_of(reproduction: Reproduction, figure: RunsFigure, exact: bool = Fals
                 for path in figure.paths:
                     way = spec.paths[path]
                     labels = labels_of(case, batch, data, path, way.sparse)
-                    values = _values(figure, held, data, way, spec)
+                    values = {**figure.data[data], **held.data.get(data, {})} if way.sparse else spec.dense_data
                     sets = {**spec.sets, **held.sets, **values, **way.sets, **_how(way, batch, spec, exact)}
                     for extra, varied in _varied(figure):
                         point = Point({**labels, **extra}, document, {**sets, **varied})
                         if point.key not in seen:
                             seen.add(point.key)
                             yield point
-
-
-def _values(figure: RunsFigure, case: CaseSpec, data: str, way: PathSpec, spec: ReproductionSpec) -> dict[str, Any]:
-    """Return the configuration values that choose the operands."""
-    return {**figure.data[data], **case.data.get(data, {})} if way.sparse else spec.dense_data
 
 
 def _how(way: PathSpec, batch: int, spec: ReproductionSpec, exact: bool) -> dict[str, Any]:

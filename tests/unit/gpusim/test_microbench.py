@@ -16,10 +16,9 @@ from gpusim.core.cu.spec import ComputeUnitSpec
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.microbench import accesses, atomics, front_end, job, latency, lds, occupancy, picture, table
-from gpusim.microbench.bench import Bench
+from gpusim.microbench.bench import Bench, Results
 from gpusim.microbench.launches import lane_table, timed_loop
 from gpusim.microbench.references import PUBLISHED, Published
-from gpusim.microbench.result import Results
 from isa.device_memory import DeviceMemory
 from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec
