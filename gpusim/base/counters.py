@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import reduce
+from itertools import zip_longest
 from typing import Any
 
 from gpusim.base.errors import unknown_name
@@ -28,7 +29,8 @@ class Aggregation(Enum):
 _OVER_LAUNCHES: dict[Aggregation, Callable[[Sequence[Any]], Any]] = {
     Aggregation.SUM: sum,
     Aggregation.MAX: max,
-    Aggregation.EACH: lambda lists: [sum(values) for values in zip(*lists, strict=True)],
+    # launches may have run on one compute unit and on all of them, as microbenchmarks do
+    Aggregation.EACH: lambda lists: [sum(values) for values in zip_longest(*lists, fillvalue=0)],
     Aggregation.FIRST: lambda values: values[0],
     Aggregation.JOINED: " + ".join,
     Aggregation.DISTINCT: lambda texts: " + ".join(dict.fromkeys(texts)),
