@@ -7,7 +7,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from gpusim.base.files import write_whole
-from gpusim.base.pictures import check_format, require_matplotlib
+from gpusim.base.picture import check_format, require_matplotlib
 from gpusim.cli.options import GpuOption, JobOptions, LiveOptions, MarkdownOption, StoreOptions
 
 OF_MANY = "microbenchmarks launch machine code of their own, hundreds of times: what they measure is figures"

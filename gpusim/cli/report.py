@@ -12,7 +12,7 @@ import typer
 from gpusim.base.errors import UserError
 from gpusim.base.files import folder, write_together
 from gpusim.base.outputs import check_outputs
-from gpusim.base.pictures import require_matplotlib
+from gpusim.base.picture import require_matplotlib
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import QuietOption, StoreFile
 

@@ -96,10 +96,7 @@ def writable() -> Path | None:
 
 
 def _takes_files(place: Path, private: bool = False) -> bool:
-    """Tell whether files can be written in `place`, which is made if need be.
-
-    private: the folder must also belong to this user and be closed to others.
-    """
+    """Tell whether files can be written in `place`, made if need be. private: if it is this user's and closed, too."""
     if place in _refused or place in _tried:
         return place not in _refused
     import tempfile

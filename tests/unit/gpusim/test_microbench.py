@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gpusim.base.errors import MissingExtraError, UserError
-from gpusim.base.pictures import check_format, require_matplotlib
+from gpusim.base.picture import check_format, require_matplotlib
 from gpusim.base.progress import Reporter
 from gpusim.core.cu.dispatch_spec import DispatchSpec
 from gpusim.core.cu.spec import ComputeUnitSpec
