@@ -69,9 +69,7 @@ class Children:
 
     @property
     def connections(self) -> list[Connection]:
-        """A connection of each process, ready when the process has come back, so that one can wait for
-        several sources.
-        """
+        """A connection of each process, ready when it has come back, so that one can wait for several sources."""
         return list(self._running)
 
     def start(self, key: Any, work: Callable[[], Any]) -> None:
@@ -96,9 +94,7 @@ class Children:
         return found
 
     def outcomes(self, timeout_s: float = POLL_S) -> list[tuple[Any, Any]]:
-        """Return (key, result) of those that came back within the time; the result of one that raised or died is the
-        error.
-        """
+        """Return (key, result) of those that came back within the time; of one that raised or died, the error."""
         found = []
         for connection in wait(list(self._running), timeout_s):
             assert isinstance(connection, Connection)
@@ -134,7 +130,6 @@ class Children:
         left(self._name(key))
 
     def _name(self, key: Any) -> str:
-        """Return the name of a process's work, for messages."""
         return f"{self._what} {key}" if self._what else str(getattr(key, "name", key))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import reduce
+from itertools import zip_longest
 from typing import Any
 
 from gpusim.base.errors import unknown_name
@@ -24,15 +25,12 @@ class Aggregation(Enum):
     JOINED = "joined"  # text, joined by ' + '
     DISTINCT = "distinct"  # text, each once, joined by ' + '
 
-    def over_launches(self, values: Sequence[Any]) -> Any:
-        """Combine the values of several launches into one."""
-        return _OVER_LAUNCHES[self](values)
-
 
 _OVER_LAUNCHES: dict[Aggregation, Callable[[Sequence[Any]], Any]] = {
     Aggregation.SUM: sum,
     Aggregation.MAX: max,
-    Aggregation.EACH: lambda lists: [sum(values) for values in zip(*lists, strict=True)],
+    # launches may have run on one compute unit and on all of them, as microbenchmarks do
+    Aggregation.EACH: lambda lists: [sum(values) for values in zip_longest(*lists, fillvalue=0)],
     Aggregation.FIRST: lambda values: values[0],
     Aggregation.JOINED: " + ".join,
     Aggregation.DISTINCT: lambda texts: " + ".join(dict.fromkeys(texts)),
@@ -126,9 +124,7 @@ class CounterTable:
         return [counter.name for counter in self.counters]
 
     def counts(self, state: Any) -> Counts:
-        """Return the counts of a unit, over all its instances. state: the unit's record, or an array of its
-        instances'.
-        """
+        """Return the counts of a unit, over all its instances. state: the unit's record, or an array of theirs."""
         return Counts((counter.name, counter.read(state)) for counter in self.counters)
 
     def read(self, m: Any) -> Counts | None:
@@ -144,7 +140,7 @@ class CounterTable:
         for counter in self.counters:
             values = [part[counter.name] for part in parts if counter.name in part]
             if values:
-                total[counter.name] = counter.aggregation.over_launches(values)
+                total[counter.name] = _OVER_LAUNCHES[counter.aggregation](values)
         return total
 
 

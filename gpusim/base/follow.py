@@ -24,9 +24,7 @@ class Follower(Protocol):
         """Take a message that went to the user."""
 
     def overall(self, work: str, done: int, total: int, unit: str, text: str) -> None:
-        """Take how many steps, points or variants of `total` have ended; text: names the last one, or the one under
-        way.
-        """
+        """Take how many steps, points or variants of `total` have ended; text: the last one, or the one under way."""
 
     def begun(self, work: str, title: str, unit: str) -> None:
         """Take the begin of a launch, or of a measurement in other units."""

@@ -46,11 +46,10 @@ def zeroed(size_bytes: int, huge_pages: bool) -> Any:
 
 
 def returnable(size_bytes: int) -> tuple[Any, Callable[[int, int], None] | None]:
-    """Return an array as `zeroed` with huge pages, and a function that gives pages between two offsets back to the
-    host.
+    """Return an array as `zeroed` with huge pages, and a function that gives a part of it back to the host.
 
-    These pages hold zeros from then on. The function is None where the system has no such call: Linux alone promises
-    the zeros (madvise(2), MADV_DONTNEED).
+    Between its two offsets are zeros from then on. The function is None where the system has no such call: Linux alone
+    promises the zeros (madvise(2), MADV_DONTNEED).
     """
     if sys.platform != "linux":
         return np.zeros(size_bytes, np.uint8), None
@@ -90,9 +89,7 @@ def read_again(pages: mmap.mmap, file: int) -> bool:
 
 
 def _own_pages(address: int, size_bytes: int) -> np.ndarray | None:
-    """List the pages from an address on that are no longer the mapped file's, by number; None if the system does not
-    tell.
-    """
+    """List the numbers of pages that are no longer the mapped file's; None if the system does not tell."""
     count = -(-size_bytes // mmap.PAGESIZE)
     try:
         # opened anew, since a process that was forked has pages of its own

@@ -17,9 +17,7 @@ def clean(text: str) -> str:
 
 
 def tag(name: str, *children: Any, **attributes: str | None) -> Element:
-    """Make an element. children: elements, texts, None, or lists of them; attributes: `class_` and `data_v`
-    as in HTML.
-    """
+    """Make an element. children: elements, texts, None, or lists of them; attributes: as in HTML, or `class_`."""
     made = Element(name)
     for key, value in attributes.items():
         if value is not None:
@@ -45,9 +43,7 @@ def add(parent: Element, *children: Any) -> None:
             add(parent, *child)
 
 
-def table(
-    caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], sortable: bool = True, first_is_head: bool = True
-) -> Element:
+def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], sortable: bool = True) -> Element:
     """Make a table; a cell is a text, an element, or a pair (content, value by which it is sorted).
 
     sortable: its heads are buttons; it can be scrolled with the keyboard where it is wider than the page.
@@ -60,7 +56,7 @@ def table(
         for number, cell in enumerate(row):
             shown, value = cell if isinstance(cell, tuple) else (cell, None)
             numeric = value is not None and not isinstance(value, str)
-            is_head = number == 0 and first_is_head
+            is_head = number == 0
             line.append(
                 tag(
                     "th" if is_head else "td", shown, scope="row" if is_head else None,

@@ -28,7 +28,6 @@ def _direct_url() -> dict[str, Any]:
 
 
 def _source(origin: dict[str, Any], extra: str) -> list[str]:
-    """Return the arguments of `pip install`."""
     from urllib.parse import unquote, urlsplit
 
     url = str(origin.get("url", ""))

@@ -14,8 +14,6 @@ class Spec(BaseModel):
 
 
 def _one_of(names: list[str]) -> AfterValidator:
-    """Return a check that a text is one of `names`."""
-
     def check(value: Any) -> Any:
         if value not in names:
             expected = ", ".join(f"'{name}'" for name in names)

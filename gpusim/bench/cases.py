@@ -1,21 +1,20 @@
 """The speed benchmark's cases: kernels that load one part of the machine each, real data, and what must come out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpusim.base.errors import UserError
 from isa.kernarg import Pointer, pack
-from workloads.toolchain.build import BENCH_KERNELS_DIR, code_object_path
+from workloads.operators.launching import kernel_of
+from workloads.toolchain.build import BENCH_KERNELS_DIR
 
 if TYPE_CHECKING:
     from gpusim.config.run import RunConfig
     from isa.device_memory import Allocation
     from isa.launch import Launch
-    from isa.object.code_object import Kernel
 
 SEED = 1
 WORKGROUP = 256
@@ -87,17 +86,10 @@ class _Arrays:
         """Return the launch of a benchmark kernel; arguments that are arrays go by name, the others by `values`."""
         from isa.launch import Launch
 
-        function = _kernels(source)[kernel]
+        function = kernel_of(source, kernel, BENCH_KERNELS_DIR)
         pointers = {name: Pointer(allocation.address) for name, (allocation, _) in self._held.items()}
         block = pack(function, {**pointers, **values}).block
         return Launch(function, self.memory, block, (*global_size, 1), (*local_size, 1))
-
-
-@cache
-def _kernels(source: str) -> "Mapping[str, Kernel]":
-    from isa.object.code_object import load_code_object
-
-    return load_code_object(code_object_path(source, BENCH_KERNELS_DIR)).kernels
 
 
 def _random(stream: int) -> np.random.Generator:

@@ -10,7 +10,7 @@ from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
-from gpusim.base.pictures import check_format, require_matplotlib
+from gpusim.base.picture import check_format, require_matplotlib
 from gpusim.base.progress import Reporter, reporting
 from gpusim.cli.options import JobsOption, JsonOption, MarkdownOption, QuietOption
 from gpusim.cli.sampling_options import ConfidenceOption, ErrorOption, shares

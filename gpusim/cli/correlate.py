@@ -12,7 +12,7 @@ import typer
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
-from gpusim.base.pictures import check_format, require_matplotlib
+from gpusim.base.picture import check_format, require_matplotlib
 from gpusim.cli.options import JobOptions, JobsOption, LiveOptions, MarkdownOption, StoreOptions
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ def exec_command(
     from gpusim.cli.outcome import JobAsked, overrides, run_job
     from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
     from gpusim.config.files import opened
-    from gpusim.store.asked import work_of_exec
+    from gpusim.store.work import work_of_exec
 
     document = opened(name, EXAMPLE_FOLDER)
     config, path = load_exec(document, [*options.sets, *overrides(options), *sampling.overrides()])

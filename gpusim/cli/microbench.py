@@ -7,7 +7,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from gpusim.base.files import write_whole
-from gpusim.base.pictures import check_format, require_matplotlib
+from gpusim.base.picture import check_format, require_matplotlib
 from gpusim.cli.options import GpuOption, JobOptions, LiveOptions, MarkdownOption, StoreOptions
 
 OF_MANY = "microbenchmarks launch machine code of their own, hundreds of times: what they measure is figures"
@@ -43,8 +43,7 @@ def microbench(
         check_format(picture)
         require_matplotlib("microbench")
     from gpusim.jobs.kinds import make_job  # imports the compiled core: up to a second
-    from gpusim.microbench.job import MicrobenchJob, measured_again
-    from gpusim.microbench.suite import wanted
+    from gpusim.microbench.job import MicrobenchJob, measured_again, wanted
     from gpusim.microbench.table import markdown as as_markdown
     from gpusim.microbench.table import show
 

@@ -12,7 +12,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import interrupt_python
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
-from gpusim.base.pictures import check_format, require_matplotlib
+from gpusim.base.picture import check_format, require_matplotlib
 from gpusim.base.progress import Reporter
 from gpusim.base.table import Table
 from gpusim.cli.options import JsonOption, MarkdownOption, QuietOption, SetOption

@@ -90,7 +90,7 @@ def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, live: L
     with opened_store(storing, again=options.timeline is not None) as keeper:
         found = keeper.found(asked.work) if keeper is not None else None
         if keeper is not None and found is not None:
-            from gpusim.store.stored import records_of
+            from gpusim.store.records import records_of
 
             reporter.say(found.sentence(keeper.path))
             records, variants, about = records_of(found.content, asked.work.kind)

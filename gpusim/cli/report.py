@@ -12,7 +12,7 @@ import typer
 from gpusim.base.errors import UserError
 from gpusim.base.files import folder, write_together
 from gpusim.base.outputs import check_outputs
-from gpusim.base.pictures import require_matplotlib
+from gpusim.base.picture import require_matplotlib
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import QuietOption, StoreFile
 
@@ -105,7 +105,7 @@ def _read(names: Sequence[str], store: str | None) -> "dict[str, Result]":
     from gpusim.report.result import read
     from gpusim.store.project import store_to_read
     from gpusim.store.reading import Results
-    from gpusim.store.stored import stored_run
+    from gpusim.store.records import stored_run
     from gpusim.store.sweeps import sweep_meant
 
     short = [Path(name).name for name in names]
@@ -144,7 +144,7 @@ def _points(results: "Results", sweep: int) -> Iterator[tuple[str, str, Any]]:
     The object has what is compared, which the store has by metrics: that of a network is whole.
     """
     from gpusim.report.page.page import COMPARED
-    from gpusim.store.stored import stored_run
+    from gpusim.store.records import stored_run
 
     known = set(results.known_metrics())
     table = results.sweep(sweep, *(path for path in COMPARED if path in known))

@@ -104,12 +104,11 @@ def _run(
     options: ReproduceOptions,
     reporter: Reporter,
 ) -> int:
-    from gpusim.reproduce.collecting import collected
     from gpusim.reproduce.kept import FILE, load
     from gpusim.reproduce.plan import plan_of
-    from gpusim.reproduce.running import Running
+    from gpusim.reproduce.running import Running, collected
     from gpusim.store.keeper import Keeper  # imports what runs kernels: up to a second
-    from gpusim.store.sources import sources_hash
+    from gpusim.store.work import sources_hash
     from gpusim.sweep.executor import LocalProcesses
 
     jobs = options.jobs if options.jobs is not None else default_jobs()

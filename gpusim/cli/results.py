@@ -19,7 +19,7 @@ from gpusim.cli.options import CsvOption, DetailsOption, JsonOption, SectionsOpt
 if TYPE_CHECKING:
     from gpusim.report.terminal import Wanted
     from gpusim.store.reading import Results
-    from gpusim.store.stored import StoredRun
+    from gpusim.store.records import StoredRun
     from gpusim.store.sweeps import SweepTable
 
 LISTED = "runs.id AS run, runs.name, runs.kind, runs.title, runs.gpu, runs.state"
@@ -144,7 +144,7 @@ def show(
     wanted.check()
     check_outputs({"--json": json_file})
     from gpusim.report.document import as_json
-    from gpusim.store.stored import stored_run
+    from gpusim.store.records import stored_run
 
     with Results(store_to_read(store)) as results:
         sweep = sweep_meant(results, run)

@@ -49,7 +49,7 @@ def run_command(
     from gpusim.cli.outcome import JobAsked, overrides, run_job
     from gpusim.config.files import opened
     from gpusim.config.run import load_run
-    from gpusim.store.asked import work_of_run
+    from gpusim.store.work import work_of_run
 
     own = [f"run.engine={engine}"] * (engine is not None) + ["run.verify=false"] * (not verify)
     document = opened(name)

@@ -129,8 +129,8 @@ def sweep(
 
 def _run(spec: "SweepSpec", document: "Document", store: Path, options: SweepOptions, reporter: Reporter) -> int:
     from gpusim.store.keeper import Keeper  # imports what runs kernels: up to a second
+    from gpusim.sweep.executor import executor_for
     from gpusim.sweep.running import Sweep
-    from gpusim.sweep.where import executor_for
 
     with Interrupt() as interrupt, ExitStack() as stack:
         executor = executor_for(options.jobs, options.cluster, reporter)
@@ -217,7 +217,7 @@ def _table(number: int, spec: "SweepSpec", options: SweepOptions) -> "tuple[Tabl
         said = [f"{metric}: does not apply to any point" for metric in options.metrics if metric not in known]
         if not spec.objectives:
             return results.sweep(number, *metrics), said
-        from gpusim.sweep.front import with_front
+        from gpusim.sweep.objectives import with_front
 
         table, more = with_front(results, number, spec, metrics)
         return table, [*said, *more]

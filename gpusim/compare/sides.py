@@ -12,7 +12,7 @@ from gpusim.report.result import read
 from gpusim.results import metrics
 from gpusim.results.metrics.half_widths import SUFFIX
 from gpusim.store.reading import Results
-from gpusim.store.stored import stored_run
+from gpusim.store.records import stored_run
 
 WHOLE = "all"  # the part that is the whole of a run with rows
 

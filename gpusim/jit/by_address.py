@@ -6,8 +6,8 @@ after `wavefront_at = record_at(WAVEFRONT)`, `wavefront_at(address, slot).pc` is
 parameter that takes such a record is annotated with `record_type(WAVEFRONT)`.
 
 Python lays records out with `records` and reads them with `views`, whose numbers are Python's and wrap at the width of
-the field, as compiled code's do; from Python `record_at` gives such views too. `by_address_llvm` has the compiler's
-side.
+the field, as compiled code's do; from Python `record_at` gives such views too. `operations_llvm` has the
+compiler's side.
 """
 
 import ctypes
@@ -19,16 +19,13 @@ import numpy as np
 from gpusim.jit.functions import JIT_DISABLED, Primitive, note_primitive, primitive
 from gpusim.jit.state import HOST_LINE_BYTES, State
 
-_LLVM = "gpusim.jit.by_address_llvm"
-_layouts: dict[int, np.dtype] = {}  # by the identity of a State: they are constants of their modules
+_LLVM = "gpusim.jit.operations_llvm"
 
 
+@cache
 def layout_of(state: State) -> np.dtype:
     """Return the structured dtype of a state's records."""
-    found = _layouts.get(id(state))
-    if found is None:
-        found = _layouts[id(state)] = state.dtype()
-    return found
+    return state.dtype()
 
 
 def offset_of(state: State, name: str) -> int:
@@ -94,7 +91,7 @@ class RecordType:
     @cached_property
     def numba_type(self) -> Any:
         """Numba's type of such a record; imports Numba."""
-        from gpusim.jit.by_address_llvm import type_of_record
+        from gpusim.jit.operations_llvm import type_of_record
 
         return type_of_record(layout_of(self.state))
 
@@ -112,7 +109,7 @@ class RecordAt(Primitive):
     @cached_property
     def intrinsic(self) -> Any:
         """Numba's intrinsic of the operation; imports Numba."""
-        from gpusim.jit.by_address_llvm import record_at_intrinsic
+        from gpusim.jit.operations_llvm import record_at_intrinsic
 
         return record_at_intrinsic(layout_of(self.state))
 

@@ -10,8 +10,8 @@ flags that change its output and of the host: code that does not fit is not foun
 something else.
 
 Whether it is believed. Machine code that is cut or has a flipped bit ends the process, so each file begins with the
-checksum of the rest (Numba's end with theirs: `gpusim.jit.numba_hooks`). A damaged one counts as missing: one line says
-so, and it is compiled again. A file appears whole or not at all.
+checksum of the rest. A damaged one counts as missing: one line says so, and it is compiled again. A file appears whole
+or not at all.
 
 Where it lies. In the user's cache folder, or where GPUSIM_CACHE_DIR says; a warm one that cannot be written to is used
 as it is. Where nothing can be kept, a folder of the user's own among the temporary files takes its place, where that

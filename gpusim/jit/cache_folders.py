@@ -126,10 +126,7 @@ def writable() -> Path | None:
 
 
 def _takes_files(place: Path, private: bool = False) -> bool:
-    """Tell whether files can be written in `place`, which is made if need be.
-
-    private: the folder must also be closed to other users, for reading too.
-    """
+    """Tell whether files can be written in `place`, made if need be. private: if it is closed to others, too."""
     if place in _refused or place in _tried:
         return place not in _refused
     import tempfile

@@ -15,15 +15,14 @@ from functools import cache
 from typing import Any, TypeVar
 
 import numba
-import numpy as np
 from numba import types
 from numba.extending import typeof_impl
 
 from gpusim.jit import compile_progress, numba_hooks
 from gpusim.jit.cache import domain_of, numba_folder
 from gpusim.jit.entry_points import load, save
-from gpusim.jit.functions import JIT_DISABLED, CoreFunction, Primitive, function_address, primitives, registered
-from gpusim.jit.numba_pipeline import CorePipeline
+from gpusim.jit.functions import JIT_DISABLED, CoreFunction, Primitive, primitives, registered
+from gpusim.jit.operations_llvm import type_of_record
 
 T = TypeVar("T")
 
@@ -57,13 +56,12 @@ def _dispatcher(function: CoreFunction) -> Any:
     options: dict[str, Any] = dict(nogil=True, error_model="numpy", no_cfunc_wrapper=True, forceinline=function.inline)
     if not numba_hooks.PLAIN:
         # nothing in the core makes an array: it needs no code that counts who uses one
-        options |= dict(pipeline_class=CorePipeline, _nrt=False)
+        options |= dict(pipeline_class=numba_hooks.CorePipeline, _nrt=False)
     dispatcher = _in_cache(
         domain_of(function.__module__), lambda kept: numba.njit(cache=kept, **options)(function.py_func)
     )
     if function.outline or function.cold:
         numba_hooks.set_attributes(function.py_func, "noinline", *["cold"] * function.cold)
-    numba_hooks.watch_compilation(dispatcher)
     return dispatcher
 
 
@@ -130,12 +128,6 @@ def split(domain: str, rooms: tuple[str, ...], entry_points: Sequence[Any]) -> S
     return Split(inside, [function for function in inside if id(function) in wanted], apart)
 
 
-@cache
-def _record_type(layout: np.dtype) -> Any:
-    """Return Numba's type of a record, cached: finding a machine's type takes longer than a small launch."""
-    return numba.from_dtype(layout)
-
-
 @contextmanager
 def _without_collection() -> Any:
     """Turn garbage collection off while the block compiles: the compiler keeps what it makes anyway."""
@@ -150,7 +142,7 @@ def _without_collection() -> Any:
 
 def compile_functions(functions: Iterable[Any], record: Any) -> None:
     """Compile `functions` with `record` as `m`, or load them from Numba's cache."""
-    record_type = _record_type(record.dtype)
+    record_type = type_of_record(record.dtype)
     with _without_collection():
         for dispatcher in map(dispatcher_of, functions):
             signature = signature_of(dispatcher.py_func, record_type)
@@ -213,20 +205,22 @@ def compile_entry_points(
     The machine code of an entry point contains everything that it calls. elsewhere: the split of the domain whose rooms
     another process has compiled, and what `compile_for_another_process` returned there.
     """
+    parts = _on_the_way(domain, entry_points, elsewhere and elsewhere[0])
     if elsewhere is not None:
-        share, parts = elsewhere
+        share, received = elsewhere
         _define_operations()
-        numba_hooks.load_parts(parts, map(dispatcher_of, share.doors))
-    compile_on_the_way(_on_the_way(domain, entry_points, elsewhere and elsewhere[0]), record)
+        numba_hooks.load_parts(received, map(dispatcher_of, share.doors))
+        parts += share.doors
+    compile_on_the_way(parts, record)
     compiled = []
     with numba_hooks.calls_only_within(), _without_collection():
         compile_progress.begin(_OPTIMIZING[domain] * _sizes(registered(domain)))
         for function in entry_points:
-            signature = signature_of(function.py_func, _record_type(record.dtype))
+            signature = signature_of(function.py_func, type_of_record(record.dtype))
             result = types.void if function.returns_nothing else types.int64
             compiled.append(_c_function(function.py_func, result(*signature)))
     compile_progress.done(_OPTIMIZING[domain] * _sizes(registered(domain)))
-    numba_hooks.forget_parts()
+    numba_hooks.forget_parts(map(dispatcher_of, parts))
     codes = [numba_hooks.object_code(c_function) for c_function in compiled]
     for function, c_function, code in zip(entry_points, compiled, codes, strict=True):
         if code is not None:
@@ -243,21 +237,3 @@ def _c_function(function: Callable[..., Any], signature: Any) -> Any:
             domain,
             lambda kept: numba.cfunc(signature, cache=kept and numba_hooks.PLAIN, error_model="numpy")(function),
         )
-
-
-def compiled_versions(domain: str) -> int:
-    """Count the specialisations of the domain's functions, which must not grow with another configuration."""
-    return sum(len(_dispatcher(function).signatures) for function in registered(domain)) if not JIT_DISABLED else 0
-
-
-def native_callback(function: Callable[..., int]) -> tuple[int, Any]:
-    """Compile a function of four int64 apart from the core, so that `call_i64_4` can call it.
-
-    Returns (address, object to keep alive). With the JIT disabled the address is a key of a table.
-    """
-    function = getattr(function, "py_func", function)
-    if JIT_DISABLED:
-        return function_address(function), function
-    _define_operations()
-    compiled = _c_function(function, types.int64(*[types.int64] * 4))
-    return compiled.address, compiled

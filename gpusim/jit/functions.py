@@ -7,7 +7,7 @@ finds its entry points in the cache (`gpusim.jit.entry_points`) does without it.
 import ctypes
 import inspect
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property, partial, update_wrapper
 from importlib import import_module
 from typing import Any, TypeVar
@@ -50,7 +50,7 @@ class CoreFunction:
         self.py_func = self.__wrapped__ = function
         self.inline, self.outline, self.cold = inline, outline, cold
         self.address = 0  # of its C function (see `parameters`), once it is an entry point
-        self._call: Callable[..., Any] = self._call_dispatcher
+        self._call: Callable[..., Any] = lambda *arguments: self.dispatcher(*arguments)
         self.code: Any = None  # what holds its machine code (gpusim.jit.machine_code.LoadedCode, or Numba's function)
 
     @cached_property
@@ -82,9 +82,6 @@ class CoreFunction:
 
     def __call__(self, *arguments: Any) -> Any:
         return self._call(*arguments)
-
-    def _call_dispatcher(self, *arguments: Any) -> Any:
-        return self.dispatcher(*arguments)
 
     def __repr__(self) -> str:
         return f"<function of the core {self.__module__}.{self.__qualname__}>"
@@ -153,12 +150,6 @@ def primitive(llvm_module: str) -> Callable[[F], F]:
 def registered(domain: str) -> list[Any]:
     """Return the functions of a domain in definition order: callees before callers."""
     return list(_registered[domain])
-
-
-def take_back(functions: Iterable[Any]) -> None:
-    """Unregister functions that only a part of the machine can run, such as a test's, from the core."""
-    for functions_of_domain in _registered.values():
-        functions_of_domain[:] = [noted for noted in functions_of_domain if noted not in functions]
 
 
 def primitives() -> list[Primitive]:

@@ -1,112 +1,32 @@
 """All that the compiled core takes from inside Numba and llvmlite, past their public interface: in this file only.
 
 Each hook replaces one function of Numba's while the core is compiled, and none is needed for right results: with
-`GPUSIM_PLAIN_NUMBA=1` the core is compiled without any of them, slower to compile and to run. `check` names the hooks
-whose place in Numba has changed; a test calls it, so that a new version of Numba is looked at before it is allowed.
+`GPUSIM_PLAIN_NUMBA=1` the core is compiled without any of them, slower to compile and to run. A test lists them all and
+names those whose place in Numba has changed, so that a new version of Numba is looked at before it is allowed.
 """
 
-import hashlib
-import inspect
 import os
 import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
 
 from llvmlite.binding import Linkage, parse_bitcode
 from numba import _dynfunc, types
-from numba.core import codegen, serialize
+from numba.core import serialize, typed_passes, untyped_passes
 from numba.core.base import BaseContext
-from numba.core.caching import IndexDataCacheFile, NullCache
-from numba.core.compiler import compile_result
+from numba.core.caching import Cache
+from numba.core.codegen import CPUCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, compile_result
+from numba.core.compiler_machinery import PassManager
 from numba.core.cpu import CPUContext
-from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 from numba.core.types.functions import BaseFunction
-from numba.core.typing.context import BaseContext as BaseTypingContext
 from numba.np import arrayobj
 
-from gpusim.base.progress import current_reporter
-
 PLAIN = bool(os.environ.get("GPUSIM_PLAIN_NUMBA"))
-
-
-@dataclass(frozen=True)
-class Hook:
-    """A function of Numba's that is replaced or called: where it is, its parameters, what it is for."""
-
-    holder: Any
-    name: str
-    parameters: tuple[str, ...]
-    purpose: str
-
-
-HOOKS: tuple[Hook, ...] = (
-    Hook(
-        arrayobj,
-        "fix_integer_index",
-        ("context", "builder", "idxty", "idx", "size"),
-        "array accesses without Python's meaning of negative indices",
-    ),
-    Hook(BaseContext, "declare_function", ("self", "module", "fndesc"), "functions apart from their callers, or cold"),
-    Hook(
-        CPUContext,
-        "get_executable",
-        ("self", "library", "fndesc", "env"),
-        "no entry point for what only becomes a part of its callers",
-    ),
-    Hook(
-        CPUContext,
-        "create_cpython_wrapper",
-        ("self", "library", "fndesc", "env", "call_helper", "release_gil"),
-        "none of such a part, which Python does not call",
-    ),
-    Hook(
-        codegen.CPUCodeLibrary,
-        "finalize",
-        ("self",),
-        "no linking, optimizing and translating of such a part; each linked once to what is whole",
-    ),
-    Hook(codegen.CPUCodeLibrary, "_optimize_final_module", ("self",), "calls that stay within one library"),
-    Hook(
-        BaseFunction,
-        "get_call_type",
-        ("self", "context", "args", "kws"),
-        "what a function of Numba's gives for arguments of some types, found once",
-    ),
-    Hook(types.Record, "__repr__", ("self",), "no text of the machine's hundreds of fields for messages nobody reads"),
-    Hook(Dispatcher, "compile", ("self", "sig"), "parts stay out of Numba's cache"),
-    Hook(Dispatcher, "_reset_overloads", ("self",), "to forget such a part, so that a call from Python compiles anew"),
-    Hook(Dispatcher, "disable_compile", ("self", "val"), "one specialization a function"),
-    Hook(Dispatcher, "add_overload", ("self", "cres"), "a part that another process has compiled"),
-    Hook(BaseContext, "insert_user_function", ("self", "func", "fndesc", "libs"), "the same"),
-    Hook(serialize, "dumps", ("obj",), "what another process needs of a part, as bytes"),
-    Hook(codegen.CPUCodeLibrary, "_get_compiled_object", ("self",), "an entry point's machine code, to be kept"),
-    Hook(BaseTypingContext, "resolve_value_type", ("self", "val"), "the type of an intrinsic"),
-    Hook(IndexDataCacheFile, "_dump", ("self", "obj"), "checksums in Numba's cache"),
-    Hook(IndexDataCacheFile, "_load_index", ("self",), "the same"),
-    Hook(IndexDataCacheFile, "_load_data", ("self", "name"), "the same"),
-    Hook(IndexDataCacheFile, "save", ("self", "key", "data"), "a cache that cannot be written to is none"),
-)
-
-
-def check() -> list[str]:
-    """List the hooks whose function in Numba is gone or has other parameters, each with its purpose."""
-    wrong = []
-    for hook in HOOKS:
-        place = f"{getattr(hook.holder, '__name__', hook.holder)}.{hook.name}"
-        function = getattr(hook.holder, hook.name, None)
-        if function is None:
-            wrong.append(f"{place} is gone ({hook.purpose})")
-            continue
-        function = inspect.unwrap(function, stop=lambda f: hasattr(f, "__signature__"))
-        found = tuple(inspect.signature(function).parameters)
-        if found != hook.parameters:
-            wrong.append(f"{place} takes {found}, not {hook.parameters} ({hook.purpose})")
-    return wrong
 
 
 @contextmanager
@@ -176,71 +96,6 @@ def core_code() -> Iterator[None]:
         yield
 
 
-_parts_wanted = False  # whether what is compiled is a part of its callers
-_parts: set[Any] = set()  # dispatchers that have been compiled as parts
-
-
-class _CheckedCacheFile(IndexDataCacheFile):
-    """Numba's cache of one function, with a checksum at the end of both kinds of its files.
-
-    A damaged file counts as missing, and so does one that cannot be written.
-    """
-
-    def _dump(self, obj: Any) -> bytes:
-        content: bytes = super()._dump(obj)
-        return content + hashlib.sha256(content).digest()
-
-    def _load_index(self) -> Any:
-        begin = pickle.dumps(self._version, protocol=-1)  # as Numba writes it, before what it dumps
-        try:
-            with open(self._index_path, "rb") as file:
-                content = file.read()
-        except OSError:
-            return {}
-        dumped = content[len(begin) :] if content.startswith(begin) else b""
-        return super()._load_index() if self._is_whole(dumped, self._index_path) else {}
-
-    def _load_data(self, name: str) -> Any:
-        path = self._data_path(name)
-        with open(path, "rb") as file:
-            if not self._is_whole(file.read(), path):
-                raise OSError(f"{path} is damaged")  # Numba compiles what it cannot read
-        return super()._load_data(name)
-
-    def _is_whole(self, content: bytes, path: str) -> bool:
-        if hashlib.sha256(content[:-32]).digest() == content[-32:]:
-            return True
-        current_reporter().say_once(f"gpusim: {path}: the file is damaged; it is compiled again")
-        return False
-
-    def save(self, key: Any, data: Any) -> None:
-        try:
-            super().save(key, data)
-        except OSError as error:
-            current_reporter().say_once(f"gpusim: {self._cache_path}: {error.strerror or error}: not kept there")
-
-
-def watch_compilation(dispatcher: Any) -> None:
-    """Let the dispatcher check what its cache holds, and keep it out of the cache where it is only a part."""
-    if PLAIN:
-        return
-    if not isinstance(dispatcher._cache, NullCache):
-        dispatcher._cache._cache_file.__class__ = _CheckedCacheFile
-    compile_it = dispatcher.compile
-
-    def compile_in_its_form(signature: Any) -> Any:
-        kept = dispatcher._cache
-        if _parts_wanted:
-            dispatcher._cache = NullCache()
-            _parts.add(dispatcher)
-        try:
-            return compile_it(signature)
-        finally:
-            dispatcher._cache = kept
-
-    dispatcher.compile = compile_in_its_form
-
-
 _part_libraries: "WeakSet[Any]" = WeakSet()  # code of parts: not yet linked to what they call
 
 
@@ -270,7 +125,7 @@ def _parts_linked_once() -> Iterator[None]:
 
     Parts are not linked to one another: a leaf would be linked to each of its callers and again to each of theirs.
     """
-    finalize = codegen.CPUCodeLibrary.finalize
+    finalize = CPUCodeLibrary.finalize
 
     def finalize_with_parts(library: Any) -> None:
         if library in _part_libraries:
@@ -279,7 +134,7 @@ def _parts_linked_once() -> Iterator[None]:
             library._linking_libraries = _with_parts(library._linking_libraries)
             finalize(library)
 
-    with _replaced((codegen.CPUCodeLibrary, "finalize", finalize_with_parts)):
+    with _replaced((CPUCodeLibrary, "finalize", finalize_with_parts)):
         yield
 
 
@@ -292,23 +147,24 @@ def _part_function(context: Any, library: Any, description: Any, environment: An
 
 @contextmanager
 def parts_unfinished() -> Iterator[None]:
-    """Compile dispatchers only as far as their callers take them in: not optimized, no machine code."""
-    global _parts_wanted
+    """Compile dispatchers only as far as their callers take them in: not optimized, no machine code, not cached."""
     if PLAIN:
         yield
         return
+
+    def nothing(*arguments: Any, **options: Any) -> None:
+        """Stand in for a function whose result a part does without."""
+
     with (
         _parts_linked_once(),
         _replaced(
             (CPUContext, "get_executable", _part_function),
-            (CPUContext, "create_cpython_wrapper", lambda *arguments, **options: None),
+            (CPUContext, "create_cpython_wrapper", nothing),
+            (Cache, "load_overload", nothing),
+            (Cache, "save_overload", nothing),
         ),
     ):
-        _parts_wanted = True
-        try:
-            yield
-        finally:
-            _parts_wanted = False
+        yield
 
 
 @contextmanager
@@ -322,7 +178,7 @@ def calls_only_within() -> Iterator[None]:
     if PLAIN:
         yield
         return
-    optimize = codegen.CPUCodeLibrary._optimize_final_module
+    optimize = CPUCodeLibrary._optimize_final_module
 
     def optimize_as_a_whole(library: Any) -> None:
         for function in library._final_module.functions:
@@ -331,17 +187,16 @@ def calls_only_within() -> Iterator[None]:
                 function.name += f".{library.name}"
         optimize(library)
 
-    with _parts_linked_once(), _replaced((codegen.CPUCodeLibrary, "_optimize_final_module", optimize_as_a_whole)):
+    with _parts_linked_once(), _replaced((CPUCodeLibrary, "_optimize_final_module", optimize_as_a_whole)):
         yield
 
 
-def forget_parts() -> None:
+def forget_parts(dispatchers: Iterable[Any]) -> None:
     """Drop what was compiled as a part, so that a call from Python compiles it anew."""
-    for dispatcher in _parts:
+    for dispatcher in () if PLAIN else dispatchers:
         dispatcher.disable_compile(False)
         dispatcher._reset_overloads()
         dispatcher.overloads.clear()
-    _parts.clear()
 
 
 _C_LIBRARY = {"memcpy", "memmove", "memset", "fma", "fmaf"}
@@ -400,7 +255,6 @@ def load_parts(content: bytes, dispatchers: Iterable[Any]) -> None:
         context.insert_user_function(result.entry_point, description, [result.library])
         named[name].add_overload(result)
         named[name].disable_compile()
-        _parts.add(named[name])
 
 
 def _name_of(dispatcher: Any) -> tuple[str, str]:
@@ -410,3 +264,38 @@ def _name_of(dispatcher: Any) -> tuple[str, str]:
 def type_of_intrinsic(intrinsic: Any) -> Any:
     """Return Numba's type of an intrinsic, for its stand-in in the functions that use it."""
     return cpu_target.typing_context.resolve_value_type(intrinsic)
+
+
+_LEFT_OUT = (
+    untyped_passes.WithLifting,
+    untyped_passes.InlineClosureLikes,
+    untyped_passes.RewriteSemanticConstants,
+    untyped_passes.DeadBranchPrune,
+    untyped_passes.GenericRewrites,
+    untyped_passes.RewriteDynamicRaises,
+    untyped_passes.MakeFunctionToJitFunction,
+    untyped_passes.InlineInlinables,
+    untyped_passes.FindLiterallyCalls,
+    untyped_passes.LiteralUnroll,
+    untyped_passes.LiteralPropagationSubPipelinePass,
+    typed_passes.InlineOverloads,
+    typed_passes.NopythonRewrites,
+    typed_passes.AnnotateTypes,
+)
+
+
+class CorePipeline(CompilerBase):
+    """Numba's pipeline without the passes that find nothing in the core, a fifth of a compilation's front end.
+
+    The core has no closures, comprehensions, `with`, `raise`, `literal_unroll`, overloads to inline or arrays to fuse,
+    and the optimizer finds its dead branches. The passes left out look for these in every function, and each analyses
+    the function anew. What needs one of them fails to compile, but with `GPUSIM_PLAIN_NUMBA=1`.
+    """
+
+    def define_pipelines(self) -> list[PassManager]:
+        """Return the only pipeline: Numba's nopython passes without those in `_LEFT_OUT`."""
+        whole = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        core = PassManager("core")
+        core.passes.extend(step for step in whole.passes if step[0] not in _LEFT_OUT)
+        core.finalize()
+        return [core]

@@ -1,18 +1,23 @@
-"""Raw memory access and bit counting: what Python makes of each; `raw_llvm` has the compiler's side.
+"""Raw memory access, a word or several at a time, and bit counting: what Python makes of each; `operations_llvm` has
+the compiler's side.
 
-An address is an int64; `i` counts elements, not bytes. Whoever stores an address in a record keeps a Python
-reference to the buffer behind it.
+An address is an int64 (`address_of`, `address_in`); `i` counts elements, not bytes. Whoever stores an address in a
+record keeps a Python reference to the buffer behind it. Caches search their sets by several 32-bit words, unsigned, at
+a time; DRAM applies its timing rules to 64-bit words, signed.
 """
 
 import ctypes
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from gpusim.jit.functions import jit, primitive, python_callback
 
-_operation = primitive("gpusim.jit.raw_llvm")
+_operation = primitive("gpusim.jit.operations_llvm")
 
+LANES = 4  # the fewest words that are searched at a time
+WIDE_LANES = 16
 ONE = np.int64(1)  # ONE << 63 is a word, which plain Python's 1 << 63 is not
 
 
@@ -87,3 +92,45 @@ def ctz_from(x, start):  # type: ignore[no-untyped-def]
     """
     later = x >> (start & 63) << (start & 63)
     return ctz(later if later else x)
+
+
+@_operation
+def address_in(array: Any, i: int) -> int:
+    """Return the address of element `i` of a record's one-dimensional array."""
+    return int(array.ctypes.data) + int(i) * array.itemsize
+
+
+def _row(address: int, lanes: int) -> Any:
+    return (ctypes.c_uint32 * lanes).from_address(int(address))
+
+
+@_operation
+def equal_4(address: int, value: int) -> int:
+    """Return a mask in which bit k is set if word k of the four at `address` equals `value`."""
+    return sum((word == int(value)) << k for k, word in enumerate(_row(address, LANES)))
+
+
+@_operation
+def equal_16(address: int, value: int) -> int:
+    """Return a mask in which bit k is set if word k of the sixteen at `address` equals `value`."""
+    return sum((word == int(value)) << k for k, word in enumerate(_row(address, WIDE_LANES)))
+
+
+@_operation
+def least_4(address: int) -> int:
+    """Return the least of the four words at `address`."""
+    return min(_row(address, LANES))
+
+
+@_operation
+def least_16(address: int) -> int:
+    """Return the least of the sixteen words at `address`."""
+    return min(_row(address, WIDE_LANES))
+
+
+@_operation
+def raise_4(address: int, other: int, amount: int) -> None:
+    """Raise each of the four int64 at `address` to the one at `other` plus `amount`, unless it is larger already."""
+    words = (ctypes.c_int64 * 4).from_address(int(address))
+    for k, more in enumerate((ctypes.c_int64 * 4).from_address(int(other))):
+        words[k] = max(words[k], more + int(amount))

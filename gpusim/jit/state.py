@@ -33,10 +33,7 @@ class Field(NamedTuple):
 
 
 def counter_fields(table: CounterTable, instances: int = 0) -> dict[str, Field]:
-    """Return the fields of a state that holds the counters of `table`.
-
-    instances: rows of those fields that have a row for each instance.
-    """
+    """Return the fields of a state that holds a table's counters. instances: rows of those with one for each."""
     by_field: dict[str, list[Counter]] = {}
     for counter in table.counters:
         by_field.setdefault(counter.state_field, []).append(counter)
@@ -49,9 +46,9 @@ def counter_fields(table: CounterTable, instances: int = 0) -> dict[str, Field]:
     return fields
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class State:
-    """A component's state: `name` in the machine record and its fields."""
+    """A component's state, a constant of its module: `name` in the machine record and its fields."""
 
     name: str
     fields: dict[str, Field]

@@ -1,4 +1,4 @@
 """Microbenchmarks: the model's latencies, bandwidths and rates, measured by machine code and set beside published ones.
 
-`suite` runs them all; `references` holds what is published of GCN parts.
+`job` has their groups and runs them; `references` holds what is published of GCN parts.
 """

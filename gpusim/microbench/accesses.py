@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from gpusim.microbench.bench import Bench
-from gpusim.microbench.result import Results
-from gpusim.microbench.timed import lane_table, timed_loop
+from gpusim.microbench.bench import Bench, Results
+from gpusim.microbench.launches import lane_table, timed_loop
 
 SEED = 1
 SPREAD = 16  # elements by which a lane of the scattered pattern is displaced at most, as in perftest

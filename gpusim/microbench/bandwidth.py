@@ -3,25 +3,26 @@
 Each is the difference of two launches that move different amounts, in bytes a cycle.
 """
 
-from gpusim.microbench.bench import GROUP_WAVES, LANES, Bench
-from gpusim.microbench.result import Results
-from gpusim.microbench.streams import ACCESS_BYTES, STEP_ACCESSES, full_load, stream
-from gpusim.microbench.timed import lane_table, timed_loop
+from gpusim.core.facts import RunFacts
+from gpusim.microbench.bench import GROUP_WAVES, LANES, Bench, Results
+from gpusim.microbench.launches import ACCESS_BYTES, STEP_ACCESSES, full_load, lane_table, stream, timed_loop
 
 KIB = 1 << 10
 FAR_STRIDE = 33 * KIB  # an odd number of KiB: a wavefront comes through the whole set before it is where it was
 DRAM_BYTES = 12 << 20  # moved by a measured stream
 MIN_SET_BYTES = 16 << 20
+L2_STEPS = (4, 8)
 
 
-def l2_read(bench: Bench, steps: tuple[int, int] = (4, 8)) -> float:
+def l2_read(bench: Bench) -> float:
     """Bytes a cycle of the whole GPU reading a quarter of L2 again and again, past its L1 caches (glc)."""
     set_bytes = 1 << ((bench.gpu.l2.size_kib * KIB // 4).bit_length() - 1)
     memory = bench.memory()
     held = memory.allocate(set_bytes, "set")
-    cycles = [stream(bench, "read_l2", memory, held, held, n, FAR_STRIDE, set_bytes - 1).cycles for n in steps]
-    moved = (steps[1] - steps[0]) * STEP_ACCESSES * full_load(bench.gpu) * GROUP_WAVES * ACCESS_BYTES
-    return moved / (cycles[1] - cycles[0])
+    moved = (L2_STEPS[1] - L2_STEPS[0]) * STEP_ACCESSES * full_load(bench.gpu) * GROUP_WAVES * ACCESS_BYTES
+    return moved / bench.longer(
+        lambda steps: stream(bench, "read_l2", memory, held, held, steps, FAR_STRIDE, set_bytes - 1), *L2_STEPS
+    )
 
 
 def rate_kernel(bench: Bench, kernel: str, lane_bytes: int, iterations: int) -> float:
@@ -45,43 +46,36 @@ def dram_stream(bench: Bench, kernel: str, groups: int, least_bytes: int) -> flo
     access = groups * GROUP_WAVES * ACCESS_BYTES
     step = STEP_ACCESSES * access
     once, more = -(-set_bytes // step), -(-least_bytes // step)
-    cycles = []
-    for n in (once, once + more):
+
+    def run(steps: int) -> RunFacts:
         memory = bench.memory()
         source = memory.allocate(set_bytes, "source")
         target = source if kernel == "read" else memory.allocate(set_bytes, "target")
-        cycles.append(stream(bench, kernel, memory, source, target, n, access, set_bytes - 1, groups).cycles)
-    return (2 if kernel == "copy" else 1) * more * step / (cycles[1] - cycles[0])
+        return stream(bench, kernel, memory, source, target, steps, access, set_bytes - 1, groups)
+
+    return (2 if kernel == "copy" else 1) * more * step / bench.longer(run, once, once + more)
 
 
 def measure(bench: Bench, results: Results) -> None:
     """Bytes a cycle and compute unit, GB/s, and shares of what the pins carry."""
     gpu = bench.gpu
     todo = {
-        "l1": lambda: rate_kernel(bench, "load_dwordx4", 16, 2),
-        "lds": lambda: rate_kernel(bench, "lds_read_b64", 8, 4),
-        "scalar": lambda: rate_kernel(bench, "scalar_load_dwordx16", 1, 8),
-        "l2": lambda: l2_read(bench),
-        "dram_read": lambda: dram_stream(bench, "read", full_load(gpu), DRAM_BYTES),
-        "dram_write": lambda: dram_stream(bench, "write", full_load(gpu), DRAM_BYTES),
-        "dram_copy": lambda: dram_stream(bench, "copy", full_load(gpu), DRAM_BYTES),
-    }
-    what = {
-        "l1": "L1 reads",
-        "lds": "LDS reads",
-        "scalar": "scalar cache reads",
-        "l2": "L2 reads",
-        "dram_read": "DRAM reads",
-        "dram_write": "DRAM writes",
-        "dram_copy": "DRAM copy, read and written",
+        "l1": ("L1 reads", lambda: rate_kernel(bench, "load_dwordx4", 16, 2)),
+        "lds": ("LDS reads", lambda: rate_kernel(bench, "lds_read_b64", 8, 4)),
+        "scalar": ("scalar cache reads", lambda: rate_kernel(bench, "scalar_load_dwordx16", 1, 8)),
+        "l2": ("L2 reads", lambda: l2_read(bench)),
+        "dram_read": ("DRAM reads", lambda: dram_stream(bench, "read", full_load(gpu), DRAM_BYTES)),
+        "dram_write": ("DRAM writes", lambda: dram_stream(bench, "write", full_load(gpu), DRAM_BYTES)),
+        "dram_copy": ("DRAM copy, read and written", lambda: dram_stream(bench, "copy", full_load(gpu), DRAM_BYTES)),
     }
     limited = gpu.dram.model != "ideal" or gpu.dram.ideal_bandwidth_gb_s > 0
     for name in bench.each("bandwidth: whole GPU", todo):
-        rate = todo[name]()
-        results.add(f"bandwidth.{name}", what[name], rate / gpu.cus, "B/cycle/CU")
-        results.add(f"bandwidth.{name}_gb_s", what[name], rate * gpu.clock_ghz, "GB/s")
+        what, measured = todo[name]
+        rate = measured()
+        results.add(f"bandwidth.{name}", what, rate / gpu.cus, "B/cycle/CU")
+        results.add(f"bandwidth.{name}_gb_s", what, rate * gpu.clock_ghz, "GB/s")
         if name == "l2":
-            results.add("bandwidth.l2_channel", what[name], rate / gpu.l2.channels, "B/cycle/channel")
+            results.add("bandwidth.l2_channel", what, rate / gpu.l2.channels, "B/cycle/channel")
         if name.startswith("dram") and limited:
             share = 100 * rate * gpu.clock_hz / gpu.dram.bytes_per_s
-            results.add(f"bandwidth.{name}_share", what[name], share, "% of pins")
+            results.add(f"bandwidth.{name}_share", what, share, "% of pins")

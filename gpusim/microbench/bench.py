@@ -1,7 +1,10 @@
-"""Runs microbenchmark kernels on a GPU's model, each launch by the full simulator."""
+"""Runs microbenchmark kernels on a GPU's model, each launch by the full simulator; and what one yields.
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+That is single figures, which published ones may stand beside, and curves.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from gpusim.base.progress import Progress, Reporter
@@ -11,18 +14,13 @@ from gpusim.core.simulator import simulate
 from gpusim.core.warm import WarmCaches
 from isa.device_memory import DeviceMemory
 from isa.launch import Launch
-from isa.object.code_object import Kernel, load_code_object
-from workloads.toolchain.build import MICROBENCH_DIR, code_object_path
+from workloads.operators.launching import kernel_of
+from workloads.toolchain.build import MICROBENCH_DIR
 
 T = TypeVar("T")
 LANES = 64
 GROUP_WAVES = 4  # wavefronts of a workgroup that gives each SIMD of a compute unit one
 LINE_BYTES = 64
-
-
-@cache
-def _kernels(source: str) -> dict[str, Kernel]:
-    return load_code_object(code_object_path(source, MICROBENCH_DIR)).kernels
 
 
 class Bench:
@@ -58,6 +56,11 @@ class Bench:
                 update(Progress(self._cycles, done, len(todo), self._instructions))
                 yield item
 
+    def longer(self, run: Callable[[int], RunFacts], few: int, many: int) -> int:
+        """Return the cycles by which `run(many)` takes longer than `run(few)`, which runs first."""
+        before = run(few).cycles
+        return run(many).cycles - before
+
     def run(
         self,
         kernel: tuple[str, str],
@@ -72,7 +75,7 @@ class Bench:
         """Simulate one launch. kernel: source and name; waves: of a workgroup; gpu: another machine than the whole."""
         local = LANES * waves
         launch = Launch(
-            _kernels(kernel[0])[kernel[1]],
+            kernel_of(*kernel, MICROBENCH_DIR),
             memory,
             kernarg,
             (local * workgroups, 1, 1),
@@ -87,3 +90,40 @@ class Bench:
         self._cycles += facts.cycles
         self._instructions += facts.kernel.wavefront_instructions
         return facts
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number. name: 'latency.l1', the key of published figures; what: one line that says what it is."""
+
+    name: str
+    what: str
+    value: float
+    unit: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Measured points (x, y). group: curves of one group share their axes and a panel of the picture."""
+
+    name: str
+    group: str
+    x: str
+    y: str
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass
+class Results:
+    """Figures and curves in the order in which they were measured."""
+
+    figures: list[Figure] = field(default_factory=list)
+    curves: list[Curve] = field(default_factory=list)
+
+    def add(self, name: str, what: str, value: float, unit: str) -> None:
+        """Note a figure."""
+        self.figures.append(Figure(name, what, float(value), unit))
+
+    def add_curve(self, name: str, group: str, axes: tuple[str, str], points: Sequence[tuple[float, float]]) -> None:
+        """Note a curve; axes: what x and y are, with their units."""
+        self.curves.append(Curve(name, group, *axes, tuple((float(x), float(y)) for x, y in points)))

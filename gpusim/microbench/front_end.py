@@ -3,8 +3,7 @@
 import struct
 
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.microbench.bench import LINE_BYTES, Bench
-from gpusim.microbench.result import Results
+from gpusim.microbench.bench import LINE_BYTES, Bench, Results
 
 DWORDS = range(LINE_BYTES // 4)  # where in a line the loop begins
 PASSES = (4, 20)
@@ -15,24 +14,21 @@ WAVES = (1, 4, 16)  # wavefronts of a workgroup
 def pass_cycles(bench: Bench, gpu: GpuSpec, dwords: int) -> float:
     """Cycles of a pass of the loop that begins `dwords` into a line, every wavefront slot of `gpu` at it."""
     groups = gpu.cus * gpu.cu.waves_per_simd
-    cycles = []
-    for passes in PASSES:
-        kernarg = struct.pack("<I", passes)
-        cycles.append(bench.run(("front_end", f"loop_at_{dwords}"), bench.memory(), kernarg, groups, gpu=gpu).cycles)
-    return (cycles[1] - cycles[0]) / (PASSES[1] - PASSES[0])
+    kernel = ("front_end", f"loop_at_{dwords}")
+    cycles = bench.longer(lambda n: bench.run(kernel, bench.memory(), struct.pack("<I", n), groups, gpu=gpu), *PASSES)
+    return cycles / (PASSES[1] - PASSES[0])
 
 
 def launches_per_cycle(bench: Bench, waves: int) -> float:
     """Wavefronts that the whole GPU launches in a cycle, in workgroups of `waves`, each of which ends at once."""
-    groups = [launched * bench.gpu.cus // waves for launched in LAUNCHED]
-    cycles = [bench.run(("front_end", "nothing"), bench.memory(), bytes(4), n, waves).cycles for n in groups]
-    return (groups[1] - groups[0]) * waves / (cycles[1] - cycles[0])
+    few, many = (launched * bench.gpu.cus // waves for launched in LAUNCHED)
+    kernel = ("front_end", "nothing")
+    cycles = bench.longer(lambda groups: bench.run(kernel, bench.memory(), bytes(4), groups, waves), few, many)
+    return (many - few) * waves / cycles
 
 
 def measure(bench: Bench, results: Results) -> None:
-    """Measure the loop's cycles by its place in a line, for one compute unit and for an array; launches by workgroup
-    size.
-    """
+    """Measure the loop's cycles by its place in a line, for a compute unit and an array; launches by workgroup size."""
     array = bench.gpu.model_copy(update={"shader_arrays": 1})
     axes = ("where in a line of 64 bytes the loop begins, in bytes", "cycles of a pass")
     alone = [(4 * n, pass_cycles(bench, bench.one_cu, n)) for n in bench.each("short loops: one compute unit", DWORDS)]

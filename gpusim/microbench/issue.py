@@ -1,8 +1,7 @@
 """Issue rates by instruction class, over one to ten wavefronts a SIMD, inside one compute unit."""
 
-from gpusim.microbench.bench import Bench
-from gpusim.microbench.result import Results
-from gpusim.microbench.timed import lane_table, timed_loop
+from gpusim.microbench.bench import Bench, Results
+from gpusim.microbench.launches import lane_table, timed_loop
 
 CLASSES = {
     "fp32_add": "v_add_f32, each needs the one before",

@@ -1,25 +1,45 @@
 """Microbenchmarks as a job: what is measured is their figures and curves; a row is a group of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpusim.base.errors import UserError, unknown_name
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
-from gpusim.microbench.bench import Bench
-from gpusim.microbench.result import Curve, Figure, Results
-from gpusim.microbench.suite import GROUPS
+from gpusim.microbench import accesses, atomics, bandwidth, front_end, issue, latency, lds, occupancy
+from gpusim.microbench.bench import Bench, Curve, Figure, Results
 from gpusim.microbench.table import said
 from gpusim.results.record import PartLaunch, PartRecord, RunRecord
 from gpusim.running.job import Context, JobOptions, Task, Variant
 from gpusim.store.work import Work
 
+GROUPS: dict[str, Callable[[Bench, Results], None]] = {
+    "latency": latency.measure,
+    "bandwidth": bandwidth.measure,
+    "lds": lds.measure,
+    "issue": issue.measure,
+    "front_end": front_end.measure,
+    "accesses": accesses.measure,
+    "occupancy": occupancy.measure,
+    "atomics": atomics.measure,
+}
+
+
+def wanted(names: Sequence[str]) -> list[str]:
+    """Return the groups named, in their order; all of them if none is. Names may be joined by commas."""
+    asked = [part for name in names for part in name.split(",") if part]
+    for name in asked:
+        if name not in GROUPS:
+            raise UserError(f"--only: {unknown_name('microbenchmark', name, GROUPS)}")
+    return [name for name in GROUPS if name in asked or not asked]
+
 
 @dataclass(frozen=True)
-class MicrobenchJob:
-    """Groups of microbenchmarks on a GPU (gpusim.running.job.Job). names: of the groups, in the suite's order."""
+class MicrobenchJob(Task):
+    """Groups of microbenchmarks on a GPU (gpusim.running.job.Job), and how they are run. names: of the groups."""
 
-    measured: GpuSpec
+    gpu: GpuSpec
     names: Sequence[str]
     kind = "microbench"
     engine_spec = None
@@ -32,14 +52,9 @@ class MicrobenchJob:
         return ", ".join(self.names)
 
     @property
-    def gpu(self) -> GpuSpec:
-        """The GPU that is measured."""
-        return self.measured
-
-    @property
     def variants(self) -> Sequence[Variant]:
         """The one variant that there is."""
-        return [Variant("", False, lambda: MicrobenchTask(self))]
+        return [Variant("", False, lambda: self)]
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -48,24 +63,17 @@ class MicrobenchJob:
 
     def resolved(self) -> dict[str, Any]:
         """Return the GPU and which groups are measured."""
-        return {"gpu": self.measured.model_dump(mode="json"), "only": list(self.names)}
+        return {"gpu": self.gpu.model_dump(mode="json"), "only": list(self.names)}
 
     @property
     def work(self) -> Work:
         """What a store knows equal measurements by."""
-        return Work("microbench", self.title, self.resolved(), (), self.measured.name)
-
-
-class MicrobenchTask(Task):
-    """The groups, one after another."""
-
-    def __init__(self, job: MicrobenchJob) -> None:
-        self._job = job
+        return Work("microbench", self.title, self.resolved(), (), self.gpu.name)
 
     def run(self, context: Context, record: RunRecord) -> None:
         """Measure; after an interrupt the record has the groups that were finished."""
-        bench, results = Bench(self._job.measured, context.reporter, context.stopped), Results()
-        for name in self._job.names:
+        bench, results = Bench(self.gpu, context.reporter, context.stopped), Results()
+        for name in self.names:
             measured = Results()
             try:
                 GROUPS[name](bench, measured)

@@ -8,11 +8,11 @@ import struct
 
 import numpy as np
 
+from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.warm import WarmCaches
-from gpusim.microbench.bench import LINE_BYTES, Bench
-from gpusim.microbench.result import Results
-from gpusim.microbench.streams import read_whole
+from gpusim.microbench.bench import LINE_BYTES, Bench, Results
+from gpusim.microbench.launches import read_whole
 from isa.device_memory import Allocation, DeviceMemory
 
 PAGE_BYTES = 4096
@@ -69,23 +69,21 @@ def step_cycles(bench: Bench, kernel: str, size: int, steps: int = STEPS) -> flo
     memory = bench.memory()
     held, before = chain(memory, size, cached, np.random.default_rng(SEED), steps)
     table = memory.upload(np.array([held.address], np.uint64), "start")
-    cycles = []
-    for n in (before, before + steps):
+
+    def run(n: int) -> RunFacts:
         warm = WarmCaches()
         if cached:
             read_whole(bench, memory, held, warm)
-        block = struct.pack("<QII", table.address, n, 0)
-        cycles.append(bench.run(("chase", kernel), memory, block, 1, 1, warm=warm).cycles)
-    return (cycles[1] - cycles[0]) / steps
+        return bench.run(("chase", kernel), memory, struct.pack("<QII", table.address, n, 0), 1, 1, warm=warm)
+
+    return bench.longer(run, before, before + steps) / steps
 
 
 def lds_step_cycles(bench: Bench, steps: int = STEPS) -> float:
     """Cycles of a dependent ds_read_b32."""
-    memory = bench.memory()
-    cycles = [
-        bench.run(("chase", "lds_chase"), memory, struct.pack("<QII", 0, n, 0), 1, 1).cycles for n in (1, 1 + steps)
-    ]
-    return (cycles[1] - cycles[0]) / steps
+    memory, kernel = bench.memory(), ("chase", "lds_chase")
+    cycles = bench.longer(lambda n: bench.run(kernel, memory, struct.pack("<QII", 0, n, 0), 1, 1), 1, 1 + steps)
+    return cycles / steps
 
 
 def measure(bench: Bench, results: Results) -> None:

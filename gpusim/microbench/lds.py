@@ -1,8 +1,7 @@
 """LDS bank conflicts: cycles of a ds_read_b32 over the stride between lanes, of reads and writes over the degree."""
 
-from gpusim.microbench.bench import Bench
-from gpusim.microbench.result import Results
-from gpusim.microbench.timed import lane_table, timed_loop
+from gpusim.microbench.bench import Bench, Results
+from gpusim.microbench.launches import lane_table, timed_loop
 
 BANKS = 32
 WAVES = 4  # a SIMD: enough to keep the banks busy
@@ -18,17 +17,10 @@ def conflicting(degree: int) -> list[int]:
     return [4 * (lane % BANKS // degree + BANKS * (lane % BANKS % degree)) for lane in range(64)]
 
 
-def read_cycles(bench: Bench, addresses: list[int], waves: int = WAVES, iterations: int = 4) -> float:
-    """Cycles for which a ds_read_b32 at these addresses occupies the LDS. waves: a SIMD."""
-    return _cycles(bench, "lds_read_b32", addresses, waves, iterations)
-
-
-def write_cycles(bench: Bench, addresses: list[int]) -> float:
-    """Return the cycles for which a ds_write_b32 at these addresses occupies the LDS."""
-    return _cycles(bench, "lds_write_b32", addresses, WAVES, 4)
-
-
-def _cycles(bench: Bench, kernel: str, addresses: list[int], waves: int, iterations: int) -> float:
+def access_cycles(
+    bench: Bench, addresses: list[int], kernel: str = "lds_read_b32", waves: int = WAVES, iterations: int = 4
+) -> float:
+    """Return the cycles for which a ds_read_b32 or ds_write_b32 at these addresses occupies the LDS. waves: a SIMD."""
     memory = bench.memory()
     table = lane_table(memory, addresses)
     return timed_loop(bench, kernel, memory, table, waves, iterations=iterations) / (4 * waves)
@@ -38,9 +30,10 @@ def measure(bench: Bench, results: Results) -> None:
     """Curves over stride and degree 1 to 32, and the ends of the second."""
     axes = ("stride in words, or degree of conflict", "LDS cycles of a ds_read_b32 or ds_write_b32")
     steps = range(1, BANKS + 1)
-    stride = [(n, read_cycles(bench, strided(n))) for n in bench.each("LDS: stride", steps)]
-    degree = [(n, read_cycles(bench, conflicting(n))) for n in bench.each("LDS: degree of conflict", steps)]
-    writes = [(n, write_cycles(bench, conflicting(n))) for n in bench.each("LDS: degree of conflict, writes", steps)]
+    stride = [(n, access_cycles(bench, strided(n))) for n in bench.each("LDS: stride", steps)]
+    degree = [(n, access_cycles(bench, conflicting(n))) for n in bench.each("LDS: degree of conflict", steps)]
+    title, kernel = "LDS: degree of conflict, writes", "lds_write_b32"
+    writes = [(n, access_cycles(bench, conflicting(n), kernel)) for n in bench.each(title, steps)]
     results.add_curve("by stride", "LDS bank conflicts", axes, stride)
     results.add_curve("by degree", "LDS bank conflicts", axes, degree)
     results.add_curve("writes by degree", "LDS bank conflicts", axes, writes)

@@ -3,9 +3,9 @@
 import struct
 
 from gpusim.core.cu.spec import SIMDS
-from gpusim.microbench.bench import Bench
-from gpusim.microbench.result import Results
-from gpusim.microbench.streams import STEP_ACCESSES
+from gpusim.core.facts import RunFacts
+from gpusim.microbench.bench import Bench, Results
+from gpusim.microbench.launches import STEP_ACCESSES
 
 VGPRS = (24, 28, 32, 36, 40, 48, 64, 84, 128, 256)  # occupancy.s has a sleeper for each
 LDS_KIB = (4, 5, 6, 8, 10, 12, 16, 20, 32)
@@ -41,13 +41,14 @@ def one_load_in_flight(bench: Bench, waves_per_cu: int) -> tuple[float, float]:
     waves = bench.gpu.cus * waves_per_cu
     access = LOAD_BYTES * waves
     once, more = -(-set_bytes // (STEP_ACCESSES * access)), -(-HIDING_BYTES // (STEP_ACCESSES * access))
-    cycles = []
-    for n in (once, once + more):
+
+    def run(steps: int) -> RunFacts:
         memory = bench.memory()
         held = memory.allocate(set_bytes, "source")
-        block = struct.pack("<QQIIII", held.address, held.address, access, set_bytes - 1, n, 1)
-        cycles.append(bench.run(("streams", "read_wait"), memory, block, waves, 1).cycles)
-    load = (cycles[1] - cycles[0]) / (more * STEP_ACCESSES)
+        block = struct.pack("<QQIIII", held.address, held.address, access, set_bytes - 1, steps, 1)
+        return bench.run(("streams", "read_wait"), memory, block, waves, 1)
+
+    load = bench.longer(run, once, once + more) / (more * STEP_ACCESSES)
     return access / load, load
 
 

@@ -5,8 +5,8 @@ from typing import Any
 from gpusim.base.errors import UserError
 from gpusim.base.picture import Picture
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.microbench.bench import Curve, Results
 from gpusim.microbench.references import published
-from gpusim.microbench.result import Curve, Results
 from gpusim.microbench.table import FAR_OFF
 
 PANEL_INCHES = (6.4, 4.2)

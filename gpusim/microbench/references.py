@@ -73,12 +73,9 @@ def _rows() -> Iterable[Published]:
     for name in ("latency.vector_dram", "latency.vector_far"):
         yield _row(name, (300, 600), "cycles", _GCN, f"{_AMD}, section 2.6.1")
         yield _row(f"{name}_ns", 270, "ns", "HD 7770 (Cape Verde)", f"{_AMD}, table 1.1: approximate")
-    text = f"{_AMD}, table 2.5: 1894 GB/s of 32 CUs at 925 MHz, peak"
-    yield _row("bandwidth.l1", 64, "B/cycle/CU", _HD7970, text)
-    text = f"{_AMD}, table 2.5: 3789 GB/s of 32 CUs at 925 MHz, peak"
-    yield _row("bandwidth.lds", 128, "B/cycle/CU", _HD7970, text)
-    text = f"{_AMD}, table 2.5: 474 GB/s of 32 CUs at 925 MHz, peak"
-    yield _row("bandwidth.scalar", 16, "B/cycle/CU", _HD7970, text)
+    for name, peak, gb_s in (("l1", 64, 1894), ("lds", 128, 3789), ("scalar", 16, 474)):
+        text = f"{_AMD}, table 2.5: {gb_s} GB/s of 32 CUs at 925 MHz, peak"
+        yield _row(f"bandwidth.{name}", peak, "B/cycle/CU", _HD7970, text)
     yield _row("bandwidth.l2_channel", 64, "B/cycle/channel", _HD7970, f"{_AMD}, section 2.4: peak")
     pins = "% of pins"
     yield _row("bandwidth.dram_read_share", 86.2, pins, _RX570, f"{_CLPEAK}: 193.05 of 224 GB/s")

@@ -7,8 +7,8 @@ from typing import Any, TextIO
 
 from gpusim.base.table import Cell, Column, Table, columns
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.microbench.bench import Curve, Figure, Results
 from gpusim.microbench.references import published
-from gpusim.microbench.result import Curve, Figure, Results
 
 FAR_OFF = 0.2  # a deviation from which the table says so
 COLUMNS = ("figure", "what", "model", "unit", "published", "deviation", "part", "source")
@@ -17,9 +17,7 @@ ELSEWHERE = "in another unit"  # the same quantity has a published figure in ano
 
 
 def rows(figures: Sequence[Figure]) -> list[tuple[str, ...]]:
-    """Make a row, in COLUMNS, for each published figure of each measured one; one that says so where nothing is
-    published.
-    """
+    """Make a row, in COLUMNS, for each published figure of each measured one; one that says so where there is none."""
     out: list[tuple[str, ...]] = []
     compared = {_quantity(figure) for figure in figures if published(figure.name)}
     for figure in figures:

@@ -19,9 +19,8 @@ from gpusim.core.sampled import WHOLE, Sampling
 from gpusim.networks.launches import LaunchClass
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.store.file import StoreError, errors, writable, writing
-from gpusim.store.keeper import packed, unpacked
-from gpusim.store.records import plain_facts, restored_facts
-from gpusim.store.sources import SIMULATOR, sources_hash
+from gpusim.store.records import packed, plain_facts, restored_facts, unpacked
+from gpusim.store.work import SIMULATOR, sources_hash
 from spartan.engine_spec import EngineSpec
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from gpusim.config.figure import BoundRule, ClaimSpec, OrderRule, ValueRule
-from gpusim.reproduce.values import Value, matches, mean_of
+from gpusim.reproduce.values import Value, matches
 
 HOLDS, FAILS, MIXED, UNKNOWN, BESIDE = "holds", "does not", "in part", "not run", "–"
 STATES = (HOLDS, MIXED, FAILS, UNKNOWN)
@@ -42,19 +42,14 @@ class Judged:
 
     @property
     def is_allowed(self) -> bool | None:
-        """Whether the publication's speed-up lies within the largest limit; None where it gives none, or no limit is
-        known.
-        """
+        """Whether the publication's speed-up lies within the largest limit; None where either is unknown."""
         if self.claim.value is None or self.limits is None:
             return None
         return self.claim.value.value <= self.limits[1]
 
 
 def judge(claim: ClaimSpec, values: Sequence[Value], shown: Callable[[float], str], complete: bool) -> Verdict:
-    """Judge a claim by the values of one comparison. shown: formats a value of the measure.
-
-    complete: whether all of the figure's points are known.
-    """
+    """Judge a claim by the values of one comparison. shown: formats one; complete: whether all points are known."""
     held = [one for one in values if one.measure == claim.measure and matches(one.labels, claim.where)]
     if not held:
         return Verdict(BESIDE if complete else UNKNOWN)
@@ -66,18 +61,12 @@ def judge(claim: ClaimSpec, values: Sequence[Value], shown: Callable[[float], st
         assert claim.order is not None
         state, ours = _order(claim.order, held)
     limits = tuple(one.limit for one in held if one.limit is not None)
-    return Verdict(state, ours, limits, _typical(held).reasons)
+    in_the_middle = sorted(held, key=lambda one: one.value)[len(held) // 2]  # its reasons stand for all
+    return Verdict(state, ours, limits, in_the_middle.reasons)
 
 
 def _mean(values: Sequence[Value]) -> float:
-    mean = mean_of((one.value, one.count) for one in values)
-    assert mean is not None
-    return mean
-
-
-def _typical(values: Sequence[Value]) -> Value:
-    """Return the value in the middle, whose reasons stand for all."""
-    return sorted(values, key=lambda one: one.value)[len(values) // 2]
+    return fmean([one.value for one in values], [one.count for one in values])
 
 
 def _value(rule: ValueRule, values: Sequence[Value], shown: Callable[[float], str]) -> tuple[str, str]:

@@ -54,19 +54,15 @@ def kept(content: Mapping[str, Any], seconds: float) -> Kept:
     record = restored(content["records"])[-1]
     values = {path: value for path, value in metrics.leaves(metrics.to_tree(record)) if value is not None}
     cycles = values["kernel.cycles"]
-    read = {path: _short(value) for path, value in values.items() if _is_read(path)}
+    wanted = [path for path in values if path in _PATHS or (path.startswith(_GROUPS) and not path.endswith(SUFFIX))]
     sampling = record.total.sampling
     return Kept(
-        read,
+        {path: _short(values[path]) for path in wanted},
         _short(values.get(f"kernel.cycles{SUFFIX}", 0.0) / cycles),
         1.0 if sampling is None else _short(sampling.fraction),
         [(facts.kernel.name, facts.cycles) for facts in record.launches],
         _short(seconds),
     )
-
-
-def _is_read(path: str) -> bool:
-    return not path.endswith(SUFFIX) and (path in _PATHS or path.startswith(_GROUPS))
 
 
 def _short(value: Any) -> Any:
@@ -78,13 +74,9 @@ def as_json(results: Results) -> str:
     head = {"schema": SCHEMA, "reproduction": results.name, "run": results.said}
     lines = [f" {json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
     for name, held in (("errors", results.errors), ("points", results.points)):
-        rows = [f"  {json.dumps(key)}: {json.dumps(_plain(value))}" for key, value in sorted(held.items())]
+        rows = [f"  {json.dumps(key)}: {json.dumps(value, default=asdict)}" for key, value in sorted(held.items())]
         lines += [f' "{name}": {{', ",\n".join(rows), " }" + ("," if name == "errors" else "")]
     return "{\n" + "\n".join(line for line in lines if line) + "\n}\n"
-
-
-def _plain(value: Any) -> Any:
-    return asdict(value) if isinstance(value, Kept) else value
 
 
 def load(folder: Path, name: str) -> Results:
@@ -94,13 +86,11 @@ def load(folder: Path, name: str) -> Results:
         held = json.loads(path.read_text(encoding="utf-8"))
         if held["schema"] != SCHEMA or held["reproduction"] != name:
             raise UserError(f"{path}: has results of '{held['reproduction']}', schema {held['schema']}, not of {name}")
-        points = {key: _kept(value) for key, value in held["points"].items()}
+        points = {
+            key: Kept(**{**one, "launches": list(map(tuple, one["launches"]))}) for key, one in held["points"].items()
+        }
         return Results(name, points, held["errors"], held["run"])
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}; gpusim reproduce {name} makes it") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError(f"{path}: is no file of results: {error}") from None
-
-
-def _kept(value: Mapping[str, Any]) -> Kept:
-    return Kept(**{**value, "launches": [(kernel, cycles) for kernel, cycles in value["launches"]]})

@@ -9,8 +9,7 @@ from gpusim.config.figure import Figure, RunsFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.config.run import RunConfig
 from gpusim.reproduce.points import Point, points_of, shape_of
-from gpusim.store.asked import work_of_run
-from gpusim.store.work import Work
+from gpusim.store.work import Work, work_of_run
 
 PREPARED_MB_PER_S = 150.0  # of the dense operand: drawn, im2col, packed; measured
 

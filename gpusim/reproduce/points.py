@@ -1,7 +1,9 @@
 """Points: the runs that figures need, each a configuration of `gpusim run`."""
 
+import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from gpusim.config.run import RunConfig, load_run
 from gpusim.config.tree import assignments
 from workloads.shapes import ConvLayer, GemmShape, gemm_shape
 
+_GIB = 1 << 30
 ANY_DATA = "any"  # of ways that take equally long whatever the values are
 LAYER_FIELDS = (
     "input_channels", "output_channels", "input_height", "input_width", "filter_size", "stride", "padding",
@@ -21,10 +24,7 @@ LAYER_FIELDS = (
 
 @dataclass(frozen=True)
 class Point:
-    """A run that a figure needs.
-
-    labels: case, batch, data and path, for a map also x and y; given: the configuration that `sets` is laid over.
-    """
+    """A run that a figure needs. labels: case, batch, data, path, of a map x and y; given: what `sets` is laid over."""
 
     labels: Mapping[str, str]
     given: files.Document
@@ -59,7 +59,7 @@ def points_of(reproduction: Reproduction, figure: RunsFigure, exact: bool = Fals
                 for path in figure.paths:
                     way = spec.paths[path]
                     labels = labels_of(case, batch, data, path, way.sparse)
-                    values = _values(figure, held, data, way, spec)
+                    values = {**figure.data[data], **held.data.get(data, {})} if way.sparse else spec.dense_data
                     sets = {**spec.sets, **held.sets, **values, **way.sets, **_how(way, batch, spec, exact)}
                     for extra, varied in _varied(figure):
                         point = Point({**labels, **extra}, document, {**sets, **varied})
@@ -68,16 +68,8 @@ def points_of(reproduction: Reproduction, figure: RunsFigure, exact: bool = Fals
                             yield point
 
 
-def _values(figure: RunsFigure, case: CaseSpec, data: str, way: PathSpec, spec: ReproductionSpec) -> dict[str, Any]:
-    """Return the configuration values that choose the operands."""
-    return {**figure.data[data], **case.data.get(data, {})} if way.sparse else spec.dense_data
-
-
 def _how(way: PathSpec, batch: int, spec: ReproductionSpec, exact: bool) -> dict[str, Any]:
-    """Return the configuration values of how the point is run.
-
-    Results of a sampled run are computed in part, and cannot be compared with NumPy's.
-    """
+    """Return how the point is run; what is sampled is computed in part, and cannot be compared with NumPy's."""
     in_whole = exact or not way.sampled
     return {
         "gpu": spec.gpu,
@@ -117,13 +109,35 @@ def shape_of(config: RunConfig, batch: int | None = None) -> GemmShape:
 
 
 def is_known(reproduction: Reproduction, figure: Figure, known: Collection[str], some: bool = False) -> bool:
-    """Tell whether all points of a figure, or of the figures that it is computed from, are known.
-
-    some: whether any of them is.
-    """
+    """Tell whether all points of a figure, or of those that it is made of, are known. some: whether any of them is."""
     if isinstance(figure, TrainingFigure):
         held = (reproduction.figures[one.figure] for one in figure.networks.values())
         return some or all(is_known(reproduction, one, known) for one in held)
     if not isinstance(figure, RunsFigure):
         return True
     return (any if some else all)(point.key in known for point in points_of(reproduction, figure))
+
+
+def bytes_of(shape: GemmShape) -> int:
+    """Count the bytes of A, B and C in the layout of the kernels."""
+    return 4 * (shape.padded_k * shape.lda + shape.n * shape.ldb + shape.n * shape.ldc)
+
+
+def does_fit(reproduction: Reproduction, figure: RunsFigure, case: str, batch: int) -> str:
+    """Tell whether a case's matrices fit the GPU's memory at the publication's largest batch that `batch` replaces.
+
+    Returns 'yes', or a text such as 'no: 7.4 of 4.0 GiB at 64'.
+    """
+    largest, spec = max(figure.source_batches or (batch,)), reproduction.spec
+    sets = json.dumps({**spec.sets, **figure.cases[case].sets, "gpu": spec.gpu})
+    needed, there = _needed(figure.cases[case].model_dump_json(), spec.gpu, sets, largest)
+    if needed <= there:
+        return "yes"
+    return f"no: {needed / _GIB:.1f} of {there / _GIB:.1f} GiB at {largest}"
+
+
+@cache
+def _needed(case: str, gpu: str, sets: str, batch: int) -> tuple[int, int]:
+    """Return the bytes of a case's matrices, and those of the GPU's memory. case, sets: as JSON."""
+    config = load_run(given(CaseSpec.model_validate_json(case), gpu), assignments(json.loads(sets)))
+    return bytes_of(shape_of(config, batch)), config.gpu.memory_mib << 20

@@ -3,16 +3,18 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from gpusim.base.follow import overall
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
 from gpusim.jobs.vendor import INSTALLING, is_there
+from gpusim.reproduce.kept import Kept, Results, kept
 from gpusim.reproduce.plan import Plan, Planned
-from gpusim.store.asked import work_of_run
 from gpusim.store.keeper import Found, Keeper, Took
+from gpusim.store.work import work_of_run
 from gpusim.sweep.executor import Executor
-from gpusim.sweep.tasks import Done, RunTask
+from gpusim.sweep.tasks import Done, run_task
 from workloads.vendor.libraries import VendorProduct
 
 NOT_AS_EXPECTED = "the result is not NumPy's"
@@ -42,9 +44,7 @@ class Ran:
 
 
 def stored(keeper: Keeper, planned: Planned) -> Found | None:
-    """Return the point's run in the store: one simulated in whole, or else one as configured; None if there
-    is neither.
-    """
+    """Return the point's run in the store, one simulated in whole or else as configured; None without either."""
     sampling = planned.config.run.sampling
     if sampling is not None:
         run = planned.config.run.model_copy(update={"sampling": None, "verify": True})
@@ -52,6 +52,23 @@ def stored(keeper: Keeper, planned: Planned) -> Found | None:
         if exact is not None and exact.exit_code == 0:
             return exact
     return keeper.found(planned.work)
+
+
+def collected(
+    name: str,
+    plan: Plan,
+    keeper: Keeper,
+    errors: Mapping[str, str],
+    said: Mapping[str, Any],
+    earlier: Mapping[str, Kept],
+) -> Results:
+    """Return the results of each point that has a correct run in the store, or else was known earlier."""
+    points = {key: earlier[key] for key in plan.points if key in earlier}
+    for key, planned in plan.points.items():
+        found = stored(keeper, planned)
+        if found is not None and not found.exit_code:
+            points[key] = kept(found.content, found.seconds)
+    return Results(name, points, errors, said)
 
 
 class Running:
@@ -91,7 +108,7 @@ class Running:
                     self._collect(missing, ran)
                 if self._interrupt.asked:
                     break
-                self._executor.submit(number, RunTask(planned.config))
+                self._executor.submit(number, run_task(planned.config, planned.work))
             while self._executor.running and not self._interrupt.asked:
                 self._collect(missing, ran)
         finally:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from statistics import fmean
 from typing import Any
 
@@ -20,10 +21,7 @@ OURS = "ours"  # the comparison of what no run is needed for
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of a way compared with its base.
-
-    title: for tables and axes; of: returns the measure from the metrics of both; shown: formats a value.
-    """
+    """A measure of a way against its base. title: for tables and axes; of: of both's metrics; shown: formats it."""
 
     title: str
     of: Callable[[Metrics, Metrics], float | None]
@@ -44,10 +42,6 @@ def _gain(way: Metrics, base: Metrics) -> float | None:
 
 def _points(of: Callable[[Metrics], float]) -> Callable[[Metrics, Metrics], float | None]:
     return lambda way, base: 100 * (of(way) - of(base))
-
-
-def _hits(metrics: Metrics) -> float:
-    return float(metrics["l2.hit_rate"])
 
 
 def _hits_and_merges(metrics: Metrics) -> float:
@@ -71,7 +65,7 @@ def _percent_points(value: float) -> str:
 MEASURES: Mapping[str, Measure] = {
     "speedup": Measure("speed-up", _gain, times),
     "transactions": Measure("L2 transactions, of the base's", _ratio("l2.transactions"), "{:.2f}".format),
-    "hit_rate": Measure("L2 hit rate, change in points", _points(_hits), _percent_points),
+    "hit_rate": Measure("L2 hit rate, change in points", _points(itemgetter("l2.hit_rate")), _percent_points),
     "hit_rate_with_merges": Measure(
         "L2 hit rate with merges, change in points", _points(_hits_and_merges), _percent_points
     ),
@@ -118,6 +112,10 @@ class Group:
         """The labels for claims and tables."""
         return {"case": self.case, "batch": str(self.batch), "data": self.data}
 
+    def metric(self, path: str, name: str) -> Any:
+        """Return a metric of a way's run; None where the run is unknown or the metric does not apply."""
+        return self.ways[path].metrics.get(name) if path in self.ways else None
+
 
 def groups(reproduction: Reproduction, figure: RunsFigure, results: Results) -> Iterator[Group]:
     """Yield the groups of a figure in its order."""
@@ -162,15 +160,14 @@ def compared_values(reproduction: Reproduction, figure: ComparedFigure, results:
 def reasons_of(base: Kept, way: Kept) -> list[str]:
     """List what moved most between two runs, by the rules of `gpusim compare`."""
     found = findings(base.metrics, way.metrics)
-    return [one.text for one in found if not any(path.startswith(_BESIDE_THE_POINT) for path in one.paths)][
-        :MOST_REASONS
-    ]
+    texts = [one.text for one in found if not any(path.startswith(_BESIDE_THE_POINT) for path in one.paths)]
+    return texts[:MOST_REASONS]
 
 
-def mean_of(values: Iterable[tuple[float, int]]) -> float | None:
-    """Return the mean of values weighted by their counts; None if there are none."""
-    held = list(values)
-    return fmean([value for value, _ in held], [count for _, count in held]) if held else None
+def mean_of(values: Iterable[tuple[float | None, int]]) -> float | None:
+    """Return the mean of the known values weighted by their counts; None if there are none."""
+    known = [(value, count) for value, count in values if value is not None]
+    return fmean([value for value, _ in known], [count for _, count in known]) if known else None
 
 
 def matches(labels: Mapping[str, str], where: Mapping[str, Label | list[Label]]) -> bool:

@@ -17,7 +17,7 @@ from gpusim.results import metrics
 from gpusim.sampling.sampler import Sampler
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling_check.cases import CASES, Case, Prepared
-from gpusim.store.sources import sources_hash
+from gpusim.store.work import sources_hash
 from isa.execution.emulator import run_functional
 
 Truth = Callable[[Case, GpuSpec, Callable[[], RunFacts]], RunFacts]

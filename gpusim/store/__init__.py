@@ -1,7 +1,7 @@
 """The store: results that stay in one SQLite file, where equal work is found again.
 
-`schema` says what each table and column holds and how a file of an earlier version becomes one of this (`migrations`
-has a script for each version, never changed once released); `file` opens and writes; `reading` asks; `project` knows
-which store a user's folder has. `work` says what a run is asked for and `sources` by which code, `outcome` what of a
-result goes into which table, `keeper` finds and keeps, `stored` reads a run as it was.
+`file` opens and writes, and makes a file of an earlier version one of this (`migrations` has a script for each, never
+changed once released); `reading` asks; `project` knows which store a user's folder has. `work` says what a run is asked
+for and by which code, `outcome` what of a result goes into which table, `keeper` finds and keeps, `records` reads a run
+as it was.
 """

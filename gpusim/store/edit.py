@@ -52,9 +52,7 @@ _UNUSED_CONFIGURATION = """
 
 
 def give_name(path: Path, which: str, name: str | None, move: bool = False) -> None:
-    """Give a run or a sweep (`sweep:2`) a name, or take its name away (None). move: take the name from another one that
-    has it.
-    """
+    """Give a run or a sweep (`sweep:2`) a name, or take its name away (None). move: also from another that has it."""
     if name is not None and not _is_allowed(name):
         raise UserError(f"name '{name}' is not allowed: a name is no number, no file's, and has no colon")
     with Results(path) as results:

@@ -1,17 +1,24 @@
-"""Opening a store, and writing to it: one writer at a time, whole transactions, one clear line for all that fails."""
+"""Opening a store, and writing to it: one writer at a time, whole transactions, one clear line for all that fails.
+
+A script (`migrations/N.sql`) takes a file from version N - 1 of its tables to N and is never changed once released: a
+new version is a new script. A test holds a store made by each earlier version to the tables of a new one, and
+`docs/results.md`, which says what each table and column holds, to these.
+"""
 
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from gpusim.base.errors import UserError
 from gpusim.base.version import __version__
-from gpusim.store import schema
 
+APPLICATION_ID = 0x67707573  # "gpus", in the file's header: what tells a store from other SQLite files
 WAIT_S = 10.0  # for another process's transaction
+_SCRIPTS = Path(__file__).parent / "migrations"
 _UNCHANGED = "nothing in it was changed"
 # what SQLite says, by the beginning of its error's name
 _SAID = {
@@ -28,6 +35,18 @@ _SAID = {
 
 class StoreError(UserError):
     """A store cannot be opened, read or written: the message names the file and says why."""
+
+
+@cache
+def scripts() -> tuple[str, ...]:
+    """Return the migration scripts in order; the first one makes a store of version 1 from an empty file."""
+    files = sorted(_SCRIPTS.glob("*.sql"), key=lambda file: int(file.stem))
+    return tuple(file.read_text(encoding="utf-8") for file in files)
+
+
+def version() -> int:
+    """Return the version of stores that this gpusim writes."""
+    return len(scripts())
 
 
 @contextmanager
@@ -84,7 +103,7 @@ def readable(path: Path) -> sqlite3.Connection:
             raise StoreError(f"{path}: there is no such store; --store on a run makes one")
         _check_place(path)
         connection = _reading(path)
-        if _version(connection) == schema.version():
+        if _version(connection) == version():
             return connection
         connection.close()
         with suppress(StoreError):
@@ -138,13 +157,13 @@ def _check_kind(connection: sqlite3.Connection, path: Path) -> None:
     """Raise StoreError for a file that is no store, or that a newer gpusim has written."""
     found = _version(connection)
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-    if connection.execute("PRAGMA application_id").fetchone()[0] != schema.APPLICATION_ID:
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         if tables or found:
             raise StoreError(f"{path}: is an SQLite file of something else, not a store of gpusim; {_UNCHANGED}")
-    elif found > schema.version():
+    elif found > version():
         raise StoreError(
             f"{path}: was written by a newer gpusim (version {found} of the store's tables; this one, {__version__}, "
-            f"knows {schema.version()}): use that, or another store; {_UNCHANGED}"
+            f"knows {version()}): use that, or another store; {_UNCHANGED}"
         )
 
 
@@ -164,15 +183,15 @@ def _use_log(connection: sqlite3.Connection, wait_s: float) -> None:
 def _migrate(connection: sqlite3.Connection) -> None:
     """Bring the file to this version, within a transaction."""
     found = _version(connection)
-    if found == schema.version():
+    if found == version():
         return
-    for number, script in enumerate(schema.scripts()[found:], found + 1):
+    for number, script in enumerate(scripts()[found:], found + 1):
         for statement in script.split(";\n"):
             connection.execute(statement)
         row = (number, now(), __version__)
         connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", row)
-    connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {schema.version()}")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {version()}")
 
 
 @contextmanager

@@ -17,8 +17,8 @@ from typing import Any
 from gpusim.base.version import __version__
 from gpusim.store.file import errors, now, writable, writing
 from gpusim.store.outcome import LaunchRow, Measured, Outcome, Value
-from gpusim.store.sources import sources_hash
-from gpusim.store.work import NetworkRows, Work
+from gpusim.store.records import packed, unpacked
+from gpusim.store.work import NetworkRows, Work, sources_hash
 
 MOST_INTEGER = 2**63 - 1  # that SQLite has
 
@@ -61,10 +61,7 @@ class Started:
 
 
 class Keeper:
-    """A store that is open for writing. Raises StoreError wherever it cannot be read or written.
-
-    fresh: do not look for equal work.
-    """
+    """A store that is open for writing; all that fails raises StoreError. fresh: do not look for equal work."""
 
     def __init__(self, path: Path, fresh: bool = False) -> None:
         self.path, self._fresh = path, fresh
@@ -83,9 +80,7 @@ class Keeper:
             self._connection.close()
 
     def found(self, work: Work) -> Found | None:
-        """Return the newest finished run that did the same work; None without one, or if the work is to be
-        run afresh.
-        """
+        """Return the newest finished run that did the same work; None without one, or for work that is run afresh."""
         if self._fresh or not work.repeatable:
             return None
         sql = """
@@ -106,27 +101,22 @@ class Keeper:
         sweep: int | None = None,
         points: Sequence[int] = (),
     ) -> int:
-        """Store a run, whole or not at all, and return its number. points: numbers of the sweep's points that the run
-        computed.
-        """
+        """Store a run, whole or not at all, and return its number. points: those of the sweep that the run computed."""
         with writing(self._connection, self.path) as db:
             try:
-                number = self._insert_run(db, work, outcome, started, sweep)
-                layers = self._insert_network(db, work.network) if work.network is not None else {}
+                network, layers = self._insert_network(db, work.network) if work.network is not None else (None, {})
+                number = self._insert_run(db, work, outcome, started, sweep, network)
                 launches = [self._insert_launch(db, number, row, layers) for row in outcome.launches]
                 for measured in outcome.measured:
                     self._insert_values(db, number, measured, layers, launches)
-                for point in points:
-                    db.execute("INSERT OR REPLACE INTO points VALUES (?, ?, ?)", (sweep, point, number))
+                _insert_points(db, sweep, points, number)
             except BaseException:
                 self._metrics.clear()  # the new ones were not stored
                 raise
         return number
 
     def sweep(self, identity: str, title: str, specification: Any, points: int) -> int:
-        """Return the number of a sweep by this code; the sweep is added if need be. points: how many points it will
-        have.
-        """
+        """Return the number of a sweep by this code, which is added if need be. points: how many it will have."""
         key = (identity, sources_hash())
         said = {"title": title, "specification": json.dumps(specification), "points": points}
         with writing(self._connection, self.path) as db:
@@ -138,9 +128,7 @@ class Keeper:
         return int(row[0])
 
     def choose(self, sweep: int, first: int, points: Sequence[Mapping[str, Any]]) -> None:
-        """Store the axis values of a sweep's points, all of them or none. first: number of the first of
-        these points.
-        """
+        """Store the axis values of a sweep's points, all of them or none. first: number of the first point."""
         rows = ((sweep, path, n, axis_value(v)) for n, point in enumerate(points, first) for path, v in point.items())
         with writing(self._connection, self.path) as db:
             db.executemany("INSERT OR IGNORE INTO axes VALUES (?, ?, ?, ?)", rows)
@@ -164,28 +152,25 @@ class Keeper:
     def keep_point(self, sweep: int, points: Sequence[int], run: int) -> None:
         """Store that these points of a sweep were computed by a run of the store."""
         with writing(self._connection, self.path) as db:
-            rows = [(sweep, point, run) for point in points]
-            db.executemany("INSERT OR REPLACE INTO points VALUES (?, ?, ?)", rows)
+            _insert_points(db, sweep, points, run)
 
     def _insert_run(
-        self, db: sqlite3.Connection, work: Work, outcome: Outcome, started: Started | Took, sweep: int | None
+        self,
+        db: sqlite3.Connection,
+        work: Work,
+        outcome: Outcome,
+        started: Started | Took,
+        sweep: int | None,
+        network: int | None,
     ) -> int:
         configuration = (work.configuration_hash, work.configuration_json)
         db.execute("INSERT OR IGNORE INTO configurations VALUES (?, ?)", configuration)
-        network = None
-        if work.network is not None:
-            row = (work.network.identity, work.network.name, work.network.source)
-            db.execute("INSERT OR IGNORE INTO networks (hash, name, source) VALUES (?, ?, ?)", row)
-            network = db.execute("SELECT id FROM networks WHERE hash = ?", row[:1]).fetchone()[0]
         number = _insert(
             db,
             "runs",
             {
-                "kind": work.kind,
-                "title": work.title,
-                "state": outcome.state,
-                "exit_code": outcome.exit_code,
-                "error": outcome.error,
+                **{name: getattr(work, name) for name in ("kind", "title", "gpu", "seed", "batch", "phase")},
+                **{name: getattr(outcome, name) for name in ("state", "exit_code", "error")},
                 "started": started.date,
                 "ended": now(),
                 "wall_s": started.seconds,
@@ -197,60 +182,35 @@ class Keeper:
                 "configuration": work.configuration_hash,
                 "inputs": work.inputs_hash,
                 "work": work.identity,
-                "gpu": work.gpu,
-                "seed": work.seed,
                 "network": network,
-                "batch": work.batch,
-                "phase": work.phase,
                 "sweep": sweep,
             },
         )
         db.execute("INSERT INTO results VALUES (?, ?)", (number, packed(outcome.content)))
         return number
 
-    def _insert_network(self, db: sqlite3.Connection, network: NetworkRows) -> dict[str | None, int]:
-        """Store the layers of a network, and return their numbers by name."""
-        (number,) = db.execute("SELECT id FROM networks WHERE hash = ?", [network.identity]).fetchone()
+    def _insert_network(self, db: sqlite3.Connection, network: NetworkRows) -> tuple[int, dict[str | None, int]]:
+        """Store a network and its layers; return its number, and theirs by name."""
+        row = (network.identity, network.name, network.source)
+        db.execute("INSERT OR IGNORE INTO networks (hash, name, source) VALUES (?, ?, ?)", row)
+        (number,) = db.execute("SELECT id FROM networks WHERE hash = ?", row[:1]).fetchone()
         rows = [(number, position, name, kind) for position, (name, kind) in enumerate(network.layers)]
         db.executemany("INSERT OR IGNORE INTO layers (network, position, name, kind) VALUES (?, ?, ?, ?)", rows)
-        return dict(db.execute("SELECT name, id FROM layers WHERE network = ?", [number]))
+        return number, dict(db.execute("SELECT name, id FROM layers WHERE network = ?", [number]))
 
     def _insert_launch(self, db: sqlite3.Connection, run: int, row: LaunchRow, layers: Mapping[str | None, int]) -> int:
-        return _insert(
-            db,
-            "launches",
-            {
-                "run": run,
-                "variant": row.variant,
-                "layer": layers.get(row.layer),
-                "pass": row.what,
-                "kernel": row.kernel,
-                "invocation": row.invocation,
-                "of_kernel": row.of_kernel,
-                "simulated": int(row.simulated),
-            },
-        )
+        columns = {**vars(row), "run": run, "layer": layers.get(row.layer), "pass": row.what}
+        del columns["what"]
+        return _insert(db, "launches", columns)
 
     def _insert_values(
-        self,
-        db: sqlite3.Connection,
-        run: int,
-        measured: Measured,
-        layers: Mapping[str | None, int],
-        launches: list[int],
+        self, db: sqlite3.Connection, run: int, of: Measured, layers: Mapping[str | None, int], launches: list[int]
     ) -> None:
-        subject = _insert(
-            db,
-            "subjects",
-            {
-                "run": run,
-                "variant": measured.variant,
-                "layer": layers.get(measured.layer),
-                "pass": measured.what,
-                "launch": None if measured.launch is None else launches[measured.launch],
-            },
-        )
-        rows = [(self._metric(db, v), subject, _storable(v.value), v.half_width) for v in measured.values]
+        launch = None if of.launch is None else launches[of.launch]
+        row = (run, of.variant, layers.get(of.layer), of.what, launch)
+        sql = "INSERT INTO subjects (run, variant, layer, pass, launch) VALUES (?, ?, ?, ?, ?)"
+        subject = db.execute(sql, row).lastrowid
+        rows = [(self._metric(db, v), subject, _storable(v.value), v.half_width) for v in of.values]
         db.executemany("INSERT INTO metric_values VALUES (?, ?, ?, ?)", rows)
 
     def _metric(self, db: sqlite3.Connection, value: Value) -> int:
@@ -263,21 +223,16 @@ class Keeper:
         return number
 
 
-def packed(content: Mapping[str, Any]) -> bytes:
-    """Return compressed JSON text."""
-    return zlib.compress(json.dumps(content, separators=(",", ":"), allow_nan=False).encode())
-
-
-def unpacked(content: bytes) -> Any:
-    """Return the content from which `packed` made these bytes."""
-    return json.loads(zlib.decompress(content))
-
-
 def _insert(db: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> int:
     columns = ", ".join(row)
     cursor = db.execute(f"INSERT INTO {table} ({columns}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
     assert cursor.lastrowid is not None
     return cursor.lastrowid
+
+
+def _insert_points(db: sqlite3.Connection, sweep: int | None, points: Sequence[int], run: int) -> None:
+    rows = [(sweep, point, run) for point in points]
+    db.executemany("INSERT OR REPLACE INTO points VALUES (?, ?, ?)", rows)
 
 
 def axis_value(value: Any) -> Any:

@@ -17,11 +17,7 @@ State = Literal["done", "partial", "failed"]
 
 @dataclass(frozen=True)
 class LaunchRow:
-    """A launch of a kernel.
-
-    invocation: its number among all launches of the run's variant; of_kernel: its number among those of the same
-    kernel.
-    """
+    """A launch of a kernel. invocation, of_kernel: its numbers among the variant's launches and the kernel's."""
 
     variant: str
     kernel: str
@@ -45,9 +41,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Measured:
-    """The metrics of a run's variant, of a layer's pass, or of a launch. launch: its place among the rows
-    of launches.
-    """
+    """The metrics of a run's variant, a layer's pass, or a launch. launch: its place among the rows of launches."""
 
     values: Iterable[Value]
     variant: str = ""
@@ -74,10 +68,7 @@ def failed(error: str, exit_code: int = EXIT_USER_ERROR) -> Outcome:
 
 
 def values_of(tree: Mapping[str, Any]) -> Iterator[Value]:
-    """Yield the metrics of a tree, as `gpusim.results.metrics` makes it, the sampled ones with their half-widths.
-
-    Metrics that do not apply are left out.
-    """
+    """Yield the metrics of a tree (`gpusim.results.metrics`) that apply, sampled ones with their half-widths."""
     held = dict(metrics.leaves(dict(tree)))
     for path, value in held.items():
         metric = metrics.describe(path)

@@ -14,9 +14,7 @@ KEYS = {"store": {"path": "the store that commands write to, from the file's own
 
 
 def project_store() -> Path | None:
-    """Return the store that `gpusim.toml` names, in this folder or the nearest one above; None without one. Raises
-    UserError.
-    """
+    """Return the store that the nearest `gpusim.toml`, here or above, names; None without one. Raises UserError."""
     here = Path.cwd()
     for folder in (here, *here.parents):
         file = folder / PROJECT_FILE

@@ -5,7 +5,6 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from gpusim.base.errors import UserError, nearest, unknown_name
@@ -42,9 +41,7 @@ class Results:
     def __enter__(self) -> "Results":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -66,9 +63,7 @@ class Results:
             self._connection.set_authorizer(None)
 
     def rows(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> Table:
-        """Return the rows of one of gpusim's own statements; raises sqlite3.Error, and StoreError for a
-        damaged file.
-        """
+        """Return the rows of a statement of gpusim's own; raises sqlite3.Error, and StoreError for a damaged file."""
         try:
             cursor = self._connection.execute(sql, parameters)
             return Table([column[0] for column in cursor.description or ()], cursor.fetchall())
@@ -80,12 +75,8 @@ class Results:
 
     def tables(self) -> list[str]:
         """Return the names of tables and views."""
-        return [
-            row[0]
-            for row in self.rows(
-                "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY 1"
-            ).rows
-        ]
+        sql = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY 1"
+        return [row[0] for row in self.rows(sql).rows]
 
     def table(self, name: str = "runs", /, **equal: Any) -> Table:
         """Return a table or view of those in docs/results.md, ordered by number.

@@ -1,18 +1,23 @@
 """A run's records as plain data, and back: from them follow the tables that people read and the JSON object."""
 
+import json
+import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from gpusim.base.errors import UserError
 from gpusim.core.count_vector import CountVector
 from gpusim.core.facts import Hotspot, RunFacts
 from gpusim.core.sampled import Doubt, Replicates, Sampling
 from gpusim.energy.dram import DramEnergies
 from gpusim.energy.model import EnergyModel
+from gpusim.report.document import document
 from gpusim.results.record import CommandTimes, KernelChoice, PartLaunch, PartRecord, RunRecord, VerificationFacts
+from gpusim.store.reading import Results
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceFile, SourceLine
 
@@ -25,9 +30,7 @@ def plain(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
 
 
 def restored(records: Sequence[Mapping[str, Any]]) -> list[RunRecord]:
-    """Return the records that `plain` converted; raises KeyError, TypeError or ValueError for data that it does not
-    write.
-    """
+    """Return the records that `plain` converted; raises KeyError, TypeError or ValueError for other data."""
     return [_restored_record(held) for held in records]
 
 
@@ -138,3 +141,58 @@ def _restored_line(held: Sequence[Any] | None) -> SourceLine | None:
         return None
     path, folder, md5, number = held
     return SourceLine(SourceFile(path, folder, bytes.fromhex(md5) if md5 is not None else None), number)
+
+
+def packed(content: Mapping[str, Any]) -> bytes:
+    """Return compressed JSON text."""
+    return zlib.compress(json.dumps(content, separators=(",", ":"), allow_nan=False).encode())
+
+
+def unpacked(content: bytes) -> Any:
+    """Return the content from which `packed` made these bytes."""
+    return json.loads(zlib.decompress(content))
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run of the store. row: of the table `runs`; content: its stored result, empty where the run failed."""
+
+    row: Mapping[str, Any]
+    configuration: dict[str, Any]
+    content: Mapping[str, Any]
+
+    @property
+    def label(self) -> str:
+        """The number and the name of the run: '12', or 'base (12)' with a name."""
+        number, name = self.row["id"], self.row["name"]
+        return f"{number}" if name is None else f"{name} ({number})"
+
+    @property
+    def records(self) -> list[RunRecord]:
+        """The records of a job; empty for microbenchmarks and for networks that an earlier version stored."""
+        return restored(self.content.get("records", []))
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON object that the run's command writes; raises UserError where the run failed."""
+        if "document" in self.content:
+            found: dict[str, Any] = self.content["document"]
+            return found
+        if "records" not in self.content:
+            raise UserError(f"run {self.label} failed: {self.row['error']}")
+        return document(self.configuration, *records_of(self.content, self.row["kind"]))
+
+
+def records_of(content: Mapping[str, Any], kind: str) -> tuple[list[RunRecord], list[str], Mapping[str, Any]]:
+    """Return the records of a stored job, its variants' names, and the further keys that the job adds."""
+    return restored(content["records"]), content["variants"], content.get("about") or {"kind": kind}  # older: none
+
+
+def stored_run(results: Results, run: str) -> StoredRun:
+    """Read a run by its number or name; raises UserError."""
+    row = results.run(run)
+    rows = results.rows("SELECT content FROM results WHERE run = ?", [row["id"]]).rows
+    try:
+        content = unpacked(rows[0][0])
+    except (zlib.error, ValueError, IndexError):
+        raise UserError(f"{results.path}: what run {row['id']} left behind is damaged") from None
+    return StoredRun(row, results.configuration(row["id"]), content)

@@ -1,7 +1,7 @@
 """Sweeps of a store: their points as a table that knows its axes, what is best, and the Pareto front."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpusim.base.errors import UserError, unknown_name
@@ -54,7 +54,7 @@ class SweepTable(Table):
     @property
     def failed(self) -> Table:
         """Rows of points that failed; the run's row in the table `runs` has its error."""
-        return self._those(one["state"] == "failed" for one in self)
+        return Table(self.columns, [self.rows[n] for n, one in enumerate(self) if one["state"] == "failed"])
 
     def best(self, metric: str = "", least: bool = True) -> Table:
         """Return the row with the least value of a metric, followed by all that cannot be distinguished from it.
@@ -91,9 +91,7 @@ class SweepTable(Table):
         return Table(self.columns, [self.rows[n] for n, is_on in zip(places, chosen, strict=True) if is_on])
 
     def memory_kib(self, row: Mapping[str, Any]) -> float:
-        """Return the KiB of the memories whose sizes are axes, in one row; 0 without such axes. An objective for
-        `pareto`.
-        """
+        """Return the KiB of the memories whose sizes are axes, in one row, else 0. An objective for `pareto`."""
         return sum(sizes({path: row[path] for path in self.axes}).values())
 
     @property
@@ -125,16 +123,16 @@ class SweepTable(Table):
             return None
         return value, (row.get(f"{objective}{HALF_WIDTH}") or 0.0) if isinstance(objective, str) else 0.0
 
-    def _those(self, chosen: Iterator[bool]) -> Table:
-        return Table(self.columns, [row for row, is_in in zip(self.rows, chosen, strict=True) if is_in])
-
 
 def sweep_table(results: "Results", which: int | str, metrics: Sequence[str]) -> SweepTable:
     """Read a sweep by its number or name; raises UserError."""
     row = sweep_row(results, which)
     number = row["id"]
-    axes = {path: _axis(results, number, path) for path in json.loads(row["specification"])["axes"]}
-    axes = {path: values for path, values in axes.items() if values}
+    axes = {}
+    for path in json.loads(row["specification"])["axes"]:
+        sql = "SELECT number, value FROM axes WHERE sweep = ? AND path = ?"
+        if values := dict(results.rows(sql, [number, path]).rows):  # by the points' numbers
+            axes[path] = values
     subjects, columns = results.whole_runs((_RUNS, [number]), metrics)
     by_run: dict[int, list[tuple[int, str]]] = {}
     for subject, run, variant in subjects:
@@ -159,11 +157,6 @@ def sweep_table(results: "Results", which: int | str, metrics: Sequence[str]) ->
 
 
 _NO_SUBJECT = [(0, "")]  # stands for the subjects of a run without values, such as a failed point
-
-
-def _axis(results: "Results", sweep: int, path: str) -> dict[int, Any]:
-    """Return the values of an axis by the points' numbers."""
-    return dict(results.rows("SELECT number, value FROM axes WHERE sweep = ? AND path = ?", [sweep, path]).rows)
 
 
 _RUNS = "SELECT run FROM points WHERE sweep = ?"

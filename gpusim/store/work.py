@@ -1,23 +1,43 @@
-"""What a run is asked for: equal work gives an equal result."""
+"""What a run is asked for, and by which code: equal work gives an equal result, on every host."""
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from gpusim.store.sources import sources_hash
+if TYPE_CHECKING:
+    from gpusim.config.exec import ExecConfig
+    from gpusim.config.run import RunConfig
 
+ROOT = Path(__file__).resolve().parents[2]
+# what decides the facts of a launch that is given, simulated whole or sampled
+SIMULATOR = ("isa", "memory", "spartan", "gpusim/core", "gpusim/jit", "gpusim/sampling")
+# what beside it decides a run's result: how configurations are read, work becomes launches, and counts metrics
+_ROOMS = (
+    "api",
+    "config",
+    "correlation",
+    "energy",
+    "hip",
+    "host",
+    "jobs",
+    "microbench",
+    "networks",
+    "results",
+    "running",
+)
+_AROUND = ("workloads", *(f"gpusim/{room}" for room in _ROOMS))
+ALL = (*SIMULATOR, *_AROUND)
+KINDS = (".py", ".hsaco", ".cpp")
 Kind = Literal["run", "exec", "net", "hip", "microbench", "correlate"]
 
 
 @dataclass(frozen=True)
 class NetworkRows:
-    """A network as stores describe it. identity: distinguishes it from all others; layers: name and kind of each, in
-    order.
-    """
+    """A network as stores describe it. identity: unlike any other's; layers: name and kind of each, in order."""
 
     name: str
     source: str
@@ -65,6 +85,31 @@ class Work:
         network = self.network.identity if self.network is not None else ""
         parts = (self.kind, self.configuration_hash, self.inputs_hash, sources_hash(), network)
         return _hash(repr(parts).encode())
+
+
+def work_of_run(config: "RunConfig") -> Work:
+    """Return the work that `gpusim run` does with this configuration."""
+    workload: Any = config.workload
+    batch, seed = getattr(workload, "batch", None), workload.seed
+    return Work("run", workload.title, config.resolved(), config.inputs, config.gpu.name, seed, batch)
+
+
+def work_of_exec(config: "ExecConfig", path: Path) -> Work:
+    """Return the work that `gpusim exec` does with a configuration of file `path`; one that writes is always run."""
+    title = config.kernel or Path(config.code_object).stem
+    inputs, repeatable = config.inputs(path), not config.outputs
+    return Work("exec", title, config.resolved(), inputs, config.gpu.name, repeatable=repeatable)
+
+
+@cache
+def sources_hash(places: tuple[str, ...] = ALL) -> str:
+    """Hash the source files and code objects under `places`, by their paths and contents."""
+    h = hashlib.sha256()
+    for place in places:
+        for file in sorted(f for f in (ROOT / place).rglob("*") if f.suffix in KINDS):
+            h.update(f"{file.relative_to(ROOT).as_posix()} {file.stat().st_size}\n".encode())
+            h.update(file.read_bytes())
+    return h.hexdigest()[:16]
 
 
 def hash_of_files(files: Sequence[Path]) -> str:

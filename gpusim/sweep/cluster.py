@@ -54,9 +54,7 @@ class DaskCluster:
 
     @property
     def full(self) -> bool:
-        """Whether each worker has a point for every thread and as many that wait, so that no thread is idle
-        in between.
-        """
+        """Whether each worker has a point for every thread and as many that wait, so that no thread is ever idle."""
         return len(self._sent) >= max(2 * sum(self._workers.values()), WAITING)
 
     @property

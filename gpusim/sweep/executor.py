@@ -5,7 +5,8 @@ from multiprocessing.connection import Connection
 from typing import Protocol
 
 from gpusim.base.children import Children, ProcessLostError
-from gpusim.base.errors import GpusimError
+from gpusim.base.errors import GpusimError, UserError
+from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter, reporting
 from gpusim.core.prepare import prepare_core
 from gpusim.running.dense_choice import tell_choices
@@ -87,9 +88,7 @@ class LocalProcesses:
         self._start(key)
 
     def finished(self) -> list[tuple[int, Done]]:
-        """Return the results of processes that have ended; one that is lost is forked again, and given up when lost
-        again.
-        """
+        """Return the results of processes that have ended; one that is lost is forked again, and given up next time."""
         found = []
         for key, result in self._children.outcomes():
             running = self._tasks[key]
@@ -118,3 +117,17 @@ class LocalProcesses:
     def _start(self, key: int) -> None:
         task = self._tasks[key].task
         self._children.start(key, lambda: done(task))
+
+
+def executor_for(jobs: int | None, cluster: str | None, reporter: Reporter) -> Executor:
+    """Return the processes of this machine, or the workers of a cluster; raise UserError where that cannot be reached.
+
+    jobs: processes, None: as many as processors; cluster: address of a Dask scheduler.
+    """
+    if cluster is None:
+        return LocalProcesses(jobs if jobs is not None else default_jobs(), reporter)
+    if jobs is not None:
+        raise UserError("--jobs, --cluster: the cluster's workers say how many points run at a time")
+    from gpusim.sweep.cluster import DaskCluster
+
+    return DaskCluster(cluster, reporter)

@@ -95,6 +95,11 @@ class Expression:
         return all(_BINARY[type(op)](a, b) for op, a, b in zip(node.ops, sides[:-1], sides[1:], strict=True))
 
 
+def condition(text: str, known: Collection[str]) -> Expression:
+    """Read what a point has to fulfil, as in 'engine.sib_kib + engine.prefetch_buffer_kib <= gpu.l2.size_kib / 2'."""
+    return Expression(text, known, "constraints", "condition")
+
+
 def _path(node: ast.AST) -> str | None:
     """Return the dotted path that a name or an attribute spells; None for any other node."""
     if isinstance(node, ast.Name):

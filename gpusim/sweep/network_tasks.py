@@ -1,9 +1,7 @@
 """Points of a sweep over networks: imported by sweeps that are of one, since others begin a quarter faster without."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, get_args
 
 from gpusim.base.errors import UserError, unknown_name
@@ -13,27 +11,11 @@ from gpusim.config.workload import EngineMode
 from gpusim.networks.job import NetworkJob, work_of_network
 from gpusim.networks.run import DataChoice, Wanted
 from gpusim.networks.script import Phase
-from gpusim.store.outcome import Outcome
 from gpusim.store.work import Work
-from gpusim.sweep.ran import ran
-from workloads.networks.graph import Network
+from gpusim.sweep.tasks import JobTask
 
 
-@dataclass(frozen=True)
-class NetTask:
-    """The task of a point of `gpusim net`."""
-
-    network: Network
-    settings: NetworkSettings
-    wanted: Wanted
-    files: Sequence[Path]
-
-    def run(self) -> Outcome:
-        """Run an iteration."""
-        return ran(NetworkJob(self.network, self.settings, self.wanted))
-
-
-def of_point(name: str, said: Mapping[str, Any], settings: NetworkSettings) -> tuple[Work, NetTask]:
+def of_point(name: str, said: Mapping[str, Any], settings: NetworkSettings) -> tuple[Work, JobTask]:
     """Return work and task of a network, with a point's values besides its settings; raise UserError."""
     network = _network(name)
     choices = (("phase", get_args(Phase)), ("data", get_args(DataChoice)), ("engine", get_args(EngineMode)))
@@ -52,9 +34,7 @@ def of_point(name: str, said: Mapping[str, Any], settings: NetworkSettings) -> t
         engine=said.get("engine", "off"),
     )
     work = work_of_network(network, settings, wanted, None)
-    return work, NetTask(network, settings, wanted, work.inputs)
+    return work, JobTask(NetworkJob, (network, settings, wanted), work.inputs)
 
 
-@lru_cache(maxsize=64)
-def _network(name: str) -> Network:
-    return load_network(name)
+_network = lru_cache(maxsize=64)(load_network)

@@ -9,31 +9,38 @@ import numpy as np
 
 from gpusim.base.errors import MissingExtraError, UserError
 from gpusim.config.sweep import RangeSpec, SweepSpec
-from gpusim.sweep.constraints import Constraint
+from gpusim.sweep.expressions import condition
 
 MOST_POINTS = 1_000_000
 _TRIES = 1000  # draws for each point that is asked for
 Point = Mapping[str, Any]
 
 
-def points_of(spec: SweepSpec) -> list[Point]:
-    """List the points in order, each path → value, for all methods but search.
+class Admission:
+    """Which points are part of a sweep: those that fulfil its constraints, each once."""
 
-    Raise UserError where there are none, or too many.
-    """
-    known = {**spec.sets, **dict.fromkeys(spec.axes)}
-    constraints = [Constraint(text, known) for text in spec.constraints]
-    drawn = _DRAWN[spec.method](spec)
-    found: list[Point] = []
-    seen: set[str] = set()
-    for point in drawn:
-        key = repr(point)
-        if key in seen or not all(c.holds({**spec.sets, **point}) for c in constraints):
-            continue
-        seen.add(key)
-        found.append(point)
-        if len(found) == spec.points:
-            break
+    def __init__(self, spec: SweepSpec) -> None:
+        known = {**spec.sets, **dict.fromkeys(spec.axes)}
+        self._sets = spec.sets
+        self._constraints = [condition(text, known) for text in spec.constraints]
+        self._seen: set[str] = set()
+
+    def note(self, point: Point) -> None:
+        """Note that a point is part of the sweep."""
+        self._seen.add(repr(point))
+
+    def admits(self, point: Point) -> bool:
+        """Tell whether a point is another part of the sweep, and note it; raise UserError where values do not fit."""
+        if repr(point) in self._seen or not all(c.value({**self._sets, **point}) for c in self._constraints):
+            return False
+        self.note(point)
+        return True
+
+
+def points_of(spec: SweepSpec) -> list[Point]:
+    """List the points of a sweep without search in order; raise UserError where there are none, or too many."""
+    admission = Admission(spec)
+    found = list(itertools.islice(filter(admission.admits, _DRAWN[spec.method](spec)), spec.points))
     if not found:
         raise UserError(f"constraints: no point is left: {'; '.join(spec.constraints)}")
     return found
@@ -86,9 +93,7 @@ def random_points(spec: SweepSpec, seed: Any) -> Iterator[Point]:
 
 
 def _sobol(spec: SweepSpec) -> Iterator[Point]:
-    """Yield as many points of the sequence as are asked for, rounded up to a power of two; constraints leave
-    out some.
-    """
+    """Yield as many points of the sequence as are asked for, rounded up to a power of two."""
     try:
         from scipy.stats import qmc
     except ImportError:

@@ -62,12 +62,9 @@ class Sweep:
         self._points: list[Point] = []
         self._waiting: dict[str, list[int]] = {}  # work that is being done → points that want it
         self._working: dict[int, Work] = {}
-        self._said = _Said(self.reporter, self.progress)
 
     def run(self) -> Progress:
-        """Run the missing points; an interrupt gives up those that are running. Raise UserError before
-        anything runs.
-        """
+        """Run the missing points; an interrupt gives up those under way. Raise UserError before anything runs."""
         check_paths(self.spec)
         objectives, search = Objectives(self.spec), Search(self.spec) if self.spec.method == "search" else None
         points = points_of(self.spec) if search is None else []
@@ -82,7 +79,7 @@ class Sweep:
             points = [search.point_of(stored) for stored in chosen]
         there = set() if self.fresh else self.keeper.points_there(self.number, self.retry)
         self.progress.points, self.progress.stored = planned, len(there)
-        self._said.begin()
+        self._said = _Said(self.reporter, self.progress)
         try:
             while self._run(points, there) and search is not None and len(self._points) < planned:
                 more = search.next(self._points, self._values(objectives))
@@ -134,9 +131,7 @@ class Sweep:
 
     @property
     def identity(self) -> str:
-        """A hash that is the same for the same points, whatever the sweep's title, its file's place and its
-        objectives.
-        """
+        """A hash of the points, the same whatever the sweep's title, its file's place and its objectives."""
         others = {"title"} if self.spec.method == "search" else {"title", "objectives", "variant", "search"}
         said = {key: value for key, value in self.spec.model_dump(mode="json").items() if key not in others}
         return identity_of(json.dumps(said, sort_keys=True))
@@ -195,11 +190,6 @@ class _Said:
 
     def __init__(self, reporter: Reporter, progress: Progress) -> None:
         self._reporter, self._progress = reporter, progress
-        self._start = self._said = time.monotonic()
-        self._before = 0
-
-    def begin(self) -> None:
-        """Note the begin of the sweep."""
         self._start = self._said = time.monotonic()
         self._before = self._progress.known
         self.known()

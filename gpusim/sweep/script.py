@@ -13,8 +13,8 @@ from gpusim.store.keeper import Keeper
 from gpusim.store.project import store_to_read
 from gpusim.store.reading import Results
 from gpusim.store.sweeps import SweepTable
+from gpusim.sweep.executor import executor_for
 from gpusim.sweep.running import Sweep
-from gpusim.sweep.where import executor_for
 
 
 def run_sweep(

@@ -15,8 +15,7 @@ import numpy as np
 from gpusim.base.errors import MissingExtraError
 from gpusim.config.sweep import RangeSpec, SweepSpec
 from gpusim.store.keeper import axis_value
-from gpusim.sweep.constraints import Constraint
-from gpusim.sweep.points import Point, listed, random_points
+from gpusim.sweep.points import Admission, Point, listed, random_points
 
 _TRIES = 20  # questions for a point that is new and fulfils the constraints, before one is drawn at random
 
@@ -32,8 +31,7 @@ class Search:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._optuna, self._spec = optuna, spec
         self._axes = [_Axis(path, axis) for path, axis in spec.axes.items()]
-        known = {**spec.sets, **dict.fromkeys(spec.axes)}
-        self._constraints = [Constraint(text, known) for text in spec.constraints]
+        self._admission = Admission(spec)
 
     def next(self, points: Sequence[Point], values: Sequence[Sequence[float] | None]) -> list[Point]:
         """Return the next batch of points; empty if all possible points have been asked for.
@@ -43,13 +41,14 @@ class Search:
         assert self._spec.points is not None
         there_can_be = math.prod(axis.size for axis in self._axes)
         count = int(min(self._spec.search.batch, self._spec.points - len(points), there_can_be - len(points)))
-        seen = {repr(point) for point in points}
+        for point in points:
+            self._admission.note(point)
         sequence = np.random.SeedSequence([self._spec.seed, len(points)])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", self._optuna.exceptions.ExperimentalWarning)
             study = self._study(points, values, int(sequence.generate_state(1)[0]))
-            found = [self._asked(study, seen) for _ in range(count)]
-        drawn = (point for point in random_points(self._spec, sequence) if self._is_new(point, seen))
+            found = [self._asked(study) for _ in range(count)]
+        drawn = filter(self._admission.admits, random_points(self._spec, sequence))
         return [point for point in (asked or next(drawn, None) for asked in found) if point is not None]
 
     def point_of(self, stored: Mapping[str, Any]) -> Point:
@@ -74,21 +73,15 @@ class Search:
             )
         return study
 
-    def _asked(self, study: Any, seen: set[str]) -> Point | None:
+    def _asked(self, study: Any) -> Point | None:
         """Return a point that the study asks for; None if it only asks for known ones."""
         for _ in range(_TRIES):
             trial = study.ask(self._distributions)
             point = {axis.path: axis.value_at(trial.params[axis.path]) for axis in self._axes}
-            if self._is_new(point, seen):
+            if self._admission.admits(point):
                 return point
             study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
         return None
-
-    def _is_new(self, point: Point, seen: set[str]) -> bool:
-        if repr(point) in seen or not all(c.holds({**self._spec.sets, **point}) for c in self._constraints):
-            return False
-        seen.add(repr(point))
-        return True
 
     @property
     def _distributions(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gpusim.base.errors import GpusimError, UserError, nearest
+from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, reporting
 from gpusim.config import files
 from gpusim.config.exec import EXAMPLE_FOLDER, ExecConfig, load_exec
@@ -17,12 +18,13 @@ from gpusim.config.sweep import SweepSpec
 from gpusim.config.tree import Assignment
 from gpusim.jobs.exec import ExecJob
 from gpusim.jobs.kinds import job_of
+from gpusim.results.exit_code import exit_code
+from gpusim.running import runner
 from gpusim.running.dense_choice import Choices, known_choices
-from gpusim.store.asked import work_of_exec, work_of_run
+from gpusim.running.job import Job
 from gpusim.store.keeper import Started
-from gpusim.store.outcome import Outcome, failed
-from gpusim.store.work import Work
-from gpusim.sweep.ran import ran
+from gpusim.store.outcome import Outcome, failed, of_records
+from gpusim.store.work import Work, work_of_exec, work_of_run
 
 # what a point may say beside the paths of its configuration, and of what kind of sweep
 CONFIG, NETWORK = "config", "network"
@@ -30,10 +32,7 @@ CONFIG, NETWORK = "config", "network"
 
 @dataclass(frozen=True)
 class Done:
-    """The outcome of a task, its date and duration, and the host's name.
-
-    choices: of dense kernels that the task had to make.
-    """
+    """The outcome of a task, its date, duration and host. choices: of dense kernels that the task had to make."""
 
     outcome: Outcome
     date: str
@@ -68,36 +67,23 @@ def done(task: Task) -> Done:
 
 
 @dataclass(frozen=True)
-class RunTask:
-    """The task of a point of `gpusim run`."""
+class JobTask:
+    """The task of a point that is a job. make: makes it of `arguments`, where it is run; files: those that it reads."""
 
-    config: RunConfig
-
-    @property
-    def files(self) -> Sequence[Path]:
-        """The stored activations."""
-        return self.config.inputs
+    make: Callable[..., Job]
+    arguments: tuple[Any, ...]
+    files: Sequence[Path]
 
     def run(self) -> Outcome:
-        """Simulate the point's configuration."""
-        return ran(job_of(self.config))
+        """Run the job quietly, to its end or not at all; who sent the task decides about Ctrl-C."""
+        job = self.make(*self.arguments)
+        records = runner.run(job, Reporter(quiet=True), Interrupt())
+        return of_records(records, [variant.name for variant in job.variants], exit_code(records), job.about)
 
 
-@dataclass(frozen=True)
-class ExecTask:
-    """The task of a point of `gpusim exec`."""
-
-    config: ExecConfig
-    path: Path
-
-    @property
-    def files(self) -> Sequence[Path]:
-        """The code object and the arrays."""
-        return self.config.inputs(self.path)
-
-    def run(self) -> Outcome:
-        """Run the point's execution."""
-        return ran(ExecJob(self.config, self.path, Reporter(quiet=True)))
+def run_task(config: RunConfig, work: Work) -> JobTask:
+    """Return the task of a point of `gpusim run`."""
+    return JobTask(job_of, (config,), work.inputs)
 
 
 def prepared(spec: SweepSpec, values: Mapping[str, Any], beside: Path) -> tuple[Work, Task]:
@@ -145,7 +131,8 @@ def _assigned(sets: Sequence[tuple[str, Any]], beside: Sequence[str]) -> tuple[d
 def _run(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[Work, Task]:
     said, laid = _assigned(sets, _BESIDE["run"])
     config = load_run(_opened(said.get(CONFIG, varied), "", beside), laid)
-    return work_of_run(config), RunTask(config)
+    work = work_of_run(config)
+    return work, run_task(config, work)
 
 
 def _exec(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[Work, Task]:
@@ -153,7 +140,12 @@ def _exec(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[W
     config, path = load_exec(_opened(said.get(CONFIG, varied), EXAMPLE_FOLDER, beside), laid)
     if config.outputs:
         raise UserError(f"{next(iter(config.outputs))}: the points of a sweep would write one file")
-    return work_of_exec(config, path), ExecTask(config, path)
+    work = work_of_exec(config, path)
+    return work, JobTask(_exec_job, (config, path), work.inputs)
+
+
+def _exec_job(config: ExecConfig, path: Path) -> ExecJob:
+    return ExecJob(config, path, Reporter(quiet=True))
 
 
 def _net(varied: str, sets: Sequence[tuple[str, Any]], beside: Path) -> tuple[Work, Task]:

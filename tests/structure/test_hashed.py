@@ -3,7 +3,7 @@
 import networkx as nx
 import pytest
 
-from gpusim.store.sources import ALL, SIMULATOR
+from gpusim.store.work import ALL, SIMULATOR
 from tests.structure.imports import arrows
 
 # rooms that results are run through all the same: why what they hold decides none

@@ -16,12 +16,11 @@ from gpusim.compare.rules import RULES
 from gpusim.config.run import load_run
 from gpusim.jobs.kinds import job_of
 from gpusim.running import runner
-from gpusim.store import schema
-from gpusim.store.asked import work_of_run
 from gpusim.store.file import writable
 from gpusim.store.keeper import Keeper, Took
 from gpusim.store.outcome import of_records
 from gpusim.store.reading import Results
+from gpusim.store.work import work_of_run
 from tests.support.pages import renewed, table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "results.md"
@@ -37,28 +36,6 @@ QUERIES = {
     "all metrics of a run": "SELECT name, value, unit FROM metrics WHERE run = 777",
     "runs by state": "SELECT state, count(*) FROM runs GROUP BY state",
 }
-
-
-def tables() -> str:
-    """Every table of a store with its columns."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "s.db"
-        writable(path).close()
-        text = []
-        with Results(path) as results:
-            for name, (what, columns) in schema.MEANINGS.items():
-                found = {row["name"]: row["type"].lower() for row in results.rows(f"PRAGMA table_info({name})")}
-                keys = {row["from"]: row["table"] for row in results.rows(f"PRAGMA foreign_key_list({name})")}
-                rows = [
-                    [f"`{column}`", found[column] or "any", _meaning(meaning, keys.get(column))]
-                    for column, meaning in columns.items()
-                ]
-                text.append(f"### `{name}`\n\n{what}\n\n{table(['column', 'type', 'meaning'], rows)}")
-    return "\n\n".join(text)
-
-
-def _meaning(meaning: str, of: str | None) -> str:
-    return "; ".join(part for part in (meaning, f"of `{of}`" if of else "") if part)
 
 
 def rules() -> str:
@@ -128,7 +105,7 @@ def _timed(ask: Callable[[], object]) -> str:
     return f"{1e3 * (time.process_time() - start):.0f} ms"
 
 
-SECTIONS: dict[str, Callable[[], str]] = {"tables": tables, "rules": rules}
+SECTIONS: dict[str, Callable[[], str]] = {"rules": rules}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

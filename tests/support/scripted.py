@@ -23,7 +23,6 @@ from gpusim.core.machine import new_machine
 from gpusim.core.occupancy import Occupancy
 from gpusim.core.prepare import prepare_core
 from gpusim.jit import address_of, jit, ld_i64, st_i64
-from gpusim.jit.compile import native_callback
 from isa.opcodes.opcode import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
 from isa.trace import (
     BARRIER,
@@ -40,6 +39,7 @@ from isa.trace import (
     STATUS,
     TRACE_WORDS,
 )
+from tests.support.compiled import native_callback
 
 # context words: 0 address of slices, 1 slices a wavefront, 2 trace address, 3.. per slot: wavefront number, next slice
 _SLOT_0 = 4

@@ -43,7 +43,7 @@ from gpusim.store.file import StoreError
 from gpusim.store.keeper import Keeper, Started
 from gpusim.store.outcome import of_records
 from gpusim.store.reading import Results
-from gpusim.store.stored import stored_run
+from gpusim.store.records import stored_run
 from gpusim.store.work import Work
 from tests.support.network_numbers import Machine
 from tests.support.network_runs import piped, run_job, shown

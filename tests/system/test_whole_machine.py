@@ -11,7 +11,6 @@ from gpusim.core.cu.spec import ComputeUnitSpec
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.machine import new_machine
 from gpusim.core.simulator import simulate
-from gpusim.jit.compile import compiled_versions
 from memory.cache.instruction import InstructionCacheSpec
 from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec
@@ -21,6 +20,7 @@ from memory.dram.spec import DramSpec
 from memory.sets.replacement import POLICIES
 from memory.translation.spec import TranslationSpec
 from spartan.engine_spec import EngineSpec
+from tests.support.compiled import compiled_versions
 from tests.support.gemm import random_gemm
 from workloads.operators.verify import verify
 

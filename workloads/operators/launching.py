@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isa.kernarg import pack
 from workloads.operators.tensor import Tensor
-from workloads.toolchain.build import code_object_path
+from workloads.toolchain.build import KERNELS_DIR, code_object_path
 
 if TYPE_CHECKING:
     from isa.device_memory import DeviceMemory
@@ -64,12 +65,12 @@ def words(*values: Any) -> np.ndarray:
 
 
 @cache
-def _kernels(source: str) -> "Mapping[str, Kernel]":
+def _kernels(source: str, directory: Path) -> "Mapping[str, Kernel]":
     from isa.object.code_object import load_code_object
 
-    return load_code_object(code_object_path(source)).kernels
+    return load_code_object(code_object_path(source, directory)).kernels
 
 
-def kernel_of(source: str, name: str) -> "Kernel":
+def kernel_of(source: str, name: str, directory: Path = KERNELS_DIR) -> "Kernel":
     """Return the kernel `name` of the shipped code object `source`."""
-    return _kernels(source)[name]
+    return _kernels(source, directory)[name]

@@ -38,11 +38,7 @@ def tables(reproduction: Reproduction, figure: BreakdownFigure, results: Results
 
 
 def values(reproduction: Reproduction, figure: BreakdownFigure, results: Results) -> Iterator[Value]:
-    """Yield the values of each way.
-
-    They are its speed-up over the dense one, the share of its conversion, and the ratio of another way's conversion to
-    its own.
-    """
+    """Yield each way's speed-up over the dense one, its conversion's share, and its gain over other conversions."""
     for group in groups(reproduction, figure, results):
         for path, way in group.ways.items():
             yield from _values(figure, group, path, way)

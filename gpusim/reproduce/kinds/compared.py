@@ -8,9 +8,9 @@ from gpusim.base.progress import percent
 from gpusim.base.table import Column, Table
 from gpusim.config.figure import ComparedFigure
 from gpusim.config.reproduction import Reproduction
-from gpusim.reproduce.fitting import does_fit
 from gpusim.reproduce.kept import Kept, Results
 from gpusim.reproduce.pictures import Bars, bars
+from gpusim.reproduce.points import does_fit
 from gpusim.reproduce.values import MEASURES, Group, compared_values, groups, limit_of, measured, thousands, times
 
 values = compared_values
@@ -25,9 +25,7 @@ def _bars_of(reproduction: Reproduction, figure: ComparedFigure) -> list[tuple[s
 
 
 def tables(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> Iterator[Table]:
-    """Yield a table of each bar's measures, for speed-ups with the engine's own share and the limit, and one
-    of cycles.
-    """
+    """Yield a table of each bar's measures (of speed-ups with the engine's share and the limit), and one of cycles."""
     held = list(groups(reproduction, figure, results))
     yield _measures(reproduction, figure, held)
     yield _cycles(reproduction, figure, held)
@@ -49,7 +47,7 @@ def _cycles(reproduction: Reproduction, figure: ComparedFigure, held: list[Group
     columns += [Column("largest half-width", lambda value: f"±{100 * value:.2f} %"), Column("simulated", percent)]
     rows = []
     for group in held:
-        cycles = [_of(group, path, "kernel.cycles") for path in figure.paths]
+        cycles = [group.metric(path, "kernel.cycles") for path in figure.paths]
         ways: list[Kept] = list(group.ways.values())
         doubt = max((way.half_width for way in ways), default=None)
         simulated = sum(way.fraction for way in ways) / len(ways) if ways else None
@@ -94,10 +92,6 @@ def engine_share(reproduction: Reproduction, group: Group) -> float | None:
     """Return the speed-up by the engine of the kernel that would otherwise convert in software."""
     share = reproduction.spec.engine_share
     return None if share is None else measured(group, "speedup", share.path, share.base)
-
-
-def _of(group: Group, path: str, metric: str) -> Any:
-    return group.ways[path].metrics.get(metric) if path in group.ways else None
 
 
 def picture(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> Picture | None:

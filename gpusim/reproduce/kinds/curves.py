@@ -1,6 +1,7 @@
 """Sparsity of activation maps over a training, as it was recorded."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -12,41 +13,35 @@ from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.pictures import lines
 from gpusim.reproduce.values import OURS, Value
-from workloads.monitor.curves import Curves, named_curves
+from workloads.monitor.curves import named_curves
 
 LATE = 0.5  # of a training: from there on its curves are called stable
 
 
-def _shown(figure: CurvesFigure) -> tuple[Curves, list[str]]:
+def _maps(figure: CurvesFigure) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the name of each map shown, its sparsity, and that of the later half."""
     held = named_curves(figure.curves)
-    return held, list(figure.maps or held.maps)
+    for name in figure.maps or held.maps:
+        line = held.sparsity[:, held.maps.index(name)]
+        yield name, line, line[held.iterations >= LATE * held.iterations[-1]]
 
 
 def tables(reproduction: Reproduction, figure: CurvesFigure, results: Results) -> Iterator[Table]:
     """Yield a table of each map's first and last sparsity, and its range in the later half."""
-    held, maps = _shown(figure)
     columns = [Column("map"), Column("first", percent), Column("last", percent), Column("moves later by", percent)]
-    rows = []
-    for name in maps:
-        line = held.sparsity[:, held.maps.index(name)]
-        late = line[held.iterations >= LATE * held.iterations[-1]]
-        rows.append([name, float(line[0]), float(line[-1]), float(late.max() - late.min())])
+    rows = [[name, float(line[0]), float(line[-1]), float(np.ptp(late))] for name, line, late in _maps(figure)]
     yield Table(columns, rows)
 
 
 def values(reproduction: Reproduction, figure: CurvesFigure, results: Results) -> Iterator[Value]:
     """Yield the last sparsity of each map, and its range in the later half."""
-    held, maps = _shown(figure)
-    for name in maps:
-        line = held.sparsity[:, held.maps.index(name)]
-        late = line[held.iterations >= LATE * held.iterations[-1]]
+    for name, line, late in _maps(figure):
         yield Value("sparsity", OURS, {"map": name}, float(line[-1]))
         yield Value("later_spread", OURS, {"map": name}, float(np.ptp(late)))
 
 
 def picture(reproduction: Reproduction, figure: CurvesFigure, results: Results) -> Picture:
     """Draw a line for each map."""
-    held, maps = _shown(figure)
-    places = held.iterations.tolist()
-    shown = {name: (places, (100 * held.sparsity[:, held.maps.index(name)]).tolist()) for name in maps}
+    places = named_curves(figure.curves).iterations.tolist()
+    shown = {name: (places, (100 * line).tolist()) for name, line, _ in _maps(figure)}
     return lines(figure.title, ("iteration", "sparsity in %"), shown)

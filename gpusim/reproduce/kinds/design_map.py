@@ -1,10 +1,11 @@
 """Maps over two values of the machine or the layer: where one way wins over another."""
 
 from collections.abc import Iterator
+from itertools import product
 
 from gpusim.base.picture import Picture
 from gpusim.base.table import Column, Table
-from gpusim.config.figure import MapFigure, RatioSpec
+from gpusim.config.figure import MapFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Kept, Results
 from gpusim.reproduce.pictures import Heat, heat
@@ -41,20 +42,12 @@ def tables(reproduction: Reproduction, figure: MapFigure, results: Results) -> I
 
 def values(reproduction: Reproduction, figure: MapFigure, results: Results) -> Iterator[Value]:
     """Yield the values of each ratio at each place, under the ratio's own name."""
-    for y in figure.y.values:
-        for x in figure.x.values:
-            for ratio in figure.ratios:
-                yield from _values(reproduction, figure, results, ratio, x, y)
-
-
-def _values(
-    reproduction: Reproduction, figure: MapFigure, results: Results, ratio: RatioSpec, x: str, y: str
-) -> Iterator[Value]:
-    way, base = (_way(reproduction, figure, results, path, x, y) for path in (ratio.path, ratio.base))
-    gain = _ratio(way, base)
-    if gain is not None and way is not None and base is not None:
-        labels = {"x": x, "y": y, "path": ratio.path, "base": ratio.base}
-        yield Value("speedup", ratio.comparison, labels, gain, reasons=tuple(reasons_of(base, way)))
+    for y, x, ratio in product(figure.y.values, figure.x.values, figure.ratios):
+        way, base = (_way(reproduction, figure, results, path, x, y) for path in (ratio.path, ratio.base))
+        gain = _ratio(way, base)
+        if gain is not None and way is not None and base is not None:
+            labels = {"x": x, "y": y, "path": ratio.path, "base": ratio.base}
+            yield Value("speedup", ratio.comparison, labels, gain, reasons=tuple(reasons_of(base, way)))
 
 
 def picture(reproduction: Reproduction, figure: MapFigure, results: Results) -> Picture | None:

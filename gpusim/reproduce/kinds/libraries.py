@@ -14,9 +14,7 @@ from gpusim.reproduce.values import OURS, Value, times
 
 
 def _rows(figure: LibrariesFigure) -> Iterator[tuple[float, str, float, float, float]]:
-    """Yield the share of zeros, the converter, and microseconds of the dense product, the sparse one and the
-    conversion.
-    """
+    """Yield share of zeros, converter, and microseconds of dense product, sparse product and conversion."""
     for one in json.loads(Path(figure.measured).read_text())["times"]:
         for converter, converting in one["conversion_us"].items():
             yield one["zeros"], converter, one["dense_us"], one["sparse_us"], converting

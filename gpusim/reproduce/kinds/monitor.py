@@ -23,9 +23,7 @@ def _replayed(figure: MonitorFigure) -> tuple[Replay, MapReplay]:
 
 
 def tables(reproduction: Reproduction, figure: MonitorFigure, results: Results) -> Iterator[Table]:
-    """Yield a table of the map's processes: their iterations, the sparsity measured, and the true sparsity at their
-    ends.
-    """
+    """Yield a table of the map's processes: their iterations, the sparsity measured, and the true one at their ends."""
     _, shown = _replayed(figure)
     columns = [Column("first iteration"), Column("last"), Column("measured", percent), Column("true", percent)]
     rows = [[p.start, p.last, p.sparsity, float(shown.truth[p.last])] for p in shown.processes]

@@ -20,9 +20,7 @@ def _measured(figure: OverheadsFigure) -> dict[str, list[dict[str, Any]]]:
 
 
 def _for_all(found: dict[str, Any], iterations: int) -> float:
-    """Return the monitor's overhead in a training as long as the publication's, at the measured cost of a
-    measurement.
-    """
+    """Return the monitor's overhead in a training as long as the publication's, at the measured cost of measuring."""
     return monitored_overhead(found["overhead"]["exhaustive"], expected_share(iterations))
 
 
@@ -47,12 +45,8 @@ def tables(reproduction: Reproduction, figure: OverheadsFigure, results: Results
 def _times(found: dict[str, list[dict[str, Any]]]) -> Table:
     columns = [Column("network"), Column("batch"), Column("an iteration, ms", "{:.2f}".format)]
     columns += [Column("measuring in each, ms", "{:.2f}".format), Column("monitored, ms", "{:.2f}".format)]
-    columns += [
-        Column("iterations", amount),
-        Column("of them measured", percent),
-        Column("monitor's overhead", percent),
-    ]
-    columns += [Column("counted on the"), Column("device")]
+    columns += [Column("iterations", amount), Column("of them measured", percent)]
+    columns += [Column("monitor's overhead", percent), Column("counted on the"), Column("device")]
     rows = [
         [
             *(name, one["plan"]["batch"], 1e3 * one["plain_s"], 1e3 * one["exhaustive_s"], 1e3 * one["monitored_s"]),

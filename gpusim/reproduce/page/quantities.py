@@ -64,8 +64,8 @@ def _found(
     above, _, below = (part.strip() for part in metric.partition("/"))
     shown = percent if below or above.endswith(_FRACTIONS) else _counted
     if not below:
-        return shown, _mean(held, lambda group: _metric(group, path, above))
-    sums = [fsum(_metric(group, path, one) or 0.0 for group in held) for one in (above, below)]
+        return shown, _mean(held, lambda group: group.metric(path, above))
+    sums = [fsum(group.metric(path, one) or 0.0 for group in held) for one in (above, below)]
     return shown, sums[0] / sums[1] if sums[1] else None
 
 
@@ -74,11 +74,5 @@ def _counted(value: float) -> str:
     return f"{value / 1e6:,.3g} million" if value >= 1e6 else f"{value:,.3g}"
 
 
-def _metric(group: Group, path: str, metric: str) -> float | None:
-    value = group.ways[path].metrics.get(metric) if path in group.ways else None
-    return None if value is None else float(value)
-
-
 def _mean(held: list[Group], of: Callable[[Group], float | None]) -> float | None:
-    found = [(of(group), group.count) for group in held]
-    return mean_of((value, count) for value, count in found if value is not None)
+    return mean_of((of(group), group.count) for group in held)

@@ -10,7 +10,7 @@ from gpusim.reproduce.claims import BESIDE, STATES, Judged
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.kinds.compared import engine_share
 from gpusim.reproduce.page.quantities import filled
-from gpusim.reproduce.values import Group, groups, limit_of, mean_of, measured, times
+from gpusim.reproduce.values import groups, limit_of, mean_of, measured, times
 
 
 def summary(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> Iterator[str]:
@@ -45,9 +45,7 @@ def _how(results: Results) -> Iterator[str]:
 
 
 def _means(reproduction: Reproduction, results: Results) -> Table:
-    """Make a table, for each figure of speed-ups, of the means by comparison, of the engine's share, zeros and their
-    limit.
-    """
+    """Make a table of each figure of speed-ups: means by comparison, of the engine's share, zeros and their limit."""
     comparisons = reproduction.spec.comparisons.values()
     columns = [Column("figure"), Column("data"), Column("points"), Column("zeros", percent)]
     columns += [Column("limit 1/(1-s)", times), *(Column(one.title, times) for one in comparisons)]
@@ -63,10 +61,7 @@ def _means(reproduction: Reproduction, results: Results) -> Table:
             gains = [[measured(g, "speedup", one.path, one.base) for g in some] for one in comparisons]
             shares = [engine_share(reproduction, group) for group in some]
             limits = [None if share is None else limit_of(share) for share in zeros]
-            means = [_mean(some, numbers) for numbers in (zeros, limits, *gains, shares)]
+            counts = [group.count for group in some]
+            means = [mean_of(zip(numbers, counts, strict=True)) for numbers in (zeros, limits, *gains, shares)]
             rows.append([name, data, len(some), *means])
     return Table(columns, rows, title="Mean speed-ups.")
-
-
-def _mean(groups_: Sequence[Group], values: Sequence[float | None]) -> float | None:
-    return mean_of((value, group.count) for group, value in zip(groups_, values, strict=True) if value is not None)

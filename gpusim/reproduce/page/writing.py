@@ -9,13 +9,12 @@ from gpusim.base.table import Column, Table
 from gpusim.config.figure import ClaimSpec, Figure, RunsFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.claims import Judged, Verdict, judge
-from gpusim.reproduce.fitting import does_fit
 from gpusim.reproduce.kept import FILE, Results, as_json
 from gpusim.reproduce.kinds import kind_of
 from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.page.summary import summary
-from gpusim.reproduce.points import is_known
-from gpusim.reproduce.values import MEASURES, Value, times
+from gpusim.reproduce.points import does_fit, is_known
+from gpusim.reproduce.values import MEASURES, times
 
 PAGE, CLAIMS = "README.md", "claims.md"
 SIMPLE_MEASURES: Mapping[str, Callable[[float], str]] = {
@@ -32,7 +31,8 @@ def judged(reproduction: Reproduction, results: Results) -> list[Judged]:
     for name, figure in reproduction.figures.items():
         if not figure.claims:
             continue
-        values, complete = _values(reproduction, figure, results), is_known(reproduction, figure, results.points)
+        values_of, complete = kind_of(figure).values, is_known(reproduction, figure, results.points)
+        values = [] if values_of is None else list(values_of(reproduction, figure, results))
         for claim in figure.claims:
             verdicts = {
                 one: judge(claim, [v for v in values if v.comparison == one], _shown(claim), complete)
@@ -40,11 +40,6 @@ def judged(reproduction: Reproduction, results: Results) -> list[Judged]:
             }
             found.append(Judged(name, claim, verdicts, _fits(reproduction, figure)))
     return found
-
-
-def _values(reproduction: Reproduction, figure: Figure, results: Results) -> list[Value]:
-    values = kind_of(figure).values
-    return [] if values is None else list(values(reproduction, figure, results))
 
 
 def _shown(claim: ClaimSpec) -> Callable[[float], str]:

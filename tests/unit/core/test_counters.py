@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpusim.base.counters import EACH, MAX, Counter, CounterTable
+from gpusim.base.counters import EACH, MAX, Counter, CounterTable, Counts
 from gpusim.core.counters import MACHINE_TABLES, TABLES
 from gpusim.core.cu import state
 from gpusim.core.cu.counters import STALL_REASONS
@@ -135,3 +135,8 @@ def test_fields_have_the_shape_that_their_counters_ask_for() -> None:
     fields = counter_fields(table, instances=6)
     assert {name: field.shape for name, field in fields.items()} == {"a": (), "b": (6,), "many": (6, 5), "e": (9,)}
     assert fields["many"].meaning == "first and last [lines]; second [lines]"
+
+
+def test_launches_on_one_unit_and_on_all_add_up() -> None:
+    table = CounterTable("x", (Counter("e", "cycles", "each", EACH),))
+    assert table.combined([Counts(e=[1, 2, 3]), Counts(e=[10])]) == {"e": [11, 2, 3]}

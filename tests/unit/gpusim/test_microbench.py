@@ -9,17 +9,16 @@ import numpy as np
 import pytest
 
 from gpusim.base.errors import MissingExtraError, UserError
-from gpusim.base.pictures import check_format, require_matplotlib
+from gpusim.base.picture import check_format, require_matplotlib
 from gpusim.base.progress import Reporter
 from gpusim.core.cu.dispatch_spec import DispatchSpec
 from gpusim.core.cu.spec import ComputeUnitSpec
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.microbench import accesses, atomics, front_end, latency, lds, occupancy, picture, suite, table
-from gpusim.microbench.bench import Bench
+from gpusim.microbench import accesses, atomics, front_end, job, latency, lds, occupancy, picture, table
+from gpusim.microbench.bench import Bench, Results
+from gpusim.microbench.launches import lane_table, timed_loop
 from gpusim.microbench.references import PUBLISHED, Published
-from gpusim.microbench.result import Results
-from gpusim.microbench.timed import lane_table, timed_loop
 from isa.device_memory import DeviceMemory
 from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec
@@ -87,12 +86,12 @@ def test_the_conflict_curve_is_linear(degree: int) -> None:
     banks = [[a // 4 % 32 for a in half] for half in (addresses[:32], addresses[32:])]
     assert all(max(half.count(b) for b in half) == degree for half in banks)
     assert len(set(addresses[:32])) == 32
-    assert lds.read_cycles(bench(), addresses, 1, 2) == pytest.approx(2 * degree, rel=0.06)
+    assert lds.access_cycles(bench(), addresses, waves=1, iterations=2) == pytest.approx(2 * degree, rel=0.06)
 
 
 def test_a_stride_conflicts_by_its_common_factor_with_the_banks() -> None:
     for stride in (5, 6, 24):
-        found = lds.read_cycles(bench(), lds.strided(stride), 1, 2)
+        found = lds.access_cycles(bench(), lds.strided(stride), waves=1, iterations=2)
         assert found == pytest.approx(2 * math.gcd(stride, 32), rel=0.06)
 
 
@@ -157,7 +156,7 @@ class _Untimed(Bench):
 @pytest.fixture(scope="module")
 def names() -> Results:
     untimed, found = _Untimed(gpu(memory_mib=512, dram=DramSpec()), Reporter(quiet=True)), Results()
-    for measure in suite.GROUPS.values():
+    for measure in job.GROUPS.values():
         measure(untimed, found)
     return found
 
@@ -199,10 +198,10 @@ def test_the_shipped_tables_hold_every_figure_and_source(names: Results, page: s
 
 
 def test_the_groups_are_taken_in_order_and_by_the_nearest_name() -> None:
-    assert suite.wanted([]) == list(suite.GROUPS)
-    assert suite.wanted(["lds,latency", "issue"]) == ["latency", "lds", "issue"]
+    assert job.wanted([]) == list(job.GROUPS)
+    assert job.wanted(["lds,latency", "issue"]) == ["latency", "lds", "issue"]
     with pytest.raises(UserError, match="unknown microbenchmark 'latncy'; did you mean 'latency'"):
-        suite.wanted(["latncy"])
+        job.wanted(["latncy"])
 
 
 def test_a_stopped_measurement_ends() -> None:

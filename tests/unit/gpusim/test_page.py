@@ -23,7 +23,7 @@ from gpusim.report.page import pictures, sweep
 from gpusim.report.page.page import MOST_DETAILED, page, picture_files
 from gpusim.report.result import Result, read
 from gpusim.report.sections import SECTIONS, paths_of
-from gpusim.store.stored import StoredRun
+from gpusim.store.records import StoredRun
 from tests.support.results import CONFIG, QUIET, changed, network_of, result_of
 
 pytest.importorskip("matplotlib")

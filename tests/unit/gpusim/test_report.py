@@ -13,8 +13,8 @@ from gpusim.cli.metrics import metrics
 from gpusim.cli.show import show
 from gpusim.config.gpu import load_gpu
 from gpusim.microbench import table as microbench_table
+from gpusim.microbench.bench import Results
 from gpusim.microbench.references import PUBLISHED as REFERENCES
-from gpusim.microbench.result import Results
 from gpusim.report.values import shown
 from gpusim.results.metrics import METRICS
 from tests.support.streams import Terminal, too_wide

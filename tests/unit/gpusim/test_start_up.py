@@ -46,7 +46,7 @@ os.chdir({folder!r})
 from gpusim.cli.main import invoke
 from gpusim.config.exec import load_exec
 from gpusim.core.facts import RunFacts
-from gpusim.store.asked import work_of_exec
+from gpusim.store.work import work_of_exec
 from gpusim.store.keeper import Keeper, Started
 from gpusim.store.outcome import of_records
 from gpusim.results.record import RunRecord

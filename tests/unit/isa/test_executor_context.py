@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.jit import JIT_DISABLED
-from gpusim.jit.compile import compiled_versions
 from gpusim.jit.functions import python_callback
 from isa import trace as tr
 from isa.execution.emulator import run_functional
 from isa.execution.executor import FunctionalContext
 from isa.opcodes.opcode import LDS, SMEM, VMEM
+from tests.support.compiled import compiled_versions
 from tests.support.functional import Device, kernel
 
 _ABI = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)

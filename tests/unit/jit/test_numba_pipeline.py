@@ -4,10 +4,10 @@ import pytest
 from numba.core.compiler import DefaultPassBuilder, Flags, StateDict
 from numba.core.compiler_machinery import PassManager
 
-from gpusim.jit import JIT_DISABLED, Field, State, jit, new_record, numba_pipeline, record_dtype
+from gpusim.jit import JIT_DISABLED, Field, State, jit, new_record, numba_hooks, record_dtype
 from gpusim.jit import functions as functions_module
 from gpusim.jit.compile import compile_functions
-from gpusim.jit.numba_pipeline import CorePipeline
+from gpusim.jit.numba_hooks import CorePipeline
 
 PART = State("part", {"row": Field((8,), "numbers"), "share": Field((8,), "numbers", "f8")})
 
@@ -23,14 +23,14 @@ def whole() -> PassManager:
 
 
 def test_each_pass_that_is_left_out_is_one_of_numba_s() -> None:
-    assert set(numba_pipeline._LEFT_OUT) - {step[0] for step in whole().passes} == set()
+    assert set(numba_hooks._LEFT_OUT) - {step[0] for step in whole().passes} == set()
 
 
 def test_the_other_passes_stay_in_their_order() -> None:
     pipeline = CorePipeline.__new__(CorePipeline)
     pipeline.state = before_anything()
     (core,) = pipeline.define_pipelines()
-    left_out = numba_pipeline._LEFT_OUT
+    left_out = numba_hooks._LEFT_OUT
     assert [step[0] for step in core.passes] == [step[0] for step in whole().passes if step[0] not in left_out]
 
 

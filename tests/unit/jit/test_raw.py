@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.jit import address_of, raw
-from gpusim.jit.compile import native_callback
+from tests.support.compiled import native_callback
 from tests.unit.jit.twins import compiled, plain
 
 PLAIN = plain("raw")

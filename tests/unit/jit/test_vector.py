@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.jit import LANES, WIDE_LANES, address_of, vector
+from gpusim.jit import LANES, WIDE_LANES, address_of, raw
 from tests.unit.jit.twins import compiled, plain
 
-PLAIN = plain("vector")
+PLAIN = plain("raw")
 WORDS = st.integers(0, (1 << 32) - 1) | st.sampled_from([0, 1, (1 << 31) - 1, 1 << 31, (1 << 32) - 1])
-EQUAL = {lanes: (compiled(getattr(vector, f"equal_{lanes}"), 2), getattr(PLAIN, f"equal_{lanes}")) for lanes in (4, 16)}
-LEAST = {lanes: (compiled(getattr(vector, f"least_{lanes}"), 1), getattr(PLAIN, f"least_{lanes}")) for lanes in (4, 16)}
+EQUAL = {lanes: (compiled(getattr(raw, f"equal_{lanes}"), 2), getattr(PLAIN, f"equal_{lanes}")) for lanes in (4, 16)}
+LEAST = {lanes: (compiled(getattr(raw, f"least_{lanes}"), 1), getattr(PLAIN, f"least_{lanes}")) for lanes in (4, 16)}
 
 
 def test_as_many_lanes_as_their_names_say() -> None:

@@ -8,12 +8,11 @@ import pytest
 from gpusim.base.progress import Reporter
 from gpusim.config.reproduction import Reproduction
 from gpusim.jobs.vendor import ROOT_VARIABLE
-from gpusim.reproduce.collecting import collected
 from gpusim.reproduce.kept import Kept
 from gpusim.reproduce.kinds import kind_of
 from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.plan import plan_of
-from gpusim.reproduce.running import Ran, Running
+from gpusim.reproduce.running import Ran, Running, collected
 from gpusim.store.keeper import Keeper
 from tests.support.reproduction import INDEX, LAYER, loaded, made_up, results_of
 from tests.unit.reproduce.test_running import Pretended, Stop, done

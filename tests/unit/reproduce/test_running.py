@@ -11,16 +11,16 @@ from gpusim.reproduce.plan import Plan, plan_of
 from gpusim.reproduce.running import NOT_AS_EXPECTED, Ran, Running
 from gpusim.store.keeper import Keeper
 from gpusim.store.outcome import Outcome, failed
-from gpusim.sweep.tasks import Done, RunTask
+from gpusim.sweep.tasks import Done, JobTask
 from tests.support.reproduction import loaded
 
 
 class Pretended:
     """An executor of one process that simulates nothing (gpusim.sweep.executor.Executor)."""
 
-    def __init__(self, outcome: Callable[[RunTask], Outcome]) -> None:
-        self.outcome, self.asked = outcome, list[RunTask]()
-        self._waiting: list[tuple[int, RunTask]] = []
+    def __init__(self, outcome: Callable[[JobTask], Outcome]) -> None:
+        self.outcome, self.asked = outcome, list[JobTask]()
+        self._waiting: list[tuple[int, JobTask]] = []
 
     @property
     def full(self) -> bool:
@@ -30,7 +30,7 @@ class Pretended:
     def running(self) -> int:
         return len(self._waiting)
 
-    def submit(self, key: int, task: RunTask) -> None:
+    def submit(self, key: int, task: JobTask) -> None:
         self.asked.append(task)
         self._waiting.append((key, task))
 
@@ -48,7 +48,7 @@ class Stop:
     asked = False
 
 
-def done(_: RunTask) -> Outcome:
+def done(_: JobTask) -> Outcome:
     return Outcome({"records": [], "variants": []}, "done", 0)
 
 
@@ -75,13 +75,13 @@ def test_the_longest_come_first(tmp_path: Path) -> None:
     plan, executor = plan_of(reproduction := loaded(tmp_path), reproduction.figures), Pretended(done)
     run(tmp_path, plan, executor)
     seconds = {id(one.config): one.seconds for one in plan.points.values()}
-    found = [seconds[id(task.config)] for task in executor.asked]
+    found = [seconds[id(task.arguments[0])] for task in executor.asked]
     assert found == sorted(found, reverse=True) and len(set(found)) > 1
 
 
 def test_a_point_that_fails_is_named_and_the_others_go_on(tmp_path: Path) -> None:
-    def outcome(task: RunTask) -> Outcome:
-        return failed("no memory") if task.config.kernels.dense == "sgemm_4x4" else done(task)
+    def outcome(task: JobTask) -> Outcome:
+        return failed("no memory") if task.arguments[0].kernels.dense == "sgemm_4x4" else done(task)
 
     ran = run(tmp_path, small(loaded(tmp_path)), Pretended(outcome))
     assert ran.errors == {"one 1 any old": "no memory"} and ran.ran == 3
@@ -90,8 +90,8 @@ def test_a_point_that_fails_is_named_and_the_others_go_on(tmp_path: Path) -> Non
 
 
 def test_a_wrong_result_is_an_error_now_and_later(tmp_path: Path) -> None:
-    def outcome(task: RunTask) -> Outcome:
-        return Outcome({"records": [], "variants": []}, "done", int(task.config.run.engine == "off"))
+    def outcome(task: JobTask) -> Outcome:
+        return Outcome({"records": [], "variants": []}, "done", int(task.arguments[0].run.engine == "off"))
 
     plan = small(loaded(tmp_path), exact=True)
     wrong = {"one 1 any best": NOT_AS_EXPECTED, "one 1 any old": NOT_AS_EXPECTED}
@@ -113,7 +113,7 @@ def test_a_run_in_whole_serves_where_a_sampled_one_is_asked_for(tmp_path: Path) 
 def test_interrupted_it_keeps_what_has_ended_and_goes_on_later(tmp_path: Path, after: int) -> None:
     stop, seen = Stop(), []
 
-    def outcome(task: RunTask) -> Outcome:
+    def outcome(task: JobTask) -> Outcome:
         seen.append(task)
         stop.asked = len(seen) == after
         return done(task)

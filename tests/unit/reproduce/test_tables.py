@@ -10,11 +10,11 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.base.table import Table
 from gpusim.config.reproduction import Reproduction
-from gpusim.reproduce.fitting import bytes_of, does_fit
 from gpusim.reproduce.kept import FILE, Results, as_json, load
 from gpusim.reproduce.kinds import kind_of
 from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.page.writing import contents, judged
+from gpusim.reproduce.points import bytes_of, does_fit
 from gpusim.reproduce.values import MEASURES
 from tests.support.reproduction import loaded, results_of
 from workloads.monitor.training_speedup import TABLE_6_7, training_speedup

@@ -27,7 +27,6 @@ from gpusim.jit import (
     registered,
 )
 from gpusim.jit.compile import compile_functions
-from gpusim.jit.functions import take_back
 from isa.device_memory import VIRTUAL_BASE
 from isa.region import SparseRegion
 from isa.trace import LINE_SPARSE
@@ -44,6 +43,7 @@ from spartan.configure import EngineBuffers, configure_engine
 from spartan.counters import ENGINE_COUNTERS
 from spartan.engine_spec import EngineSpec
 from spartan.state import ENGINE
+from tests.support.compiled import take_back
 from tests.support.machines import allow_further_layouts
 
 MAX_READS_LOGGED = 1 << 16

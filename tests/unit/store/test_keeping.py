@@ -22,15 +22,13 @@ from gpusim.energy.spec import EnergySpec
 from gpusim.report.document import document
 from gpusim.results import metrics
 from gpusim.results.record import CommandTimes, KernelChoice, PartLaunch, PartRecord, RunRecord, VerificationFacts
-from gpusim.store import keeper as keeping
-from gpusim.store import sources
+from gpusim.store import work as sources
 from gpusim.store.file import StoreError
 from gpusim.store.keeper import Keeper, Started
 from gpusim.store.outcome import Measured, Outcome, Value, of_records, values_of
 from gpusim.store.project import store_to_read, store_to_write
 from gpusim.store.reading import Results
-from gpusim.store.records import plain, restored
-from gpusim.store.stored import stored_run
+from gpusim.store.records import packed, plain, restored, stored_run, unpacked
 from gpusim.store.work import NetworkRows, Work
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceFile, SourceLine
@@ -386,7 +384,7 @@ def test_a_run_that_cannot_be_kept_whole_is_not_kept(tmp_path: Path, monkeypatch
     with Results(tmp_path / "s.db") as results:
         assert [row["id"] for row in results.table("runs")] == [number]
         assert len(results.table("metric_values")) == len(results.table("subjects")) == 1
-    assert keeping.unpacked(keeping.packed({"a": [1.5]})) == {"a": [1.5]}
+    assert unpacked(packed({"a": [1.5]})) == {"a": [1.5]}
 
 
 def test_which_store_a_folder_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,10 @@ import pytest
 import gpusim
 from gpusim.core.facts import RunFacts
 from gpusim.results.record import RunRecord
+from gpusim.store.file import writable
 from gpusim.store.keeper import Keeper, Started
 from gpusim.store.outcome import of_records
+from gpusim.store.reading import Results
 from gpusim.store.work import Work
 from tests.support.pages import renewed
 from tests.support.results_page import PAGE, SECTIONS
@@ -18,6 +20,27 @@ from tests.support.results_page import PAGE, SECTIONS
 def test_the_page_has_the_tables_of_the_code() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert renewed(page, SECTIONS) == page, "python -m tests.support.results_page renews it"
+
+
+def described() -> dict[str, dict[str, tuple[str, str]]]:
+    """The tables that the page describes: by name, each column's type and meaning."""
+    text = PAGE.read_text(encoding="utf-8").partition("\n## The tables\n")[2].partition("\n## ")[0]
+    rows = re.compile(r"^\| `(\w+)` \| (\w+) \| (.*) \|$", re.MULTILINE)
+    parts = [part.partition("`\n\n") for part in text.split("\n### `")[1:]]
+    assert all(body.partition("\n")[0].endswith(".") for _, _, body in parts), "a sentence says what a row is"
+    return {name: {column: (kind, what) for column, kind, what in rows.findall(body)} for name, _, body in parts}
+
+
+def test_the_page_describes_every_table_and_column_of_a_store(tmp_path: Path) -> None:
+    writable(tmp_path / "s.db").close()
+    found = described()
+    with Results(tmp_path / "s.db") as results:
+        assert set(found) == set(results.tables())
+        for name, columns in found.items():
+            types = {row["name"]: row["type"].lower() or "any" for row in results.rows(f"PRAGMA table_info({name})")}
+            assert {column: kind for column, (kind, _) in columns.items()} == types, name
+            for row in results.rows(f"PRAGMA foreign_key_list({name})"):
+                assert columns[row["from"]][1].endswith(f"of `{row['table']}`"), (name, row["from"])
 
 
 def test_what_the_page_shows_of_python_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,17 +13,17 @@ from pathlib import Path
 import pytest
 
 from gpusim.base.errors import UserError
-from gpusim.store import file, schema
+from gpusim.store import file
 from gpusim.store.reading import Results
 
 
 def made(path: Path, version: int) -> None:
     """A store of an earlier version, as the scripts up to that one make it."""
     with sqlite3.connect(path) as db:
-        for number, script in enumerate(schema.scripts()[:version], 1):
+        for number, script in enumerate(file.scripts()[:version], 1):
             db.executescript(script)
             db.execute("INSERT INTO migrations VALUES (?, '2026-01-01T00:00:00Z', '0.0')", [number])
-        db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+        db.execute(f"PRAGMA application_id = {file.APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {version}")
         db.execute('INSERT INTO configurations VALUES (\'c\', \'{"gpu":{"name":"g"}}\')')
         columns = "kind, title, state, exit_code, started, ended, wall_s, host, command, folder, gpusim, sources"
@@ -45,7 +45,7 @@ def structure(path: Path) -> dict[str, list[tuple[object, ...]]]:
     return found
 
 
-@pytest.mark.parametrize("version", range(1, schema.version() + 1))
+@pytest.mark.parametrize("version", range(1, file.version() + 1))
 def test_a_store_of_each_version_becomes_one_of_this(tmp_path: Path, version: int) -> None:
     old, new = tmp_path / "old.db", tmp_path / "new.db"
     made(old, version)
@@ -55,7 +55,7 @@ def test_a_store_of_each_version_becomes_one_of_this(tmp_path: Path, version: in
     with Results(old) as results:
         assert results.wide("kernel.cycles").rows == [(1, None, "run", "old", "g", "done", "", 42)]
         assert [row["version"] for row in results.rows("SELECT version FROM migrations")] == [
-            *range(1, schema.version() + 1)
+            *range(1, file.version() + 1)
         ]
 
 
@@ -63,7 +63,7 @@ def test_an_older_store_is_read_without_being_written(tmp_path: Path, monkeypatc
     old = tmp_path / "old.db"
     made(old, 1)
     before = old.read_bytes()
-    monkeypatch.setattr(schema, "scripts", lambda: (*SCRIPTS, "CREATE TABLE later (id INTEGER)"))
+    monkeypatch.setattr(file, "scripts", lambda: (*SCRIPTS, "CREATE TABLE later (id INTEGER)"))
     monkeypatch.setattr("gpusim.store.reading.readable", lambda path: file.readable(path))
 
     def refused(path: Path, wait_s: float = 0) -> sqlite3.Connection:
@@ -76,15 +76,7 @@ def test_an_older_store_is_read_without_being_written(tmp_path: Path, monkeypatc
     assert old.read_bytes() == before
 
 
-SCRIPTS = schema.scripts()
-
-
-def test_every_table_and_column_has_its_meaning(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
-    file.writable(path).close()
-    with Results(path) as results:
-        found = {name: [c["name"] for c in results.rows(f"PRAGMA table_info({name})")] for name in results.tables()}
-    assert found == {name: list(columns) for name, (_, columns) in schema.MEANINGS.items()}
+SCRIPTS = file.scripts()
 
 
 def not_sqlite(path: Path) -> None:
@@ -100,12 +92,12 @@ def of_something_else(path: Path) -> None:
 def newer(path: Path) -> None:
     file.writable(path).close()
     with sqlite3.connect(path) as db:
-        db.execute(f"PRAGMA user_version = {schema.version() + 1}")
+        db.execute(f"PRAGMA user_version = {file.version() + 1}")
     db.close()
 
 
 def damaged(path: Path) -> None:
-    made(path, schema.version())
+    made(path, file.version())
     data = bytearray(path.read_bytes())
     data[100:2000] = b"\xff" * 1900
     path.write_bytes(data)
@@ -152,7 +144,7 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
 def test_a_read_only_folder_is_one_line_and_can_be_read(tmp_path: Path) -> None:
-    made(tmp_path / "s.db", schema.version())
+    made(tmp_path / "s.db", file.version())
     tmp_path.chmod(0o500)
     try:
         with pytest.raises(file.StoreError, match=r"may not be read or written|read-only"):
@@ -190,7 +182,7 @@ except file.StoreError as error:
 @pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="no limit of files' sizes here")
 def test_a_full_disk_is_one_line_and_nothing_changes(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
-    made(path, schema.version())
+    made(path, file.version())
     done = subprocess.run([sys.executable, "-c", FULL, str(path)], capture_output=True, text=True)
     assert "the disk may be full; nothing in it was changed" in done.stdout, done.stderr
     with Results(path) as results:
@@ -242,7 +234,7 @@ def test_a_killed_writer_leaves_whole_transactions(tmp_path: Path, after_s: floa
 )
 def test_a_query_only_asks(tmp_path: Path, sql: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    made(tmp_path / "s.db", schema.version())
+    made(tmp_path / "s.db", file.version())
     with Results(tmp_path / "s.db") as results:
         with pytest.raises(UserError, match=said):
             results.query(sql)
@@ -251,7 +243,7 @@ def test_a_query_only_asks(tmp_path: Path, sql: str, said: str, monkeypatch: pyt
 
 
 def test_tables_and_columns_that_are_not_there_are_named_with_the_nearest(tmp_path: Path) -> None:
-    made(tmp_path / "s.db", schema.version())
+    made(tmp_path / "s.db", file.version())
     with Results(tmp_path / "s.db") as results:
         with pytest.raises(UserError, match="did you mean 'runs'"):
             results.table("run")

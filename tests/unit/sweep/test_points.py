@@ -12,7 +12,7 @@ from gpusim.base.errors import UserError
 from gpusim.config import files
 from gpusim.config.run import load_run
 from gpusim.config.sweep import Overrides, RangeSpec, SweepSpec, load_sweep
-from gpusim.sweep.constraints import Constraint
+from gpusim.sweep.expressions import condition
 from gpusim.sweep.points import points_of
 from gpusim.sweep.tasks import check_paths, prepared
 
@@ -148,7 +148,7 @@ def test_a_grid_that_is_too_large_is_refused_at_once() -> None:
     ],
 )
 def test_conditions(text: str, values: dict[str, Any], holds: bool) -> None:
-    assert Constraint(text, values).holds(values) is holds
+    assert bool(condition(text, values).value(values)) is holds
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_conditions(text: str, values: dict[str, Any], holds: bool) -> None:
 )
 def test_what_is_no_condition_is_refused(text: str, said: str) -> None:
     with pytest.raises(UserError, match=said):
-        Constraint(text, {"a.b": 1}).holds({"a.b": 1})
+        condition(text, {"a.b": 1}).value({"a.b": 1})
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from gpusim.base.errors import UserError
 from gpusim.config.sweep import Overrides, SweepSpec, load_sweep
 from gpusim.store.keeper import axis_value
 from gpusim.store.reading import Results
-from gpusim.sweep.front import with_front
-from gpusim.sweep.objectives import Objectives, read
+from gpusim.sweep.objectives import Objectives, read, with_front
 from gpusim.sweep.points import Point
 from gpusim.sweep.search import Search
 from tests.support.sweeps import stored_sweep

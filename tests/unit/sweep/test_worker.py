@@ -12,9 +12,8 @@ import pytest
 
 from gpusim.base.errors import SimulationError
 from gpusim.store.work import hash_of_files
-from gpusim.sweep.serving import PointServer
 from gpusim.sweep.tasks import Done
-from gpusim.sweep.worker import InFolder, Parcel, code_version, run_parcel
+from gpusim.sweep.worker import InFolder, Parcel, PointServer, code_version, run_parcel
 from tests.support.tasks import Odd
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -96,7 +95,7 @@ def test_a_server_that_is_killed_says_so_and_takes_its_points_along(tmp_path: Pa
 WORKER = """
 import pickle, sys
 from pathlib import Path
-from gpusim.sweep.serving import PointServer
+from gpusim.sweep.worker import PointServer
 from tests.support.tasks import Odd
 PointServer().run(pickle.dumps(Odd("endless", Path(sys.argv[1]))), lambda: True)
 """
