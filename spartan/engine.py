@@ -201,7 +201,6 @@ def _block(m, lane, channel):
 
 @jit
 def _line_of(m, lane, location):
-    """Return the DRAM line of a sparse line of the lane's column."""
     entry = m.engine.lane_entry[lane]
     region = m.engine.entry_region[entry]
     return addr_calc(m, region, entry_column(m, entry) - m.engine.region_column[region], location)
@@ -286,7 +285,6 @@ def _retry_blocked(m, now):
 
 @jit
 def _search_cycles(m):
-    """Return the cycles that the last search took."""
     engine = m.engine
     scan = (engine.scanned + engine.scan_bits - 1) // engine.scan_bits
     return max(1, scan + (engine.summed + engine.mapping_sums - 1) // engine.mapping_sums)

@@ -17,7 +17,6 @@ from spartan.state import IN_FLIGHT, NONE
 
 @jit
 def _lines_of(m, request):
-    """Return the number of compacted lines of the request's column; 0 if the column is zero."""
     engine = m.engine
     region = engine.request_region[request]
     return ld_i32(engine.lines_of_column, engine.region_column[region] + engine.request_column[request])

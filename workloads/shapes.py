@@ -99,9 +99,7 @@ def output_size(layer: Layer) -> tuple[int, int]:
 
 
 def gemm_shape(layer: Layer, batch: int) -> GemmShape:
-    """Return the GEMM of the layer's forward pass over `batch` images: B has a column for each output pixel of each
-    image.
-    """
+    """Return the GEMM of the layer's forward pass over `batch` images: B has a column for each image's output pixel."""
     height, width = output_size(layer)
     return GemmShape(layer.output_channels, batch * height * width, layer.input_channels * layer.filter_size**2)
 
@@ -135,9 +133,7 @@ def _vgg16() -> tuple[ConvLayer, ...]:
 
 
 def _resnet18() -> tuple[ConvLayer, ...]:
-    """Build the layers of He et al. 2016, table 1, 18 layers; names are conv<block>_<layer>, the 1x1 projections left
-    out.
-    """
+    """Build the layers of He et al. 2016, table 1, 18 layers, without projections; names are conv<block>_<layer>."""
     layers = [ConvLayer("ResNet-18 conv1", 3, 64, 224, 224, filter_size=7, stride=2, padding=3)]
     channels, size = 64, 56
     for block, filters in ((2, 64), (3, 128), (4, 256), (5, 512)):

@@ -225,7 +225,6 @@ def _version_2(image: Image, symbol: Symbol) -> Descriptor:
 
 
 def _named(symbol: Symbol, read: Callable[[bytes], Descriptor], contents: bytes) -> Descriptor:
-    """Read a descriptor from its bytes; errors name the kernel."""
     try:
         return read(contents)
     except MalformedError as error:

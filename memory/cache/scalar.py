@@ -160,7 +160,6 @@ def _finish_if_complete(m, now, array, entry):
 
 @jit
 def _next_use(m, array):
-    """Count an access to the cache; returns its running number."""
     cache = m.scalar
     rows = address_in(cache.rows, array * cache.sets * 2 * cache.stride)
     cache.order[array] = next_order(cache.order[array], rows, cache.sets, cache.stride)

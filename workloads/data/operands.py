@@ -94,9 +94,7 @@ class MapOperands:
         return 1.0 - sum(held for held, _ in found) / sum(elements for _, elements in found)
 
     def _taken(self, maps: Iterator[np.ndarray], columns: int) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield the maps of the next images for so many columns, some images at a time, with the columns that they
-        become.
-        """
+        """Yield the next images' maps for so many columns, some images at a time, with the columns that they become."""
         layer, positions = self.layer, prod(output_size(self.layer))
         of_image = 4 * layer.input_channels * layer.input_height * layer.input_width
         step = positions * max(1, MAPS_BYTES // of_image)
@@ -147,8 +145,6 @@ def _fitting(held: Activations, layer: Layer, images: int) -> np.ndarray:
 
 
 def activations_path(name: str) -> Path:
-    """Return `name` as a path if there is such a file, else the shipped file of that name; that it exists is not
-    checked.
-    """
+    """Return `name` as a path if there is such a file, else the shipped file of that name, whether it exists or not."""
     path = Path(name)
     return path if path.exists() or not (SHIPPED_ACTIVATIONS / name).exists() else SHIPPED_ACTIVATIONS / name

@@ -98,9 +98,7 @@ def fill_im2col(storage: np.ndarray, activations: np.ndarray, layer: Layer, orde
 
 
 def im2col_zeros(activations: np.ndarray, layer: Layer) -> float:
-    """Return the share of zeros of the layer's B, without making B; raise PatternError when the maps are not the
-    layer's.
-    """
+    """Return the share of zeros of the layer's B, without making B; raise PatternError where the maps do not fit."""
     held, elements = im2col_non_zeros(activations, layer)
     return 1.0 - held / elements
 
@@ -116,9 +114,7 @@ def im2col_non_zeros(activations: np.ndarray, layer: Layer) -> tuple[int, int]:
 
 
 def _met_by_taps(activations: np.ndarray, layer: Layer) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Yield, for each filter row and column, the inputs that it meets: [images, channels, output rows, output
-    columns].
-    """
+    """Yield, for each filter row and column, the inputs that it meets: [images, channels, output rows and columns]."""
     pad, stride = layer.padding, layer.stride
     height, width = output_size(layer)
     padded = np.pad(activations, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
@@ -140,9 +136,7 @@ def _checked_images(activations: np.ndarray, layer: Layer) -> int:
 
 
 def zero_lines_of(storage: np.ndarray, rows: int) -> float:
-    """Return the share of all-zero lines of 16 elements among those that cover the first `rows` rows; padding
-    is zero.
-    """
+    """Return the share of all-zero lines of 16 elements among those that cover the first `rows` rows."""
     covered = -(-rows // 16) * 16
     held = 0
     for part in _parts(storage):

@@ -33,9 +33,7 @@ class Convolution(LayerKind):
         return self.propagation
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
-        """Return the output's shape: filters × rows × columns; raise ShapeError where groups do not divide the
-        channels.
-        """
+        """Return the output's shape, filters × rows × columns; raise ShapeError where groups do not divide channels."""
         (shape,) = inputs
         rows, columns = positions(shape, self.kernel, self.stride, self.padding, self.dilation)
         for what, count in (("input channels", shape[0]), ("filters", self.filters)):
@@ -48,9 +46,7 @@ class Convolution(LayerKind):
         return Anatomy({"weight": (self.filters, inputs[0][0] // self.groups, *self.kernel), **bias})
 
     def gemm(self, inputs: Sequence[Shape]) -> Gemm:
-        """Return the product of a group's filters and im2col of its channels; there is one product for each image and
-        group.
-        """
+        """Return the product of a group's filters and im2col of its channels, one for each image and group."""
         _, rows, columns = self.output(inputs)
         reduced = inputs[0][0] // self.groups * self.kernel[0] * self.kernel[1]
         return Gemm(self.filters // self.groups, reduced, rows * columns, self.groups)
@@ -62,9 +58,7 @@ class Convolution(LayerKind):
         return PassSpec(Pass.FORWARD, ("x", "weight", *self._bias), ("y",))
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """Return a pass each for the gradients of weights, bias and data: they have kernels of their own (DNNMark,
-        section 3).
-        """
+        """Return a pass each for the gradients of weights, bias and data, with a kernel each (DNNMark, section 3)."""
         return (
             PassSpec(Pass.BACKWARD_WEIGHTS, ("x", "dy"), ("dweight",)),
             *(PassSpec(Pass.BACKWARD_BIAS, ("dy",), ("dbias",)) for _ in self._bias),
@@ -72,9 +66,7 @@ class Convolution(LayerKind):
         )
 
     def workspace(self, what: Pass, inputs: Sequence[Shape]) -> Shape:
-        """Return the shape of im2col of one image, as Caffe has it; (0,) where that is the image itself, and for other
-        passes.
-        """
+        """Return the shape of im2col of one image, as Caffe has it; (0,) where that is the image, or other passes."""
         if what not in (Pass.FORWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS) or self.is_matrix:
             return (0,)
         _, rows, columns = self.output(inputs)

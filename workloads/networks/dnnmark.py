@@ -221,7 +221,6 @@ def _sections(text: str, source: str) -> list[Section]:
 
 
 def _enter(section: Section, word: str, value: str, where: str) -> None:
-    """Put a keyword's value into its section."""
     known = SECTIONS[section.name][0] + (() if section.name == GENERAL else DATA)
     if word not in known:
         raise UserError(f"{where}: [{section.name}]: {unknown_name('keyword', word, known)}")

@@ -32,9 +32,7 @@ class FullyConnected(LayerKind):
         return PassSpec(Pass.FORWARD, ("x", "weight", *self._bias), ("y",))
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """Return the passes of dW = dY·Xᵀ, db = the sum of dY over the batch, and dX = Wᵀ·dY (DNNMark, (9)
-        and (10)).
-        """
+        """Return the passes of dW = dY·Xᵀ, db = the sum of dY over the batch, dX = Wᵀ·dY (DNNMark, (9) and (10))."""
         return (
             PassSpec(Pass.BACKWARD_WEIGHTS, ("x", "dy"), ("dweight",)),
             *(PassSpec(Pass.BACKWARD_BIAS, ("dy",), ("dbias",)) for _ in self._bias),

@@ -31,9 +31,7 @@ class Concat(LayerKind):
     ARITY: ClassVar = (1, None)
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
-        """Return the output's shape: the inputs' channels added up, with the rows and columns that all inputs must
-        share.
-        """
+        """Return the output's shape: the inputs' channels added up, and the rows and columns that all must share."""
         if len({shape[1:] for shape in inputs}) > 1 or len({len(shape) for shape in inputs}) > 1:
             raise ShapeError(f"inputs of shapes {', '.join(map(shown, inputs))}: only their channels may differ")
         return sum(shape[0] for shape in inputs), *inputs[0][1:]

@@ -122,9 +122,7 @@ class LayerKind(Spec):
         return PassSpec(Pass.FORWARD, ("x",), ("y",))
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """Return the passes that compute gradients; gradients that are not needed, and passes without any other, get
-        left out.
-        """
+        """Return the passes that compute gradients; gradients not needed, and passes without others, are left out."""
         return ()
 
     def workspace(self, what: Pass, inputs: Sequence[Shape]) -> Shape:

@@ -33,9 +33,7 @@ class BatchNorm(LayerKind):
     momentum: float = param(0.1, "share of the batch's statistics in those that are kept", "PyTorch", ge=0, le=1)
 
     def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
-        """Return the shapes of scale and shift, of the running statistics, and of the batch's statistics, which are
-        saved.
-        """
+        """Return the shapes of scale and shift, of running statistics, and of the batch's, which are saved."""
         one = (inputs[0][0],) if self.mode == "spatial" else inputs[0]
         saved = Saved(one, per_image=False)
         return Anatomy(

@@ -20,9 +20,7 @@ MOST_AT_ONCE = 4  # arrays that a kernel adds: workloads/kernels/add.cl
 
 @dataclass(frozen=True)
 class Add(Primitive):
-    """y = x0 + x1 + ..., from the left; y may take x0's place. Gradients of a tensor with several users are
-    added so.
-    """
+    """y = x0 + x1 + ..., from the left; y may take x0's place. A tensor's gradients by several users are added so."""
 
     shape: Shape
     count: int = 2

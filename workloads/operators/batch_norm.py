@@ -140,9 +140,7 @@ class BatchNormTraining(_BatchNorm):
         )
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the results by the definition; the bounds follow the errors of mean and variance through
-        the formula.
-        """
+        """Compute the definition; the bounds follow the errors of mean and variance through the formula."""
         x, count = inputs["x"].astype(np.float64), self.channels.count
         mean, magnitude = x.mean(axis=self.axes), np.abs(x).mean(axis=self.axes)
         away = x - self.over_channels(mean)
@@ -236,9 +234,7 @@ class BatchNormBackward(_BatchNorm):
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates of the sum of dy times the normalised x, and of the gradient's part that this
-        sum makes.
-        """
+        """Multiply-accumulates of the sum of dy times the normalised x, and of the part of the gradient from it."""
         return 2 * self.x.size
 
     @property

@@ -44,16 +44,12 @@ def refuses(c: Convolution) -> str:
 
 
 def backward_data(c: Convolution) -> "DirectBackwardData | ImplicitBackwardData":
-    """Return the direct pass where few filters are summed over, as for depth-wise filters, else the implicit
-    product.
-    """
+    """Return the direct pass where few filters are summed over, as for depth-wise ones, else the implicit product."""
     return DirectBackwardData(c) if c.group_filters <= MAX_CHANNELS else ImplicitBackwardData(c)
 
 
 def direct_kernel(part: Part, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
-    """Return the kernel with the fewest unused filters; of several such kernels, the one with most filters at
-    a time.
-    """
+    """Return the kernel with the fewest unused filters; of several, the one with most filters at a time."""
     filters = min(reversed(FILTERS), key=lambda held: -(-part.filters // held) * held)
     grid = (-(-pixels // GROUP), -(-part.filters // filters), groups)
     return ProductKernel("conv_direct", f"conv_direct_{filters}", grid)

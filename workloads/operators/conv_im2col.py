@@ -51,14 +51,11 @@ def _columns(c: Convolution) -> Mapping[str, Operand]:
 
 
 def _written_columns(c: Convolution) -> int:
-    """Count the bytes of im2col of all images."""
     return c.shape[0] * sum(operand.size_bytes for operand in _columns(c).values())
 
 
 def image_words(c: Convolution, plane: int, width: int) -> np.ndarray:
-    """Return the words of Image (workloads/kernels/conv_im2col.cl); plane, width: sizes by which work-items are
-    counted.
-    """
+    """Return the words of Image (workloads/kernels/conv_im2col.cl); plane, width: sizes that count work-items."""
     sizes = [c.shape[1], *c.shape[2:], *c.kernel, c.positions, *c.dilation, *c.padding[:2]]
     divisors = [divisor(number) for number in (plane, width, *c.stride)]
     return np.concatenate([np.array(sizes, np.uint32), *divisors])

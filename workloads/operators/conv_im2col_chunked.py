@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 def _largest_bytes(c: Convolution) -> int:
-    """Return the bytes of one image's part of the largest array."""
     return 4 * max(c.groups * c.depth * c.positions, prod(c.shape[1:]), c.filters * c.positions)
 
 
@@ -171,9 +170,7 @@ class Im2colChunkedBackwardWeights(_Chunked, ConvolutionBackwardWeights):
 
     @property
     def passed_on_bytes(self) -> int:
-        """Bytes that launches store for later ones: also the parts' sums of every chunk, except for those that are the
-        result.
-        """
+        """Bytes stored for later launches: also the parts' sums of every chunk, but for those that are the result."""
         stored = sum(self._split(count).parts for _, count in self._chunks)
         result = int(self._split(self._chunk).parts == 1)
         return self._moved_bytes + (stored - result) * self.convolution.weight.size_bytes

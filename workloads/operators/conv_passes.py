@@ -41,9 +41,7 @@ class ConvolutionPass(Primitive):
 
 @dataclass(frozen=True)
 class ConvolutionForward(ConvolutionPass):
-    """y[n, m] = sum over channels and taps of weight[m] times the elements of x[n] that they meet, and
-    bias[m] if any.
-    """
+    """y[n, m] = bias[m], if any, + the sum over channels and taps of weight[m] times the elements of x[n] they meet."""
 
     bias: bool = False
 

@@ -94,7 +94,6 @@ class _Winograd(ConvolutionPass):
         return launch("winograd", f"winograd_{kernel}_{self.size}", of.memory, (-(-items // GROUP),), values)
 
     def _filters(self, kernel: str, weight: Tensor, values: Mapping[str, object]) -> "Launch":
-        """Return a launch over filters by channels."""
         count = self.filters.rows * self.filters.columns
         return self._launch(kernel, weight, count, {**values, "count": count, "place_bytes": 4 * self.filters.step})
 
@@ -215,9 +214,7 @@ class WinogradBackwardWeights(_Winograd, ConvolutionBackwardWeights):
         return len(self.tiled.chunks) * min(split.part_depth, split.depth) + split.parts
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return, for each chunk, windows, tiles of dy and products, added to those before; then the launch of the
-        weights.
-        """
+        """Return each chunk's windows, tiles of dy and products, added to those before; then the weights' launch."""
         c, tiled, memory = self.convolution, self.tiled, tensors["x"].memory
         windows, gradients, sums = tiled.windows, tiled.products, self.filters
         batch = Batch(

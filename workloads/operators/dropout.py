@@ -22,9 +22,7 @@ WORD = 0xFFFF_FFFF
 
 
 def philox(counters: np.ndarray, key: tuple[int, int]) -> np.ndarray:
-    """Compute Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011) for counters uint64 [n, 4] of 32-bit words;
-    same shape.
-    """
+    """Compute Philox4x32-10 (Salmon et al. 2011) of counters uint64 [n, 4], 32-bit words; same shape."""
     x, (key0, key1) = [counters[:, k].astype(np.uint64) for k in range(4)], key
     for _ in range(ROUNDS):
         first, second = (np.uint64(m) * word for m, word in zip(MULTIPLIERS, (x[0], x[2]), strict=True))
@@ -68,9 +66,7 @@ class _Dropout(Primitive):
 
 @dataclass(frozen=True)
 class DropoutForward(_Dropout):
-    """The results y and the mask; y may take x's place. seed: of the run, below 2^64; stream: of layer and step, <
-    2^32.
-    """
+    """y and the mask; y may take x's place. seed: of the run, below 2^64; stream: of layer and step, below 2^32."""
 
     seed: int = 0
     stream: int = 0

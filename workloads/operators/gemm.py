@@ -49,9 +49,7 @@ class GemmData(Protocol):
         """Write A [padded K, lda] alone."""
 
     def columns(self, shape: GemmShape) -> Callable[[np.ndarray], None]:
-        """Return a function that writes B part by part: each call the next columns, into zeroed [columns,
-        ldb] float32.
-        """
+        """Return a function that writes B part by part: each call the next columns, zeroed float32 [columns, ldb]."""
 
     def zeros(self, shape: GemmShape) -> float:
         """Return the share of zeros of B, or the expected one; raise a UserError for data that do not fit."""
@@ -74,9 +72,7 @@ class GemmBuffers:
 
     @classmethod
     def allocate(cls, shape: GemmShape, memory: "DeviceMemory", a: "Allocation | None" = None) -> "GemmBuffers":
-        """Allocate zeroed A, B and C, or B and C for a given A; raise DeviceMemoryError when the device is
-        too small.
-        """
+        """Allocate zeroed A, B and C, or B and C for a given A; raise DeviceMemoryError where they do not fit."""
         a = a or memory.allocate(4 * shape.lda * shape.padded_k, "A (weights)")
         b = memory.allocate(4 * shape.ldb * shape.n, "B (activations)")
         c = memory.allocate(4 * shape.ldc * shape.n, "C (outputs)")
@@ -115,9 +111,7 @@ class Converted:
 
     @classmethod
     def allocate(cls, buffers: GemmBuffers, block_rows: int = 0) -> "Converted":
-        """Allocate zeroed arrays for a kernel of so many block_rows; raise DeviceMemoryError when the device is too
-        small.
-        """
+        """Allocate zeroed arrays for a kernel of so many block_rows; raise DeviceMemoryError where they do not fit."""
         shape, memory = buffers.shape, buffers.memory
         bundles = memory.allocate(4 * shape.ldb * shape.n, "ELLPACK-DIB B")
         counts = (-(-shape.k // block_rows) + 1) * shape.n + ABSENT_AFTER if block_rows else shape.n
@@ -314,9 +308,7 @@ def gemm_reference(a: np.ndarray, b: np.ndarray, half_precision_b: bool) -> Iter
 
 
 def _product(operand: np.ndarray, a64: np.ndarray) -> np.ndarray:
-    """Multiply operand [n, k] by a64 [k, m] in FP64; zeros of the operand count for nothing, even against
-    infinities.
-    """
+    """Multiply operand [n, k] by a64 [k, m] in FP64; the operand's zeros count for nothing, even against infinities."""
     finite = np.isfinite(operand).all(axis=1)
     product = np.where(finite[:, None], operand, 0).astype(np.float64) @ a64
     with np.errstate(invalid="ignore"):
@@ -327,9 +319,7 @@ def _product(operand: np.ndarray, a64: np.ndarray) -> np.ndarray:
 
 
 def _conversion(row: GemmKernel, buffers: GemmBuffers, converted: Converted, operands: Mapping[str, Any]) -> "Launch":
-    """Return the launch that converts B into bundles and counts of non-zeros, which the multiplication takes instead of
-    B.
-    """
+    """Return the launch that converts B into the bundles and counts of non-zeros that the multiplication takes."""
     bundles, counts = Pointer(converted.bundles.address), Pointer(converted.counts.address)
     if row.block_rows:
         values = {"bundles": bundles, "absent": counts}
@@ -347,9 +337,7 @@ def _conversion(row: GemmKernel, buffers: GemmBuffers, converted: Converted, ope
 
 
 def _compressed(buffers: GemmBuffers, operands: Mapping[str, Any]) -> "tuple[tuple[Launch, ...], dict[str, Any]]":
-    """Return the launches that compress B into sparse columns, and the multiplication's arguments with these instead of
-    B.
-    """
+    """Return the launches that compress B into sparse columns, and the multiplication's arguments with these."""
     csc = Csc.allocate(buffers.shape, buffers.memory)
     launches = (
         _launch(_function(CODE_OBJECT, one.function), buffers, one.arguments, (one.groups, 1, 1), (WORK_ITEMS, 1, 1))

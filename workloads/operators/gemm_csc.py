@@ -30,9 +30,7 @@ class CscLaunch:
 
 @dataclass(frozen=True)
 class Csc:
-    """Values float32 and row indices uint32 [non-zeros], counts uint32 [N], first element of each column uint32 [N +
-    1].
-    """
+    """Values float32 and row indices uint32 [non-zeros], counts uint32 [N], first element of columns uint32 [N + 1]."""
 
     shape: "GemmShape"
     values: "Allocation"
@@ -42,9 +40,7 @@ class Csc:
 
     @classmethod
     def allocate(cls, shape: "GemmShape", memory: "DeviceMemory") -> "Csc":
-        """Allocate zeroed arrays with room for a matrix without zeros; raise DeviceMemoryError when the device is too
-        small.
-        """
+        """Allocate zeroed arrays for a matrix without zeros; raise DeviceMemoryError where they do not fit."""
         elements = 4 * shape.k * shape.n
         return cls(
             shape,

@@ -51,9 +51,7 @@ def groups_for(elements: int) -> int:
 
 
 def divisor(number: int) -> np.ndarray:
-    """Return the words for the kernels' division by `number` of values below 2^31 (workloads/kernels/elements.h,
-    Divisor).
-    """
+    """Return what kernels divide values below 2^31 by `number` with (workloads/kernels/elements.h, Divisor)."""
     shift = (number - 1).bit_length()
     return np.array([number, -(-(1 << 31 + shift) // number), shift], np.uint32)
 

@@ -151,9 +151,7 @@ class LrnBackward(_Lrn):
 
     @property
     def operations(self) -> int:
-        """Operations of the power, a term's three products and inverse, the sums of the terms, and the
-        product with x.
-        """
+        """Operations of the power, a term's three products and inverse, the terms' sums, and the product with x."""
         return 8 * self.x.size + self.taps - self.x.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":

@@ -63,9 +63,7 @@ class Pooling:
         return top, left, bottom, right
 
     def outputs(self, size: int, axis: int) -> int:
-        """Count outputs along axis 0 (rows) or 1 (columns) of a plane of `size`; 0: the window is larger than the
-        plane.
-        """
+        """Count outputs along axis 0 (rows) or 1 (columns) of a plane of `size`; 0: the window is larger than it."""
         kernel, stride, pad = self.kernel[axis], self.stride[axis], self.sides[axis]
         left = size + pad + self.sides[axis + 2] - kernel
         if left < 0:
@@ -152,9 +150,7 @@ class _Pooling(Primitive):
         return np.array([rows, columns, *self.out_shape[2:], *p.kernel, *p.stride, top, left, *ends], np.uint32)
 
     def windows(self, padded: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield, for each place in a window, that element of all windows: views [N, C, rows, columns] of a padded
-        array.
-        """
+        """Yield, for each place in a window, that element of all windows: views [N, C, rows, columns] of `padded`."""
         rows, columns = self.out_shape[2:]
         for r in range(self.pooling.kernel[0]):
             for c in range(self.pooling.kernel[1]):

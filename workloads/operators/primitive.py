@@ -44,9 +44,7 @@ class Divisible(Enum):
 
 
 class Value(NamedTuple):
-    """The expected values of an output, in FP64, and the largest error that FP32 arithmetic may leave in each
-    element.
-    """
+    """An output's expected values in FP64, and the largest error that FP32 arithmetic may leave in each element."""
 
     value: np.ndarray
     bound: np.ndarray | float = 0.0
@@ -203,9 +201,7 @@ class TensorOperator:
         return self.primitive.work_on(self.inputs) if self.primitive.skips_zeros_of else self.primitive.work
 
     def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
-        """Yield the primitive's reference, some images or channels at a time where they do not depend on one
-        another.
-        """
+        """Yield the primitive's reference, some images or channels at a time where they are independent."""
         operands, axis = {**self.primitive.takes, **self.primitive.gives}, self.primitive.divisible.value
         axes = {name: self._divided_axis(name, operand) for name, operand in operands.items()}
         divided = [operand for name, operand in operands.items() if axes[name] is not None]
@@ -224,9 +220,7 @@ class TensorOperator:
                 yield Expected(output, place_of(output), value, bound)
 
     def _divided_axis(self, name: str, operand: Operand) -> int | None:
-        """Return the axis along which a divisible primitive takes or gives its pieces of an array; None: it needs the
-        whole.
-        """
+        """Return the axis along which a primitive takes or gives its pieces of an array; None: the whole."""
         by = self.primitive.divisible
         if by is Divisible.NOTHING or name in self.primitive.undivided:
             return None

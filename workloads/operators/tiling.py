@@ -82,9 +82,7 @@ class WorkSplit:
     apart: int | None = None
 
     def workgroups(self, shape: GemmShape) -> tuple[int, int, int]:
-        """Return workgroups in x and y (blocks of rows and of columns; `columns_first`: the other way) and z (parts of
-        the sum).
-        """
+        """Return workgroups in x (rows), y (columns; `columns_first`: the other way) and z (parts of the sum)."""
         if self.groups:
             return self.groups, 1, 1
         rows, columns = -(-shape.m // self.rows), -(-shape.n // self.columns)
