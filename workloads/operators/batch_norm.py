@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from gpusim.base.errors import unknown_name
-from workloads.operators.channels import Channels
+from workloads.operators.channels import ChannelPrimitive, Channels
 from workloads.operators.launching import elementwise, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Divisible, OperatorError, Primitive, Value
+from workloads.operators.primitive import Divisible, OperatorError, Value
 from workloads.operators.tensor import Operand, Shape, Tensor, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -25,7 +25,7 @@ MODES = ("spatial", "per_activation")
 
 
 @dataclass(frozen=True)
-class _BatchNorm(Primitive):
+class _BatchNorm(ChannelPrimitive):
     """Batch normalisation of x [N, C, ...]; mode: whether a channel or each of [C, ...] has its own statistics."""
 
     shape: Shape
@@ -35,8 +35,7 @@ class _BatchNorm(Primitive):
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise OperatorError(unknown_name("batch normalisation", self.mode, MODES))
-        if len(self.shape) < 2:
-            raise self.refuse(f"x has shape {list(self.shape)}; it must be [N, C] or [N, C, ...]")
+        super().__post_init__()
         if not self.epsilon > 0:
             raise self.refuse(f"epsilon is {self.epsilon}; it must be larger than 0")
 
@@ -46,11 +45,6 @@ class _BatchNorm(Primitive):
         if self.mode == "spatial":
             return Channels.of(self.shape)
         return Channels(self.shape[0], Operand(self.shape[1:]).size, 1)
-
-    @property
-    def x(self) -> Operand:
-        """The operand that is normalised; y and both gradients are like it."""
-        return Operand(self.shape)
 
     @property
     def of_channel(self) -> Operand:
@@ -86,6 +80,7 @@ class BatchNormTraining(_BatchNorm):
 
     factor: float = 0.1
     divisible = Divisible.CHANNELS
+    macs_each, operations_each = 2, 3
     name = "batch normalisation training"
 
     def __post_init__(self) -> None:
@@ -109,14 +104,6 @@ class BatchNormTraining(_BatchNorm):
     @property
     def workspace(self) -> Mapping[str, Operand]:
         return {"means": self.channels.per_part, "squares": self.channels.per_part}
-
-    @property
-    def macs(self) -> int:
-        return 2 * self.x.size
-
-    @property
-    def operations(self) -> int:
-        return 3 * self.x.size
 
     def backward(self) -> "BatchNormBackward":
         return BatchNormBackward(self.shape, self.mode, self.epsilon)
@@ -178,24 +165,13 @@ class BatchNormInference(_BatchNorm):
     """y from the running statistics; y may take x's place."""
 
     in_place: ClassVar = {"y": "x"}
+    macs_each, operations_each = 1, 1
     name = "batch normalisation inference"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
         running = {"running_mean": self.of_channel, "running_variance": self.of_channel_positive}
         return {"x": self.x, "scale": self.of_channel, "bias": self.of_channel, **running}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"y": self.x}
-
-    @property
-    def macs(self) -> int:
-        return self.x.size
-
-    @property
-    def operations(self) -> int:
-        return self.x.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         values = {**tensors, **self.channels.elementwise_arguments, "epsilon": self.epsilon}
@@ -216,6 +192,7 @@ class BatchNormBackward(_BatchNorm):
 
     divisible = Divisible.CHANNELS
     in_place: ClassVar = {"dx": "dy"}
+    macs_each, operations_each = 2, 5  # the sum of dy times the normalised x, and the part of the gradient from it
     name = "batch normalisation backward"
 
     @property
@@ -231,15 +208,6 @@ class BatchNormBackward(_BatchNorm):
     def workspace(self) -> Mapping[str, Operand]:
         parts = self.channels.per_part
         return {"bias_sums": parts, "scale_sums": parts} if self.channels.parts > 1 else {}
-
-    @property
-    def macs(self) -> int:
-        """Multiply-accumulates of the sum of dy times the normalised x, and of the part of the gradient from it."""
-        return 2 * self.x.size
-
-    @property
-    def operations(self) -> int:
-        return 5 * self.x.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         channels, memory = self.channels, tensors["x"].memory

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.conv_implicit import (
     ImplicitBackwardData,
     ImplicitBackwardWeights,
@@ -84,9 +83,8 @@ class DirectForward(ImplicitForward):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return part_launches(self.convolution, self.parts, tensors["x"], tensors["y"], tensors, gpu, direct_kernel)
 
-    def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
-        return ImplicitBackwardWeights(self.convolution), *bias, backward_data(self.convolution)
+    def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
+        return ImplicitBackwardWeights(self.convolution), backward_data(self.convolution)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isa.kernarg import Pointer
-from workloads.operators.bias import BiasBackward, BiasForward
+from workloads.operators.bias import BiasForward
 from workloads.operators.conv_buffer import at
 from workloads.operators.conv_passes import (
     ConvolutionBackwardData,
@@ -118,9 +118,8 @@ class Im2colForward(_ByImage, ConvolutionForward):
             made += BiasForward(y.shape).launches({"x": y, "bias": tensors["bias"], "y": y}, gpu)
         return tuple(made)
 
-    def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
-        return Im2colBackwardWeights(self.convolution), *bias, Im2colBackwardData(self.convolution)
+    def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
+        return Im2colBackwardWeights(self.convolution), Im2colBackwardData(self.convolution)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.conv_buffer import BUFFER_BYTES, MAX_BYTES, apart, at, chunk_images, chunks
 from workloads.operators.conv_im2col import image_words
 from workloads.operators.conv_passes import (
@@ -126,10 +125,9 @@ class Im2colChunkedForward(_Chunked, ConvolutionForward):
             made.append(self._wide("from_wide", chunk, y, values))
         return tuple(made)
 
-    def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
+    def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
         how = (self.convolution, self.buffer_bytes)
-        return Im2colChunkedBackwardWeights(*how), *bias, Im2colChunkedBackwardData(*how)
+        return Im2colChunkedBackwardWeights(*how), Im2colChunkedBackwardData(*how)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isa.kernarg import Pointer
-from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.conv_passes import (
     ConvolutionBackwardData,
     ConvolutionBackwardWeights,
@@ -216,9 +215,8 @@ class ImplicitForward(ConvolutionForward):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return part_launches(self.convolution, self.parts, tensors["x"], tensors["y"], tensors, gpu)
 
-    def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
-        return ImplicitBackwardWeights(self.convolution), *bias, ImplicitBackwardData(self.convolution)
+    def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
+        return ImplicitBackwardWeights(self.convolution), ImplicitBackwardData(self.convolution)
 
 
 @dataclass(frozen=True)

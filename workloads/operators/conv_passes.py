@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workloads.operators.bias import BiasForward
 from workloads.operators.convolution import Convolution
 from workloads.operators.primitive import Divisible, Primitive, Value
 from workloads.operators.tensor import Operand
@@ -33,10 +34,6 @@ class ConvolutionPass(Primitive):
     @property
     def needed_macs(self) -> int:
         return self.convolution.needed_macs
-
-    @property
-    def operations(self) -> int:
-        return 0
 
 
 @dataclass(frozen=True)
@@ -66,6 +63,14 @@ class ConvolutionForward(ConvolutionPass):
     @property
     def operations(self) -> int:
         return self.convolution.y.size if self.bias else 0
+
+    @abstractmethod
+    def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
+        """Return the passes that give the gradients of the weights and of the data."""
+
+    def backward_passes(self) -> tuple[Primitive, ...]:
+        weights, data = self.gradients()
+        return weights, *((BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()), data
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         c, x, weight = self.convolution, inputs["x"], inputs["weight"]

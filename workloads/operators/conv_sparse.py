@@ -16,7 +16,6 @@ import numpy as np
 
 from isa.kernarg import Pointer
 from isa.region import LINE_ELEMENTS
-from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.conv_implicit import ImplicitBackwardData, ImplicitBackwardWeights
 from workloads.operators.conv_passes import ConvolutionForward, ConvolutionPass
 from workloads.operators.convolution import Convolution
@@ -84,15 +83,12 @@ class _SparseForward(ConvolutionForward):
     """y = the filters times im2col of x in ELLPACK-DIB. kernel: that of the product, a name of GEMM_KERNELS."""
 
     kernel: ClassVar[str]
+    refuses: ClassVar = staticmethod(refuses)
     skips_zeros_of = ("x",)
 
     def __post_init__(self) -> None:
-        if problem := self._problem:
+        if problem := self.refuses(self.convolution):
             raise self.refuse(problem)
-
-    @property
-    def _problem(self) -> str:
-        return refuses(self.convolution)
 
     @cached_property
     def _chunk(self) -> GemmShape:
@@ -206,9 +202,8 @@ class _SparseForward(ConvolutionForward):
         steps = (c.positions * shape.ldc, c.filters * c.positions)
         return _transpose(tensors, (tensors["products"].pointer, y), sizes, leading, steps, images, bias)
 
-    def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
-        return ImplicitBackwardWeights(self.convolution), *bias, ImplicitBackwardData(self.convolution)
+    def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
+        return ImplicitBackwardWeights(self.convolution), ImplicitBackwardData(self.convolution)
 
 
 @dataclass(frozen=True)
@@ -225,10 +220,7 @@ class EllpackDibRegistersForward(_SparseForward):
 
     algorithm = "ellpack_dib_registers"
     kernel = "sgemm_dib_registers"
-
-    @property
-    def _problem(self) -> str:
-        return refuses_in_registers(self.convolution)
+    refuses: ClassVar = staticmethod(refuses_in_registers)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.conv_buffer import BUFFER_BYTES, MAX_BYTES, at
 from workloads.operators.conv_passes import (
     ConvolutionBackwardData,
@@ -158,11 +157,9 @@ class WinogradForward(_Convolved, ConvolutionForward):
         bound = self.tiled.error(inputs["x"], _by_group(self.convolution, inputs["weight"]), inputs.get("bias"))
         return {"y": Value(super().reference(inputs, first)["y"].value, bound)}
 
-    def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        how = (self.size, self.buffer_bytes)
-        bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
-        data = WinogradBackwardData(self.convolution, *how)
-        return WinogradBackwardWeights(self.convolution, *how), *bias, data
+    def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
+        how = (self.convolution, self.size, self.buffer_bytes)
+        return WinogradBackwardWeights(*how), WinogradBackwardData(*how)
 
 
 @dataclass(frozen=True)

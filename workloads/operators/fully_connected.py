@@ -62,10 +62,6 @@ class FullyConnected(Primitive):
         return self.shape[0] * self.inputs * self.outputs
 
     @property
-    def operations(self) -> int:
-        return 0
-
-    @property
     @abstractmethod
     def columns_rows_depth(self) -> tuple[int, int, int]:
         """Sizes of the product, whose result is [rows, columns]."""

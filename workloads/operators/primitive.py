@@ -14,7 +14,7 @@ import numpy as np
 
 from gpusim.base.errors import UserError, unknown_name
 from workloads.operators.operator import GpuFacts, Work
-from workloads.operators.tensor import FLOAT, Operand, Tensor
+from workloads.operators.tensor import FLOAT, Operand, Shape, Tensor
 from workloads.operators.verify import Expected
 
 if TYPE_CHECKING:
@@ -95,9 +95,9 @@ class Primitive(ABC):
         return self.macs
 
     @property
-    @abstractmethod
     def operations(self) -> int:
         """Other operations of the definition: additions, products, comparisons, exponentials, each counted once."""
+        return 0
 
     @property
     def read_bytes(self) -> int:
@@ -151,6 +151,40 @@ class Primitive(ABC):
     def refuse(self, problem: str) -> OperatorError:
         """Return the error that says what is not possible for this primitive."""
         return OperatorError(f"{self.name}: {problem}")
+
+
+class ArrayPrimitive(Primitive):
+    """A primitive whose operands and results are arrays of one shape, if it does not say otherwise.
+
+    reads, writes: names of these; macs_each, operations_each: work for an element.
+    """
+
+    shape: Shape
+    reads: ClassVar[tuple[str, ...]] = ("x",)
+    writes: ClassVar[tuple[str, ...]] = ("y",)
+    macs_each: ClassVar[int] = 0
+    operations_each: ClassVar[int] = 0
+
+    @property
+    def x(self) -> Operand:
+        """An operand of this shape."""
+        return Operand(self.shape)
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        return dict.fromkeys(self.reads, self.x)
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        return dict.fromkeys(self.writes, self.x)
+
+    @property
+    def macs(self) -> int:
+        return self.macs_each * self.x.size
+
+    @property
+    def operations(self) -> int:
+        return self.operations_each * self.x.size
 
 
 @dataclass(frozen=True)
