@@ -24,10 +24,7 @@ def _lines_of(m, request):
 
 @jit
 def look_up_written(m, now, request):
-    """Answer a request for a line past its column's end, which is zero.
-
-    Any other line is queued to be read.
-    """
+    """Answer a request for a line past its column's end, which is zero; queue any other one to be read."""
     engine = m.engine
     region = engine.request_region[request]
     if region == NONE or engine.request_line[request] >= _lines_of(m, request):

@@ -2,28 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
-
-
-class Layer(Protocol):
-    """The shape of a convolutional layer; `name` is for reports."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def input_channels(self) -> int: ...
-    @property
-    def output_channels(self) -> int: ...
-    @property
-    def input_height(self) -> int: ...
-    @property
-    def input_width(self) -> int: ...
-    @property
-    def filter_size(self) -> int: ...
-    @property
-    def stride(self) -> int: ...
-    @property
-    def padding(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -89,7 +67,7 @@ def round_up(value: int, multiple: int) -> int:
     return -(-value // multiple) * multiple
 
 
-def output_size(layer: Layer) -> tuple[int, int]:
+def output_size(layer: ConvLayer) -> tuple[int, int]:
     """Return the rows and columns of an output feature map."""
     height, width = (
         (size + 2 * layer.padding - layer.filter_size) // layer.stride + 1
@@ -98,7 +76,7 @@ def output_size(layer: Layer) -> tuple[int, int]:
     return height, width
 
 
-def gemm_shape(layer: Layer, batch: int) -> GemmShape:
+def gemm_shape(layer: ConvLayer, batch: int) -> GemmShape:
     """Return the GEMM of the layer's forward pass over `batch` images: B has a column for each image's output pixel."""
     height, width = output_size(layer)
     return GemmShape(layer.output_channels, batch * height * width, layer.input_channels * layer.filter_size**2)

@@ -159,10 +159,7 @@ def _flushed(a: np.ndarray) -> np.ndarray:
 
 
 def _sum_to_odd(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Return a * b + c of FP32 numbers in FP64: an exact product, and a sum rounded to odd.
-
-    A second rounding, to FP32, is then correct.
-    """
+    """Return a * b + c of FP32 in FP64, the sum rounded to odd, so that rounding it again, to FP32, is correct."""
     product, addend = a.astype(np.float64) * b, c.astype(np.float64)
     total = product + addend
     back = total - product

@@ -72,10 +72,7 @@ def _zero(x, a):
 
 
 def _counts_as_zero(a):
-    """Tell whether a is zero or denormal, decided on the bits.
-
-    The compiler takes `a == 0` for the value zero alone.
-    """
+    """Tell whether a is zero or denormal, decided on the bits: the compiler takes `a == 0` for zero alone."""
     return (a.bits() & 0x7F800000) == 0
 
 

@@ -67,10 +67,7 @@ def _look_up(m, now, tlb, page):
 
 @jit(outline=True)
 def translation_tick(m, now):
-    """Run a cycle of the L2 TLB and the walkers: first walks that are done, then look-ups.
-
-    Requests of this cycle are looked up later.
-    """
+    """Run a cycle of the L2 TLB and the walkers: walks that are done, then look-ups of requests of earlier cycles."""
     t = m.translation
     while t.w_count and t.w_done[t.w_head] <= now:
         _fill_l2(m, t.w_page[t.w_head])

@@ -1,15 +1,17 @@
-"""Normalization: over neighbouring channels (LRN), or over the batch."""
+"""Normalization: over neighbouring channels (LRN), over the batch, or over all channels (softmax)."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from gpusim.base.spec import param
 from workloads.networks.kind import Anatomy, LayerKind, Pass, PassSpec, Saved
-from workloads.networks.tensor import Shape, elements
+from workloads.networks.tensor import Shape, elements, maps
 
 
 class Lrn(LayerKind):
     """y = x / (k + α/n · Σ x²)^β, the sum over the n channels around each (DNNMark, equation 5)."""
+
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("x", "dy"), ("dx",)),)
 
     size: int = param(5, "channels of a sum, n", "Krizhevsky 2012, section 3.3", ge=1, le=65536)
     alpha: float = param(1e-4, "α, divided by n as Caffe and cuDNN do", "Krizhevsky 2012, section 3.3", ge=0)
@@ -19,12 +21,14 @@ class Lrn(LayerKind):
     def operations(self, inputs: Sequence[Shape]) -> int:
         return (2 * self.size + 4) * elements(inputs[0])
 
-    def backward(self) -> tuple[PassSpec, ...]:
-        return (PassSpec(Pass.BACKWARD_DATA, ("x", "dy"), ("dx",)),)
-
 
 class BatchNorm(LayerKind):
     """y = γ · (x − mean) / √(variance + ε) + β; mean and variance of the batch, in inference those that were kept."""
+
+    OPERATIONS: ClassVar = 4
+    BACKWARD: ClassVar = (
+        PassSpec(Pass.BACKWARD, ("x", "scale", "mean", "inverse_deviation", "dy"), ("dscale", "dbias", "dx")),
+    )
 
     mode: Literal["spatial", "per_activation"] = param(
         "spatial", "a mean for each channel, or for each value of an image", "the usual one"
@@ -42,15 +46,18 @@ class BatchNorm(LayerKind):
             {"mean": saved, "inverse_deviation": saved},
         )
 
-    def operations(self, inputs: Sequence[Shape]) -> int:
-        return 4 * elements(inputs[0])
-
     def forward(self, training: bool) -> PassSpec:
         if not training:
             return PassSpec(Pass.FORWARD, ("x", "scale", "bias", "running_mean", "running_variance"), ("y",))
         running = ("running_mean", "running_variance")
         return PassSpec(Pass.FORWARD, ("x", "scale", "bias", *running), ("y", "mean", "inverse_deviation", *running))
 
-    def backward(self) -> tuple[PassSpec, ...]:
-        reads = ("x", "scale", "mean", "inverse_deviation", "dy")
-        return (PassSpec(Pass.BACKWARD, reads, ("dscale", "dbias", "dx")),)
+
+class Softmax(LayerKind):
+    """e^x over the sum of e^x of all channels (DNNMark, equation 11)."""
+
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
+
+    def operations(self, inputs: Sequence[Shape]) -> int:
+        channels, rows, columns = maps(inputs[0])
+        return channels * channels * rows * columns

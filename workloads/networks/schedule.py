@@ -11,7 +11,7 @@ from gpusim.base.errors import UserError
 from workloads.networks.described import MAX_BATCH
 from workloads.networks.graph import Layer, Network
 from workloads.networks.kind import Pass, PassSpec
-from workloads.networks.softmax import Softmax
+from workloads.networks.normalization import Softmax
 from workloads.networks.tensor import Role, Shape, Tensor, elements, shown
 
 

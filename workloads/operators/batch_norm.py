@@ -56,6 +56,11 @@ class _BatchNorm(ChannelPrimitive):
         """A variance, or the inverse of a deviation."""
         return Operand(self.of_channel.shape, data=positive, by_image=False)
 
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        running = {"running_mean": self.of_channel, "running_variance": self.of_channel_positive}
+        return {"x": self.x, "scale": self.of_channel, "bias": self.of_channel, **running}
+
     def over_channels(self, values: np.ndarray) -> np.ndarray:
         """Return the channels' values in FP64, in a shape that broadcasts over x."""
         found = values.astype(np.float64)
@@ -90,11 +95,6 @@ class BatchNormTraining(_BatchNorm):
             raise self.refuse(f"{held} of its elements; it must be at least 2")
         if not 0 <= self.factor <= 1:
             raise self.refuse(f"factor is {self.factor}; it must be from 0 to 1")
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        running = {"running_mean": self.of_channel, "running_variance": self.of_channel_positive}
-        return {"x": self.x, "scale": self.of_channel, "bias": self.of_channel, **running}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
@@ -167,11 +167,6 @@ class BatchNormInference(_BatchNorm):
     in_place: ClassVar = {"y": "x"}
     macs_each, operations_each = 1, 1
     name = "batch normalisation inference"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        running = {"running_mean": self.of_channel, "running_variance": self.of_channel_positive}
-        return {"x": self.x, "scale": self.of_channel, "bias": self.of_channel, **running}
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         values = {**tensors, **self.channels.elementwise_arguments, "epsilon": self.epsilon}

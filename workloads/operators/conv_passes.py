@@ -6,6 +6,7 @@ How they are computed is a class for each pass and algorithm; workloads/operator
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,14 +19,19 @@ from workloads.operators.verify import inner_product_bound
 
 @dataclass(frozen=True)
 class ConvolutionPass(Primitive):
-    """A pass of a convolution."""
+    """A pass of a convolution. purpose: such as 'backward data', for its name."""
 
     convolution: Convolution
+    purpose: ClassVar[str]
 
     @property
     @abstractmethod
     def algorithm(self) -> str:
         """The name of the algorithm in workloads/operators/conv_algorithms.py."""
+
+    @property
+    def name(self) -> str:
+        return f"convolution {self.purpose} ({self.algorithm})"
 
     @property
     def macs(self) -> int:
@@ -41,10 +47,7 @@ class ConvolutionForward(ConvolutionPass):
     """y[n, m] = bias[m], if any, + the sum over channels and taps of weight[m] times the elements of x[n] they meet."""
 
     bias: bool = False
-
-    @property
-    def name(self) -> str:
-        return f"convolution forward ({self.algorithm})"
+    purpose = "forward"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
@@ -86,9 +89,7 @@ class ConvolutionForward(ConvolutionPass):
 class ConvolutionBackwardData(ConvolutionPass):
     """dx from dy and the weights."""
 
-    @property
-    def name(self) -> str:
-        return f"convolution backward data ({self.algorithm})"
+    purpose = "backward data"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
@@ -115,10 +116,7 @@ class ConvolutionBackwardWeights(ConvolutionPass):
     """dweight from x and dy, of all images."""
 
     divisible = Divisible.NOTHING
-
-    @property
-    def name(self) -> str:
-        return f"convolution backward weights ({self.algorithm})"
+    purpose = "backward weights"
 
     @property
     def takes(self) -> Mapping[str, Operand]:

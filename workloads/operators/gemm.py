@@ -1,8 +1,8 @@
 """Matrix multiplication as an operator: operands in device memory, launches of a kernel of the table, the reference."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from isa.device_memory import Allocation, DeviceMemory
     from isa.launch import Launch
     from isa.region import SparseRegion
+    from workloads.data.operands import Operands
 
 MAX_OPERAND_BYTES = 1 << 32  # the kernels reach A by a 32-bit offset
 CONVERT_COLUMNS = 4  # of a workgroup of dib_convert: one a wavefront
@@ -34,22 +35,6 @@ CHUNK_COLUMNS = 512  # of the reference: bounds the memory of the FP64 copies
 
 class GemmError(UserError):
     """A kernel cannot compute a GEMM; the message says what is allowed."""
-
-
-class GemmData(Protocol):
-    """The source of a GEMM's operands."""
-
-    def fill(self, weights: np.ndarray, activations: np.ndarray, shape: GemmShape) -> None:
-        """Write A [padded K, lda] and B [N, ldb], both zeroed float32; raise a UserError for data that do not fit."""
-
-    def weights(self, storage: np.ndarray, shape: GemmShape) -> None:
-        """Write A [padded K, lda] alone."""
-
-    def columns(self, shape: GemmShape) -> Callable[[np.ndarray], None]:
-        """Return a function that writes B part by part: each call the next columns, zeroed float32 [columns, ldb]."""
-
-    def zeros(self, shape: GemmShape) -> float:
-        """Return the share of zeros of B, or the expected one; raise a UserError for data that do not fit."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +180,7 @@ class GemmOperator:
         return sparsity_of(held, k), zero_lines_of(held, k)
 
 
-def build_gemm(kernel: str, shape: GemmShape, data: GemmData, memory: "DeviceMemory", gpu: GpuFacts) -> GemmOperator:
+def build_gemm(kernel: str, shape: GemmShape, data: "Operands", memory: "DeviceMemory", gpu: GpuFacts) -> GemmOperator:
     """Build the operator with operands of its own in `memory`, filled with `data` and sealed.
 
     Raise DeviceMemoryError, CodeObjectError, GemmError, and the errors of `data`.

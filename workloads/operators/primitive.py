@@ -131,10 +131,7 @@ class Primitive(ABC):
 
     @abstractmethod
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the results by NumPy in FP64.
-
-        inputs: operands for all images or channels, or for those from number `first` on.
-        """
+        """Compute the results by NumPy in FP64. inputs: all operands, or for images or channels from `first` on."""
 
     def backward(self) -> "Primitive | None":
         """Return the pass that gives the gradients 'd<operand>' of operands with one, except those of `same_gradient`.
