@@ -56,11 +56,6 @@ class GemmShape:
         """Columns of A that are stored; those from K on are zero."""
         return round_up(self.k, 16)
 
-    @property
-    def flops(self) -> int:
-        """Floating point operations of the dense product."""
-        return 2 * self.m * self.n * self.k
-
 
 def round_up(value: int, multiple: int) -> int:
     """Return the smallest multiple of `multiple` that is at least `value`."""
