@@ -33,10 +33,7 @@ class Grid:
 
 
 def grid(kernel: "Kernel", global_size: Size, local_size: Size | None, offset: Size = 0) -> Grid:
-    """Return the checked sizes of a grid; missing dimensions are 1.
-
-    Without local_size the kernel must require one. Raises GridError.
-    """
+    """Return a grid's checked sizes, missing ones 1, the local one from the kernel if need be. Raises GridError."""
     name = kernel.name
     total = _three(name, "global_size", global_size, 1)
     required = kernel.required_workgroup_size

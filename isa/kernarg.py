@@ -236,7 +236,6 @@ def _short(value: int | float) -> str:
 
 
 def _named(argument: "KernelArgument") -> str:
-    """Return the argument's type in parentheses, or '' where the metadata gives none."""
     name = argument.type_name or argument.value_type
     return f" ({name})" if name else ""
 

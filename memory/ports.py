@@ -77,10 +77,7 @@ def _beyond_the_wheel(m):
 
 @jit(inline=True)
 def deliver_in_order(m, t, port, tag, cause):
-    """Put an answer into `port` as `deliver` does, from a unit that decides ahead of time.
-
-    Entries of cycle `t` are ordered by their `cause`.
-    """
+    """Put an answer into `port` as `deliver` does, decided ahead: entries of cycle `t` are ordered by `cause`."""
     p = m.ports
     n = p.count[port]
     if n >= PORT_DEPTH:
@@ -116,10 +113,7 @@ def deliver(m, t, port, tag):
 
 @jit
 def port_ready(m, now, port):
-    """Return 1 if the port's oldest entry may be taken now, else 0.
-
-    If that is ready only later, the caller must arrange its own wake-up.
-    """
+    """Return 1 if the port's oldest entry may be taken now, else 0: the caller must arrange its own wake-up."""
     p = m.ports
     return 1 if p.count[port] and p.ready[port, p.head[port]] <= now else 0
 

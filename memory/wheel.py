@@ -57,10 +57,7 @@ def wake_at(m, unit_class, t, unit):
 
 @jit
 def within_reach(m, t):
-    """Return cycle `t`, or the last one that the wheel reaches if that is before.
-
-    In the latter case the unit then wakes itself again.
-    """
+    """Return cycle `t`, or the last one that the wheel reaches if that is before: then the unit wakes itself again."""
     return min(t, m.wheel.now + SIZE - 1)
 
 

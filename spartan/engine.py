@@ -64,10 +64,7 @@ def _entry_for(m, region, column):
 
 @jit
 def _look_up(m, now, request):
-    """Answer a request from what is known, or let it wait at a lane.
-
-    Returns 0 if no SIB entry or lane can be had now.
-    """
+    """Answer a request from what is known, or let it wait at a lane; returns 0 if no SIB entry or lane is free."""
     engine = m.engine
     if engine.on_write:
         look_up_written(m, now, request)
@@ -201,7 +198,6 @@ def _block(m, lane, channel):
 
 @jit
 def _line_of(m, lane, location):
-    """Return the DRAM line of a sparse line of the lane's column."""
     entry = m.engine.lane_entry[lane]
     region = m.engine.entry_region[entry]
     return addr_calc(m, region, entry_column(m, entry) - m.engine.region_column[region], location)
@@ -286,7 +282,6 @@ def _retry_blocked(m, now):
 
 @jit
 def _search_cycles(m):
-    """Return the cycles that the last search took."""
     engine = m.engine
     scan = (engine.scanned + engine.scan_bits - 1) // engine.scan_bits
     return max(1, scan + (engine.summed + engine.mapping_sums - 1) // engine.mapping_sums)
@@ -386,10 +381,7 @@ def engine_tick(m, now):
 
 @jit
 def engine_finish(m, now) -> None:
-    """Close all lanes at a kernel's end: what the engine still holds was never needed.
-
-    Afterwards lines fetched = needed + wasted.
-    """
+    """Close all lanes at a kernel's end, as what they hold was never needed: lines fetched = needed + wasted."""
     engine = m.engine
     while engine.lane_first != NONE:
         close_lane(m, engine.lane_first)

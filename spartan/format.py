@@ -10,11 +10,6 @@ import numpy as np
 from gpusim.jit import address_of, jit, ld_u32, load, st_i32
 from isa.region import LINE_ELEMENTS, MAX_ROWS
 
-HALF_RELATIVE_ERROR = 2.0**-11  # round to nearest even, 11 significant bits
-HALF_SUBNORMAL_ERROR = 2.0**-25  # half of the smallest FP16 step
-HALF_OVERFLOW = 65520.0  # from here on FP32 rounds to FP16 infinity
-SINGLE_RELATIVE_ERROR = 2.0**-24
-
 _INFINITY_32 = 0x7F80_0000
 _OVERFLOW_32 = 0x477F_F000  # 65520
 _SMALLEST_NORMAL_HALF_32 = 0x3880_0000  # 2**-14
@@ -103,26 +98,3 @@ def unpack(image: np.ndarray, lines: np.ndarray, rows: int, columns: int, leadin
         held = bundles[bundles != 0]
         out[held >> 16, c] = (held & 0xFFFF).astype(np.uint16).view(np.float16).astype(np.float32)
     return out
-
-
-def half_error_bound(values: np.ndarray) -> np.ndarray:
-    """Return the largest |FP16(x) - x| of each element (float64): half an ulp, infinite where FP16 overflows."""
-    magnitude = np.abs(values.astype(np.float64))
-    bound = np.maximum(magnitude * HALF_RELATIVE_ERROR, HALF_SUBNORMAL_ERROR)
-    return np.where(magnitude == 0, 0.0, np.where(magnitude >= HALF_OVERFLOW, np.inf, bound))
-
-
-def gemm_error_bound(weights: np.ndarray, dense: np.ndarray) -> np.ndarray:
-    """Return the largest |C - A B| (M x N, float64) of a sparse GEMM that takes B as FP16 and sums in FP32.
-
-    The sums may be in any order. weights: M x K, dense: K x N, as used by the reference product in float64. The product
-    with the rounded B errs by |A| e(B); summing n terms in FP32 adds gamma(n + 1) |A| (|B| + e(B)) (Higham 2002,
-    section 3.1).
-    """
-    a = np.abs(weights.astype(np.float64))
-    b = np.abs(dense.astype(np.float64))
-    e = half_error_bound(dense)
-    terms = np.count_nonzero(dense, axis=0) + 1
-    gamma = terms * SINGLE_RELATIVE_ERROR / (1 - terms * SINGLE_RELATIVE_ERROR)
-    rounding = a @ e
-    return rounding + gamma * (a @ b + rounding)

@@ -97,10 +97,7 @@ def close_lane(m, lane):
 
 @jit
 def open_lane(m, entry, kind):
-    """Open a lane for the SIB entry, closing others if need be.
-
-    Returns NONE if requests wait for every lane that could be closed for it.
-    """
+    """Open a lane for the SIB entry, closing others if need be; NONE if requests wait for every one of these."""
     engine = m.engine
     while engine.lane_free == NONE or engine.slots_free == 0:
         victim = engine.lane_first

@@ -38,10 +38,7 @@ def mapping_place(policy, capacity, i):
 
 @jit
 def are_held(policy, capacity, count, low, high):
-    """Return 1 if a window of `capacity` mappings holds all from `low` to `high` - 1 of `count` mappings made, else 0.
-
-    An empty range is always held.
-    """
+    """Return 1 if a window of `capacity` mappings holds `low` to `high` - 1 (maybe none) of `count` made, else 0."""
     if low >= high or count <= capacity:
         return 1
     if policy == SLIDING:

@@ -12,10 +12,7 @@ from spartan.state import NONE
 
 @jit
 def accept_request(m, arrival, channel, line, mshr):
-    """Note which compacted line of which column a sparse miss wants.
-
-    Returns the request; one must be free.
-    """
+    """Note which compacted line of which column a sparse miss wants; returns the request: one must be free."""
     engine = m.engine
     request = engine.request_free
     engine.request_free = engine.request_next[request]
@@ -76,10 +73,7 @@ def _written_matches(m, request, last):
 
 @jit
 def _leave(m, read, request):
-    """Send a request's answer to L2, one line a cycle and channel.
-
-    read: the cycle in which the line can be read from the buffer.
-    """
+    """Send a request's answer to L2, one line a cycle and channel. read: when the line can be read from the buffer."""
     engine = m.engine
     channel = engine.request_channel[request]
     t = max(read + engine.buffer_read, engine.output_free[channel])

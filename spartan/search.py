@@ -35,10 +35,7 @@ _OFFSET_SHIFT = 5  # of a CMI entry: NNC_needed, 0 to 16, below it
 
 @jit
 def get_cmi_entry(m, entry, i):
-    """Return the mapping of compacted line `i`, for `nnc_needed` and `cmi_offset`.
-
-    NONE if there is none or it is not held.
-    """
+    """Return the mapping of compacted line `i`, for `nnc_needed` and `cmi_offset`; NONE if it is not held."""
     if i >= compacted(m, entry) or not mappings_held(m, entry, i, i + 1):
         return NONE
     return mapping_needed(m, entry, i) | mapping_offset(m, entry, i) << _OFFSET_SHIFT
@@ -52,10 +49,7 @@ def nnc_needed(cmi):
 
 @jit
 def cmi_offset(cmi):
-    """Return the position of a compacted line's last element in its last sparse line.
-
-    EXHAUSTED: nothing follows it there.
-    """
+    """Return where in its last sparse line a compacted line's last element is; EXHAUSTED: nothing follows there."""
     return cmi >> _OFFSET_SHIFT
 
 
@@ -200,10 +194,7 @@ def _space_ahead(m, lane):
 
 @jit
 def _begin_replay(m, lane, entry):
-    """Begin what a replay lane searches for next, or continue its prudent run.
-
-    Returns 0 if there is nothing to be read.
-    """
+    """Begin what a replay lane searches for next, or continue its prudent run; returns 0 if there is nothing."""
     engine = m.engine
     while True:
         run = engine.lane_run[lane]

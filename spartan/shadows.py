@@ -10,10 +10,7 @@ Shadows = list[tuple[np.ndarray, np.ndarray]]
 
 
 def shadows_of(launch: Launch) -> Shadows:
-    """Return the packed matrix of each sparse region of a launch, as `spartan.format.pack` gives it.
-
-    Sparse loads are answered from it.
-    """
+    """Return each sparse region of a launch packed by `spartan.format.pack`: sparse loads are answered from it."""
     found: Shadows = []
     for region in launch.regions:
         start = region.address - VIRTUAL_BASE

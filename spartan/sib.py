@@ -72,10 +72,7 @@ def column_complete(m, entry):
 
 @jit
 def mappings_held(m, entry, low, high):
-    """Return 1 if the mappings of compacted lines `low` to `high` - 1, all of them made, are held, else 0.
-
-    An empty range is always held.
-    """
+    """Return 1 if the mappings of compacted lines `low` to `high` - 1 (maybe none), all made, are held, else 0."""
     return are_held(m.engine.cmi_replacement, m.engine.mappings, compacted(m, entry), low, high)
 
 
@@ -88,10 +85,7 @@ def _mapping_at(m, entry, i):
 
 @jit
 def mapping_byte(needed, offset):
-    """Return the byte of a mapping.
-
-    needed: 0 (last line of carried elements only) to 16; offset: 0 to 15.
-    """
+    """Return the byte of a mapping. needed: 0 (last line of carried elements only) to 16; offset: 0 to 15."""
     return 0 if needed == 0 else ((needed & 15) << 4) | offset
 
 
@@ -122,10 +116,7 @@ def mapping_needed(m, entry, i):
 
 @jit
 def mapping_offset(m, entry, i):
-    """Return the offset of compacted line `i`.
-
-    Its mapping is held, or was the last to leave the window.
-    """
+    """Return the offset of compacted line `i`, whose mapping is held or was the last to leave the window."""
     if not mappings_held(m, entry, i, i + 1):
         return (m.engine.meta[entry] >> TAIL_BITS) & _OFFSET_MASK
     return byte_offset(np.int64(m.engine.cmi[_mapping_at(m, entry, i)]), _is_last(m, entry, i))

@@ -53,10 +53,7 @@ def _put_out(m, now, unit, region, column):
 
 @jit
 def _finish_line(m, now, read):
-    """Take a dense line from its unit: its bundles join the unit's compacted line.
-
-    That line may become full, or end with the column.
-    """
+    """Take a dense line from its unit: its bundles join the unit's compacted line, which may end by that."""
     engine = m.engine
     unit, region, column = engine.read_unit[read], engine.read_region[read], engine.read_column[read]
     location = engine.read_line[read]

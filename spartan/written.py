@@ -17,7 +17,6 @@ from spartan.state import IN_FLIGHT, NONE
 
 @jit
 def _lines_of(m, request):
-    """Return the number of compacted lines of the request's column; 0 if the column is zero."""
     engine = m.engine
     region = engine.request_region[request]
     return ld_i32(engine.lines_of_column, engine.region_column[region] + engine.request_column[request])
@@ -25,10 +24,7 @@ def _lines_of(m, request):
 
 @jit
 def look_up_written(m, now, request):
-    """Answer a request for a line past its column's end, which is zero.
-
-    Any other line is queued to be read.
-    """
+    """Answer a request for a line past its column's end, which is zero; queue any other one to be read."""
     engine = m.engine
     region = engine.request_region[request]
     if region == NONE or engine.request_line[request] >= _lines_of(m, request):

@@ -2,28 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
-
-
-class Layer(Protocol):
-    """The shape of a convolutional layer; `name` is for reports."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def input_channels(self) -> int: ...
-    @property
-    def output_channels(self) -> int: ...
-    @property
-    def input_height(self) -> int: ...
-    @property
-    def input_width(self) -> int: ...
-    @property
-    def filter_size(self) -> int: ...
-    @property
-    def stride(self) -> int: ...
-    @property
-    def padding(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -78,18 +56,13 @@ class GemmShape:
         """Columns of A that are stored; those from K on are zero."""
         return round_up(self.k, 16)
 
-    @property
-    def flops(self) -> int:
-        """Floating point operations of the dense product."""
-        return 2 * self.m * self.n * self.k
-
 
 def round_up(value: int, multiple: int) -> int:
     """Return the smallest multiple of `multiple` that is at least `value`."""
     return -(-value // multiple) * multiple
 
 
-def output_size(layer: Layer) -> tuple[int, int]:
+def output_size(layer: ConvLayer) -> tuple[int, int]:
     """Return the rows and columns of an output feature map."""
     height, width = (
         (size + 2 * layer.padding - layer.filter_size) // layer.stride + 1
@@ -98,10 +71,8 @@ def output_size(layer: Layer) -> tuple[int, int]:
     return height, width
 
 
-def gemm_shape(layer: Layer, batch: int) -> GemmShape:
-    """Return the GEMM of the layer's forward pass over `batch` images: B has a column for each output pixel of each
-    image.
-    """
+def gemm_shape(layer: ConvLayer, batch: int) -> GemmShape:
+    """Return the GEMM of the layer's forward pass over `batch` images: B has a column for each image's output pixel."""
     height, width = output_size(layer)
     return GemmShape(layer.output_channels, batch * height * width, layer.input_channels * layer.filter_size**2)
 
@@ -135,9 +106,7 @@ def _vgg16() -> tuple[ConvLayer, ...]:
 
 
 def _resnet18() -> tuple[ConvLayer, ...]:
-    """Build the layers of He et al. 2016, table 1, 18 layers; names are conv<block>_<layer>, the 1x1 projections left
-    out.
-    """
+    """Build the layers of He et al. 2016, table 1, 18 layers, without projections; names are conv<block>_<layer>."""
     layers = [ConvLayer("ResNet-18 conv1", 3, 64, 224, 224, filter_size=7, stride=2, padding=3)]
     channels, size = 64, 56
     for block, filters in ((2, 64), (3, 128), (4, 256), (5, 512)):

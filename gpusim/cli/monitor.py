@@ -131,7 +131,7 @@ def _replay(given: str, settings: "MonitorSpec", options: MonitorOptions) -> Non
 
 def _train(settings: "MonitorSpec", options: MonitorOptions, training: TrainingOptions) -> None:
     from workloads.monitor import report
-    from workloads.monitor.calculator import Place
+    from workloads.monitor.attach import Place
     from workloads.monitor.training_overhead import Plan, measure_overhead
 
     assert training.model is not None

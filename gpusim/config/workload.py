@@ -17,7 +17,7 @@ from workloads.operators.gemm_kernels import (
     SPARSE_CHOICES,
     SPARSE_KERNELS,
 )
-from workloads.shapes import gemm_shape, output_size
+from workloads.shapes import ConvLayer, gemm_shape, output_size
 from workloads.vendor.libraries import DENSE_PRODUCTS, SPARSE_PRODUCTS
 
 EngineMode = Literal["on", "off", "both"]
@@ -49,14 +49,19 @@ class LayerSpec(Spec):
     stride: int = param(1, "distance between filter positions", "the network", ge=1, le=64)
     padding: int = param(1, "zeros around an input feature map", "the network", ge=0, le=64)
 
+    @property
+    def shape(self) -> ConvLayer:
+        """The layer as workloads take it."""
+        return ConvLayer(**self.model_dump())
+
     @model_validator(mode="after")
     def _fits(self) -> "LayerSpec":
-        if min(output_size(self)) < 1:
+        if min(output_size(self.shape)) < 1:
             raise ValueError(
                 f"a {self.filter_size}x{self.filter_size} filter does not fit maps of {self.input_height} rows and "
                 f"{self.input_width} columns with padding {self.padding}"
             )
-        rows = gemm_shape(self, batch=1).k
+        rows = gemm_shape(self.shape, batch=1).k
         if rows > MOST_ROWS:
             raise ValueError(f"K = input_channels x filter_size^2 = {rows} rows; allowed are at most {MOST_ROWS}")
         return self

@@ -196,10 +196,7 @@ def _code_tables(kernel: Kernel, cu: ComputeUnitSpec, first_address: int) -> tup
 
 
 def _hotspots(context: FunctionalContext, spent: np.ndarray) -> list[Hotspot]:
-    """Return the instructions that cost wavefront-cycles, costliest first.
-
-    spent: [static instruction, stall reason].
-    """
+    """Return the instructions that cost wavefront-cycles, costliest first. spent: [instruction, stall reason]."""
     found = [
         Hotspot(
             context.launch.kernel.name,

@@ -36,7 +36,6 @@ def _imports(paths: Iterable[str]) -> str:
 
 
 def _called(path: str) -> str:
-    """Return the last part of a dotted path."""
     return path.rpartition(".")[2]
 
 
@@ -105,7 +104,6 @@ def _run(unit: Unit, before: Unit | None) -> list[str]:
 
 
 def _wake(unit: Unit) -> list[str]:
-    """Return source lines that wake all units of a class."""
     if unit.count is None:
         return [f"wake(m, {unit.wheel_class}, now, 0)"]
     return [f"for unit in range(m.{unit.count}):", f"    wake(m, {unit.wheel_class}, now, unit)"]

@@ -15,7 +15,8 @@ from gpusim.host.command_processor import CopyCommand, HostCommand
 from gpusim.running.job import CommandTask
 from gpusim.running.operators import gpu_facts, launch_commands
 from isa.device_memory import Allocation, DeviceMemory, DeviceMemoryError
-from workloads.operators.gemm import GemmBuffers, GemmData, GemmOperator, gemm
+from workloads.data.operands import Operands
+from workloads.operators.gemm import GemmBuffers, GemmOperator, gemm
 from workloads.operators.gemm_kernels import GemmKernel
 from workloads.operators.verify import Verification, joined, verify
 from workloads.shapes import GemmShape
@@ -80,7 +81,7 @@ class ColumnBlocks(CommandTask):
         self,
         kernel: GemmKernel,
         shape: GemmShape,
-        data: GemmData,
+        data: Operands,
         columns: int,
         gpu: GpuSpec,
         check: Callable[[GemmOperator], None],

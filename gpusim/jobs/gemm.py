@@ -22,8 +22,14 @@ from gpusim.running.operators import OperatorTask, gpu_facts
 from isa.device_memory import DeviceMemory, DeviceMemoryError
 from spartan.engine_spec import EngineSpec
 from spartan.sib_layout import sib_layout
-from workloads.data.operands import SyntheticOperands, captured_operands, resampled_operands, synthetic_map_operands
-from workloads.operators.gemm import GemmBuffers, GemmData, GemmOperator, build_gemm
+from workloads.data.operands import (
+    Operands,
+    SyntheticOperands,
+    captured_operands,
+    resampled_operands,
+    synthetic_map_operands,
+)
+from workloads.operators.gemm import GemmBuffers, GemmOperator, build_gemm
 from workloads.operators.gemm_kernels import GEMM_KERNELS, SPARSE_CHOICES, GemmKernel, sparse_estimates
 from workloads.operators.sparse_tiling import dense_cycles
 from workloads.shapes import GemmShape, gemm_shape, output_size
@@ -44,16 +50,16 @@ class GemmProblem:
 
     title: str
     shape: GemmShape
-    data: GemmData
+    data: Operands
     unit: int = _BLOCK_COLUMNS
 
 
 def layer_problem(workload: LayerWorkload) -> GemmProblem:
     """Return a layer's forward pass as a product: filters times im2col of the input maps."""
-    layer, seed = workload.layer, workload.seed
+    layer, seed = workload.layer.shape, workload.seed
     shape = gemm_shape(layer, workload.batch)
     of_file = {"real": captured_operands, "resampled": resampled_operands}.get(workload.data)
-    data: GemmData
+    data: Operands
     if of_file is not None and workload.activations is not None:
         data = of_file(layer, workload.batch, workload.activations, seed, workload.im2col)
     elif workload.data == "synthetic_maps":

@@ -21,8 +21,9 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import CopyCommand, HostCommand
 from gpusim.running.operators import OperatorTask
 from isa.launch import Launch
+from workloads.data.operands import Operands
 from workloads.data.patterns import sparsity_of, zero_lines_of
-from workloads.operators.gemm import GemmBuffers, GemmData, gemm_reference
+from workloads.operators.gemm import GemmBuffers, gemm_reference
 from workloads.operators.operator import Work
 from workloads.operators.verify import Expected
 from workloads.shapes import GemmShape
@@ -132,7 +133,7 @@ def is_there(product: VendorProduct) -> bool:
     )
 
 
-def library_product(product: VendorProduct, shape: GemmShape, data: GemmData, gpu: GpuSpec) -> LibraryProduct:
+def library_product(product: VendorProduct, shape: GemmShape, data: Operands, gpu: GpuSpec) -> LibraryProduct:
     """Record the product by a library of the user's, from the folder that GPUSIM_VENDOR_ROOT names or from the system.
 
     Raises UserError where the library is missing, and what `data` raises.

@@ -104,7 +104,7 @@ def given(case: CaseSpec, gpu: str) -> files.Document:
 def shape_of(config: RunConfig, batch: int | None = None) -> GemmShape:
     """Return the product of a point, or of the same layer with another batch."""
     workload: Any = config.workload
-    layer: ConvLayer = workload.layer
+    layer: ConvLayer = workload.layer.shape
     return gemm_shape(layer, workload.batch if batch is None else batch)
 
 

@@ -123,10 +123,7 @@ class _Reader:
         self._add(new)
 
     def try_at(self, start: int, first: int, end: int) -> None:
-        """Add what direct control flow reaches from `start` within first ...
-
-        end, except instructions that lead to no code.
-        """
+        """Add what direct control flow reaches from `start` within first ... end, but for what leads to no code."""
         new, problems = self._walk([start], first, end)
         wrong = _leading_to(problems, new)
         self._no_code |= wrong

@@ -1,9 +1,10 @@
 """The disassembler: an instruction as assembly text, word for word as llvm-objdump writes it for gfx803."""
 
+from collections.abc import Callable
+
 from isa.encoding.instruction import Instruction
 from isa.encoding.operand_text import bits_of, literal_text, number_text, register_text, source_text, vgpr_text
 from isa.encoding.special_text import (
-    branch_text,
     buffer_format_text,
     dpp_text,
     gpr_idx_text,
@@ -104,8 +105,8 @@ def _modified(instruction: Instruction, number: int, text: str, constant: bool) 
 
 def _constant(instruction: Instruction, kind: str) -> str:
     value = instruction.fields["simm16"]
-    writers = {
-        "branch": branch_text,
+    writers: dict[str, Callable[[int], str]] = {
+        "branch": str,  # in words; llvm-objdump writes it as an unsigned number
         "waitcnt": waitcnt_text,
         "message": message_text,
         "hwreg": hwreg_text,

@@ -11,11 +11,6 @@ _HARDWARE_REGISTERS = {
 }
 
 
-def branch_text(simm16: int) -> str:
-    """Write the offset of a branch in words; llvm-objdump writes it as an unsigned number."""
-    return str(simm16)
-
-
 def waitcnt_text(simm16: int) -> str:
     """Write the counters that an s_waitcnt waits for; all of them where it waits for none."""
     vmcnt, expcnt, lgkmcnt = wait_counters(simm16)
@@ -63,10 +58,7 @@ _SYSTEM = {
 
 
 def message_text(simm16: int) -> str:
-    """Write the operand of s_sendmsg: message, operation, stream (GCN3 ISA manual, S_SENDMSG).
-
-    Numbers stand where the names are not defined.
-    """
+    """Write the operand of s_sendmsg: message, operation, stream; numbers stand where names are not defined."""
     number, operation, stream = simm16 & 15, simm16 >> 4 & 7, simm16 >> 8 & 3
     name = _MESSAGES.get(number)
     if number in (_GS, _GS_DONE) and 0 < operation < len(_GEOMETRY):
@@ -82,10 +74,7 @@ def message_text(simm16: int) -> str:
 
 
 def swizzle_text(offset: int) -> str:
-    """Write the pattern of ds_swizzle_b32: quad permutation or masks on the lane.
-
-    Sources: GCN3 ISA manual, DS_SWIZZLE_B32.
-    """
+    """Write the pattern of ds_swizzle_b32, quad permutation or masks on the lane (GCN3 ISA manual, DS_SWIZZLE_B32)."""
     if offset & 0xFF00 == 0x8000:
         return "swizzle(QUAD_PERM," + ",".join(str(offset >> 2 * i & 3) for i in range(4)) + ")"
     if offset & 0x8000:

@@ -47,10 +47,7 @@ def scalar_problem(number: int, bits: int) -> str | None:
 
 
 def source_problem(number: int, bits: int, literal: bool) -> str | None:
-    """Say what is wrong with a source operand number (0 to 511) of `bits`; None if nothing is.
-
-    literal: whether 255, a literal constant, is allowed.
-    """
+    """Say what is wrong with source number 0 to 511 of `bits`; None: nothing. literal: whether 255 is allowed."""
     if number >= FIRST_VGPR:
         return vgpr_problem(number - FIRST_VGPR, bits)
     if number < _SCALAR_REGISTERS:

@@ -82,10 +82,6 @@ class LaneLibrary:
         name = ALIASES.get(mnemonic, mnemonic)
         return name in VECTOR and VECTOR[name].mode_with_destination
 
-    def mnemonics(self) -> list[str]:
-        """Return all names, aliases included, sorted."""
-        return sorted([*VECTOR, *SCALAR, *ALIASES, *_HOST_FUNCTIONS])
-
 
 def load_semantics() -> None:
     """Import every module of `isa.semantics`, which fills the tables."""

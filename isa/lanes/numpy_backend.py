@@ -64,7 +64,6 @@ class NumpyMaker(Maker):
         return _flushed(a) if self.flush_inputs and kind in ("f32", "f64") else a
 
     def _is_exact(self, kind: str) -> bool:
-        """Tell whether results of a kind need exact arithmetic."""
         return self.rounding != 0 or (self.flush_results and kind == "f64")
 
     def _exactly(self, function: Callable[..., float], kind: str, *lanes: np.ndarray) -> np.ndarray:
@@ -156,15 +155,11 @@ class NumpyMaker(Maker):
 
 
 def _flushed(a: np.ndarray) -> np.ndarray:
-    """Return FP32 or FP64 numbers with denormals replaced by zeros of their sign."""
     return np.where(np.abs(a) < np.finfo(a.dtype).tiny, np.copysign(a.dtype.type(0), a), a)
 
 
 def _sum_to_odd(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Return a * b + c of FP32 numbers in FP64: an exact product, and a sum rounded to odd.
-
-    A second rounding, to FP32, is then correct.
-    """
+    """Return a * b + c of FP32 in FP64, the sum rounded to odd, so that rounding it again, to FP32, is correct."""
     product, addend = a.astype(np.float64) * b, c.astype(np.float64)
     total = product + addend
     back = total - product
@@ -188,7 +183,6 @@ def _fused_f64(a: float, b: float, c: float) -> float:
 
 
 def _flushed_half(a: Value) -> Value:
-    """Return FP16 numbers with denormals replaced by zeros of their sign."""
     bits = a.bits()
     return a.x.select((bits & 0x7C00) == 0, bits & 0x8000, bits).as_("f16")
 

@@ -71,21 +71,6 @@ class Signature(NamedTuple):
         """Whether the returned lane mask goes to VCC or sdst."""
         return "mask" in self.results
 
-    @property
-    def reads_destination(self) -> bool:
-        """Whether the old destination is a source."""
-        return any(t.startswith("old:") for t in self.operands)
-
-    @property
-    def reads_scc(self) -> bool:
-        """Whether SCC is a source."""
-        return "scc" in self.operands
-
-    @property
-    def writes_scc(self) -> bool:
-        """Whether SCC is written."""
-        return "scc" in self.results
-
 
 class Operation(NamedTuple):
     """A row of the table: `function(x, *operands)` returns one value or a tuple in the order of the results."""

@@ -188,10 +188,7 @@ class Maker(ABC):
 
     @abstractmethod
     def gather(self, argument: str, index: Value) -> Value:
-        """Read u32 lanes of the row whose address is the argument `a`, `b` or `c`.
-
-        index: of each lane, a u32 lane number below 64.
-        """
+        """Read u32 lanes of the row at argument `a`, `b` or `c`. index: of each lane, a u32 lane number below 64."""
 
     @abstractmethod
     def mask_lane(self, argument: str, index: Value) -> Value:

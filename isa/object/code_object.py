@@ -19,30 +19,13 @@ from isa.object.kernel_descriptor import (
     read_kernel_code,
     user_sgprs,
 )
-from isa.object.kernel_metadata import Metadata, read_metadata
+from isa.object.kernel_metadata import KernelArgument, Metadata, read_metadata
 from isa.object.line_table import LineTable, SourceLine
 from isa.object.names import parameter_types, short
 
 
 class CodeObjectError(UserError):
     """A file that is not a usable gfx803 code object; the message names file, place and what is wrong."""
-
-
-@dataclass(frozen=True)
-class KernelArgument:
-    """One argument of the kernel argument block.
-
-    kind: 'by_value', 'global_buffer', 'dynamic_shared_pointer' or a hidden kind's metadata name ('hidden_...');
-    type_name: as the source wrote it, value_type: of the element ('f32'), each empty where the metadata has none.
-    """
-
-    name: str
-    kind: str
-    offset: int
-    size: int
-    type_name: str = ""
-    alignment: int = 0
-    value_type: str = ""
 
 
 @dataclass(frozen=True)
@@ -225,7 +208,6 @@ def _version_2(image: Image, symbol: Symbol) -> Descriptor:
 
 
 def _named(symbol: Symbol, read: Callable[[bytes], Descriptor], contents: bytes) -> Descriptor:
-    """Read a descriptor from its bytes; errors name the kernel."""
     try:
         return read(contents)
     except MalformedError as error:
@@ -270,14 +252,8 @@ def _code_ends(image: Image) -> Callable[[int], int]:
 
 
 def _arguments(name: str, described: Metadata) -> tuple[KernelArgument, ...]:
-    """Return the arguments as the metadata gives them.
-
-    HIP's metadata has no types: those are taken from the mangled name.
-    """
-    arguments = tuple(
-        KernelArgument(a.name, a.kind, a.offset, a.size, a.type_name, a.alignment, a.value_type)
-        for a in described.arguments
-    )
+    """Return the arguments as the metadata gives them, with types from the mangled name where it has none (HIP)."""
+    arguments = described.arguments
     explicit = [argument for argument in arguments if not argument.kind.startswith("hidden_")]
     types = () if any(argument.type_name for argument in explicit) else parameter_types(name)
     if len(types) != len(explicit):

@@ -41,10 +41,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Image:
-    """The parts of an ELF file that code objects use.
-
-    `relocations` are (offset in image, addend): add the load base.
-    """
+    """The parts of an ELF file that code objects use. relocations: (offset in image, addend): add the load base."""
 
     abi_version: int
     text: bytes

@@ -52,17 +52,8 @@ class Descriptor:
 
 def read_descriptor(data: bytes) -> Descriptor:
     """Decode a `.kd` object of code-object version 3 and later; 64 bytes."""
-    return _checked(
-        Descriptor(
-            _int(data, 16, 8, signed=True),
-            _int(data, 0, 4),
-            _int(data, 4, 4),
-            _int(data, 8, 4),
-            _int(data, 48, 4),
-            _int(data, 52, 4),
-            _int(data, 56, 2),
-        )
-    )
+    fields = (_int(data, at, size) for at, size in ((0, 4), (4, 4), (8, 4), (48, 4), (52, 4), (56, 2)))
+    return _checked(Descriptor(_int(data, 16, 8, signed=True), *fields))
 
 
 def read_kernel_code(data: bytes) -> Descriptor:
@@ -72,17 +63,8 @@ def read_kernel_code(data: bytes) -> Descriptor:
         raise MalformedError(f"kernel code header of version {version}, not 1")
     if machine != (1, 8, 0, 3):
         raise MalformedError(f"kernel code header for machine {machine[0]}:{machine[1:]}, not 1:(8, 0, 3)")
-    return _checked(
-        Descriptor(
-            _int(data, 16, 8, signed=True),
-            _int(data, 64, 4),
-            _int(data, 60, 4),
-            _int(data, 72, 8),
-            _int(data, 48, 4),
-            _int(data, 52, 4),
-            _int(data, 56, 4) & 0x3FF,
-        )
-    )
+    fields = [_int(data, at, size) for at, size in ((64, 4), (60, 4), (72, 8), (48, 4), (52, 4))]
+    return _checked(Descriptor(*[_int(data, 16, 8, signed=True), *fields, _int(data, 56, 4) & 0x3FF]))
 
 
 def user_sgprs(descriptor: Descriptor) -> int:

@@ -19,23 +19,27 @@ _IRREGULAR_KINDS = {"HiddenMultiGridSyncArg": "hidden_multigrid_sync_arg"}
 
 
 @dataclass(frozen=True)
-class Argument:
-    """An argument as the metadata gives it; sizes and offsets in bytes."""
+class KernelArgument:
+    """One argument of the kernel argument block.
+
+    kind: 'by_value', 'global_buffer', 'dynamic_shared_pointer' or a hidden kind's metadata name ('hidden_...');
+    type_name: as the source wrote it, value_type: of the element ('f32'), each empty where the metadata has none.
+    """
 
     name: str
     kind: str
     offset: int
     size: int
-    type_name: str
-    alignment: int
-    value_type: str
+    type_name: str = ""
+    alignment: int = 0
+    value_type: str = ""
 
 
 @dataclass(frozen=True)
 class Metadata:
     """The metadata of one kernel; None for what it does not say."""
 
-    arguments: tuple[Argument, ...] = ()
+    arguments: tuple[KernelArgument, ...] = ()
     required_workgroup_size: tuple[int, int, int] | None = None
     max_workgroup_size: int | None = None
     kernarg_bytes: int | None = None
@@ -67,17 +71,10 @@ def _from_msgpack(contents: bytes) -> dict[str, Metadata]:
         arguments = []
         for entry in _list(kernel.get(".args", []), ".args"):
             entry = _map(entry, "argument metadata")
-            arguments.append(
-                Argument(
-                    _text(entry.get(".name", ""), ".name"),
-                    _text(entry.get(".value_kind"), ".value_kind"),
-                    _number(entry.get(".offset"), ".offset"),
-                    _number(entry.get(".size"), ".size"),
-                    _text(entry.get(".type_name", ""), ".type_name"),
-                    _number(entry.get(".pointee_align", 0), ".pointee_align"),
-                    _text(entry.get(".value_type", ""), ".value_type"),
-                )
-            )
+            kind = _text(entry.get(".value_kind"), ".value_kind")
+            offset, size = (_number(entry.get(name), name) for name in (".offset", ".size"))
+            names = (".name", ".type_name", ".pointee_align", ".value_type")
+            arguments.append(_argument(entry, names, kind, offset, size))
         kernels[symbol.removesuffix(".kd")] = Metadata(
             tuple(arguments),
             _size3(kernel.get(".reqd_workgroup_size"), ".reqd_workgroup_size"),
@@ -97,7 +94,7 @@ def _from_yaml(contents: bytes) -> dict[str, Metadata]:
         kernel = _map(kernel, "kernel metadata")
         properties = _map(kernel.get("CodeProps", {}), "CodeProps")
         attributes = _map(kernel.get("Attrs", {}), "Attrs")
-        arguments: list[Argument] = []
+        arguments: list[KernelArgument] = []
         offset = 0
         for entry in _list(kernel.get("Args", []), "Args"):
             entry = _map(entry, "argument metadata")
@@ -105,17 +102,9 @@ def _from_yaml(contents: bytes) -> dict[str, Metadata]:
             if alignment & (alignment - 1) or not alignment:
                 raise MalformedError(f"metadata: Align is {alignment}, not a power of two")
             offset = (offset + alignment - 1) & -alignment
-            arguments.append(
-                Argument(
-                    _text(entry.get("Name", ""), "Name"),
-                    _kind(_text(entry.get("ValueKind"), "ValueKind")),
-                    offset,
-                    size,
-                    _text(entry.get("TypeName", ""), "TypeName"),
-                    _number(entry.get("PointeeAlign", 0), "PointeeAlign"),
-                    _text(entry.get("ValueType", ""), "ValueType"),
-                )
-            )
+            kind = _kind(_text(entry.get("ValueKind"), "ValueKind"))
+            names = ("Name", "TypeName", "PointeeAlign", "ValueType")
+            arguments.append(_argument(entry, names, kind, offset, size))
             offset += size
         kernels[_text(kernel.get("SymbolName"), "SymbolName").removesuffix("@kd")] = Metadata(
             tuple(arguments),
@@ -124,6 +113,13 @@ def _from_yaml(contents: bytes) -> dict[str, Metadata]:
             _optional(properties.get("KernargSegmentSize"), "KernargSegmentSize"),
         )
     return kernels
+
+
+def _argument(
+    entry: dict[Any, Any], names: tuple[str, str, str, str], kind: str, offset: int, size: int
+) -> KernelArgument:
+    name, type_name, value_type = (_text(entry.get(key, ""), key) for key in (names[0], names[1], names[3]))
+    return KernelArgument(name, kind, offset, size, type_name, _number(entry.get(names[2], 0), names[2]), value_type)
 
 
 def _kind(name: str) -> str:

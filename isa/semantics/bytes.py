@@ -89,7 +89,6 @@ def v_msad_u8_clamp(x, a, b, c):
 
 
 def _window(a, i):
-    """Return the 32 bits of a 64-bit value from byte i on."""
     return (a >> (8 * i)).to("u32")
 
 

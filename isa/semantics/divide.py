@@ -18,7 +18,6 @@ _UNDERFLOW = {"f16": -25, "f32": -150, "f64": -1075}
 
 
 def _exponent(a):
-    """Return the biased exponent of a float as i32."""
     mantissa = {16: 10, 32: 23, 64: 52}[BITS[a.kind]]
     return (abs(a).bits() >> mantissa).to("u32").as_("i32")
 

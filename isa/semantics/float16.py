@@ -63,10 +63,7 @@ def v_madmk_f16(x, a, k, b, mode):
 
 
 def _narrow_to_odd(x, wide):
-    """Convert FP64 to FP32, an inexact value to the neighbour with an odd last bit.
-
-    A second rounding, to a narrower format, is then correct.
-    """
+    """Convert FP64 to FP32, rounded to odd, so that rounding it again, to a narrower format, is correct."""
     single = wide.to("f32")
     error = wide - single.to("f64")
     bits = single.as_("i32")

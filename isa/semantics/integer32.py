@@ -117,7 +117,6 @@ def v_mul_hi_i32(x, a, b):
 
 
 def _low24(a):
-    """Return the low 24 bits of an integer, sign-extended for signed kinds."""
     return (a << 8) >> 8
 
 

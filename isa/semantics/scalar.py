@@ -84,7 +84,6 @@ for _width in ("32", "64"):
         return _with_nonzero(result)
 
     def _any_of_quad(x, a):
-        """Set bit 0 of each group of four bits to whether any of the four is set."""
         pairs = a | (a >> 1)
         return (pairs | (pairs >> 2)) & (0x1111111111111111 & ((1 << BITS[a.kind]) - 1))
 

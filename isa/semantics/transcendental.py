@@ -46,7 +46,6 @@ def log2_of_normal(x, a):
 
 
 def _sine_of_quarter(x, r):
-    """Return sin(2 pi r) for FP64 r in -1/4 ... 1/4."""
     t = r * (2.0 * math.pi)
     square = t * t
     polynomial = x.f64((-1.0) ** _SINE_TERMS / math.factorial(2 * _SINE_TERMS + 1))
@@ -69,15 +68,11 @@ def cosine(x, revolutions):
 
 
 def _zero(x, a):
-    """Return a zero with the sign of a."""
     return (a.bits() & 0x80000000).as_("f32")
 
 
 def _counts_as_zero(a):
-    """Tell whether a is zero or denormal, decided on the bits.
-
-    The compiler takes `a == 0` for the value zero alone.
-    """
+    """Tell whether a is zero or denormal, decided on the bits: the compiler takes `a == 0` for zero alone."""
     return (a.bits() & 0x7F800000) == 0
 
 

@@ -105,14 +105,12 @@ def set_last_code_line(m, line: int) -> None:  # type: ignore[no-untyped-def]
 
 @jit
 def _first_slot(m, array, line):
-    """Return the slot of way 0 of the line's set."""
     cache = m.icache
     return (array * cache.sets + (line & (cache.sets - 1))) * cache.stride
 
 
 @jit
 def _next_use(m, array):
-    """Count an access to the cache; returns its running number."""
     cache = m.icache
     rows = address_in(cache.rows, array * cache.sets * 2 * cache.stride)
     cache.order[array] = next_order(cache.order[array], rows, cache.sets, cache.stride)

@@ -276,10 +276,7 @@ def _load(m, now, cu, q, header, position):
 
 @jit(inline=True)
 def _translated(m, now, cu, line):
-    """Return 1 if the line's translation is there, else 0.
-
-    After a miss, later pages in the queue are looked up ahead, so that misses overlap.
-    """
+    """Return 1 if the line's translation is there, else 0, and then look later pages up ahead: misses overlap."""
     page = page_of(m, line)
     if page == m.translation.last[cu]:
         return 1
@@ -297,10 +294,7 @@ def _translated(m, now, cu, line):
 
 @jit(inline=True)
 def _finish(m, now, cu, q, header, lines):
-    """Complete the oldest instruction, all lines of which were looked up.
-
-    The next one is looked up when its addresses are worked out.
-    """
+    """Complete the oldest instruction, all looked up; the next one is when its addresses are worked out."""
     l1 = m.l1
     cache = l1.unit[cu]
     if header & FLAG_INVALIDATE:
@@ -332,10 +326,7 @@ def _finish(m, now, cu, q, header, lines):
 
 @jit(inline=True)
 def l1_step(m, now, cu):
-    """Look up one line of the oldest queued instruction, of which there must be one.
-
-    Returns 1 if a queue slot came free, else 0.
-    """
+    """Look up one line of the oldest queued instruction, which must be there; returns 1 if a queue slot came free."""
     l1 = m.l1
     cache = l1.unit[cu]
     if cache.look_free > now:

@@ -121,10 +121,7 @@ def l1_next_load_done(m, now, cu):
 
 @jit
 def l1_take_done_store(m, cu):
-    """Return the token of a store looked up in the last cycle that needs no answer of L2.
-
-    No answer is needed if EXEC was 0, or if L1 keeps the bytes.
-    """
+    """Return the token of a store that needs no answer of L2 (EXEC is 0, or L1 keeps it), looked up last cycle."""
     cache = m.l1.unit[cu]
     token = cache.done_store - 1
     cache.done_store = 0

@@ -84,10 +84,7 @@ def make_room(m, now, cu, row, base, way):
 
 @jit(cold=True)
 def line_is_clean(m, now, cu, line):
-    """Return 1 if L2 has what this CU has stored in a line.
-
-    Else the line is written back, 0 is returned, and the caller looks again later.
-    """
+    """Return 1 if L2 has what this CU has stored in a line; else 0, as it is written back: look again later."""
     l1 = m.l1
     base = first_slot(m, cu, line)
     way = way_of(address_in(l1.rows, 2 * base), l1.stride, line)

@@ -160,7 +160,6 @@ def _finish_if_complete(m, now, array, entry):
 
 @jit
 def _next_use(m, array):
-    """Count an access to the cache; returns its running number."""
     cache = m.scalar
     rows = address_in(cache.rows, array * cache.sets * 2 * cache.stride)
     cache.order[array] = next_order(cache.order[array], rows, cache.sets, cache.stride)
@@ -222,10 +221,7 @@ def _look_up(m, now, array, line, entry):
 
 @jit
 def _store(m, now, array, line, mask, entry):
-    """Write a line through; returns 0 if that must wait.
-
-    A line that is held stays, as functional data is not kept in this cache.
-    """
+    """Write a line through; returns 0 if that must wait. A held line stays: functional data is not kept here."""
     cache = m.scalar
     port = FIRST_SCALAR_PORT + array
     if not crossbar_has_room(m, port):
@@ -329,10 +325,7 @@ def scalar_receive(m, now, array):
 
 @jit(inline=True)
 def scalar_next_done(m, now, array):
-    """Return the core's name of an instruction whose data is there now, or -1.
-
-    It arms the wake-up for the next one.
-    """
+    """Return the core's name of an instruction whose data is there, or -1; arms the wake-up for the next one."""
     cache = m.scalar
     n = cache.done_count[array]
     h = cache.done_head[array]

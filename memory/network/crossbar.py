@@ -134,10 +134,7 @@ def crossbar_pick_request(m, now, channel):
 
 @jit(inline=True)
 def crossbar_pop_request(m, now, channel, port):
-    """Remove the packet found by `crossbar_pick_request`; returns its position.
-
-    Its fields stay readable there.
-    """
+    """Remove the packet found by `crossbar_pick_request`; returns its position, where its fields stay readable."""
     x = m.xbar
     n = x.o_count[port]
     x.o_count[port] = n - 1

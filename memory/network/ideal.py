@@ -33,10 +33,7 @@ def ideal_announce_request(m, port, q):
 
 @jit(cold=True)
 def ideal_has_bandwidth(m, now, channel):
-    """Return 1 if the channel's share of the given bandwidth lets it take a request now.
-
-    If not, 0, and the channel is woken when it may.
-    """
+    """Return 1 if the channel's share of the bandwidth lets it take a request now; else 0, and it is woken when so."""
     x = m.xbar
     if x.o_free[channel] < (now + 1) * MICRO:
         return 1

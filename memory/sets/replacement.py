@@ -61,10 +61,7 @@ def policy_number(name: str) -> int:
 
 
 def first_order(name: str, seed: int, cache: int) -> int:
-    """Return the running number from which a cache starts.
-
-    Random replacement draws from it, so that it differs from cache to cache.
-    """
+    """Return a cache's first running number, which differs from cache to cache as random replacement draws from it."""
     return (seed * 0x9E37_79B1 + cache * 0x85EB_CA6B) % OLD if POLICIES[name].number == RANDOM else 0
 
 
@@ -147,10 +144,7 @@ def _plru_victim(row, stride, ways):
 
 @jit(cold=True)
 def _find_other_victim(policy, row, stride, ways, order):
-    """Find a victim as `find_victim` does, for all policies but LRU.
-
-    The code is kept out of line, so that the common path stays short.
-    """
+    """Find a victim as `find_victim` does, for policies other than LRU: out of line, to keep the common path short."""
     if policy == FIFO:
         return oldest_way(row, stride)
     empty = way_of(row, stride, NO_TAG)
@@ -163,10 +157,7 @@ def _find_other_victim(policy, row, stride, ways, order):
 
 @jit(inline=True)
 def find_victim(policy, row, stride, ways, order):
-    """Return the way of the row that a new line replaces, or -1 if all are being filled.
-
-    order: the cache's running number.
-    """
+    """Return the way of the row that a new line replaces, -1 if all are being filled. order: a running number."""
     if policy != LRU:
         return _find_other_victim(policy, row, stride, ways, order)
     return oldest_way(row, stride)
@@ -174,10 +165,7 @@ def find_victim(policy, row, stride, ways, order):
 
 @jit(inline=True)
 def on_hit(policy, row, stride, ways, way, order):
-    """Note that a line that is held, or being filled, is used.
-
-    order: the cache's running number after this access.
-    """
+    """Note that a line that is held, or being filled, is used. order: the cache's running number after it."""
     if policy != LRU:
         if policy == PLRU:
             _point_away(row, stride, ways, way)

@@ -32,10 +32,7 @@ OLD = FILLING // 2  # running numbers stay below FILLING by forgetting how much 
 
 
 def set_fields(lines: int) -> dict[str, Field]:
-    """Return the fields of caches that hold at most `lines` lines in all.
-
-    The running number that each cache needs is not among them.
-    """
+    """Return the fields of caches of at most `lines` lines in all, but for the running number that each needs."""
     return {
         "sets": Field((), "sets of a cache, a power of two"),
         "ways": Field((), "ways"),

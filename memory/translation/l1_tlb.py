@@ -53,7 +53,6 @@ def _next_l1_order(m, tlb):
 
 @jit
 def _fill_l1(m, tlb, page):
-    """Put a page into an L1 TLB."""
     t = m.translation
     row = _l1_row(m, tlb)
     way = find_victim(t.l1_replacement, row, t.l1_stride, t.l1_entries, t.l1_order[tlb])

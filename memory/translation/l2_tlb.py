@@ -14,7 +14,6 @@ from memory.wheel import wake, wake_at
 
 @jit
 def _l2_row(m, page):
-    """Return the address of the row of the L2 TLB's set in which a page may be."""
     t = m.translation
     return address_in(t.l2_rows, 2 * (page & (t.l2_sets - 1)) * t.l2_stride)
 
@@ -28,7 +27,6 @@ def _next_l2_order(m):
 
 @jit
 def _fill_l2(m, page):
-    """Put a page into the L2 TLB."""
     t = m.translation
     row = _l2_row(m, page)
     way = find_victim(t.l2_replacement, row, t.l2_stride, t.l2_ways, t.l2_order)
@@ -69,10 +67,7 @@ def _look_up(m, now, tlb, page):
 
 @jit(outline=True)
 def translation_tick(m, now):
-    """Run a cycle of the L2 TLB and the walkers: first walks that are done, then look-ups.
-
-    Requests of this cycle are looked up later.
-    """
+    """Run a cycle of the L2 TLB and the walkers: walks that are done, then look-ups of requests of earlier cycles."""
     t = m.translation
     while t.w_count and t.w_done[t.w_head] <= now:
         _fill_l2(m, t.w_page[t.w_head])

@@ -9,10 +9,7 @@ from memory.waiting import LOOK_UP, PAGE_WALK, freed, wait_for
 
 @jit
 def walk_for(m, now, tlb, page):
-    """Let an L1 TLB wait for the walk of a page, which begins if there is none yet.
-
-    Returns 0 if as many walks are under way as there may be.
-    """
+    """Let an L1 TLB wait for the page's walk, begun if there is none; returns 0 where too many are under way."""
     t = m.translation
     n = t.w_count
     q = -1

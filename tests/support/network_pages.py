@@ -6,13 +6,13 @@ from gpusim.config.files import shipped
 from gpusim.config.network import NETWORK_FOLDER, load_network
 from tests.support.network_tables import ICPE_TABLE_1
 from tests.support.pages import table
+from tests.support.utilization import TABLE_4
 from workloads.networks.figures import LayerFigures, layer_figures
 from workloads.networks.kinds import KINDS
 from workloads.networks.memory import MemoryPlan, plan
 from workloads.networks.onnx_nodes import READERS
 from workloads.networks.schedule import inference, training
 from workloads.networks.tensor import shown
-from workloads.networks.utilization import TABLE_4
 
 BATCH = 128
 

@@ -12,7 +12,7 @@ from gpusim.config.gpu import load_gpu
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.running.operators import gpu_facts
 from tests.support.pages import table
-from workloads.data.patterns import im2col_zeros
+from workloads.data.patterns import im2col_non_zeros
 from workloads.operators.gemm_kernels import SPARSE_CHOICES, sparse_estimates
 from workloads.operators.sparse_tiling import LDS_CYCLES, WAVEFRONT, choose_sparse, dense_cycles
 from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvLayer, GemmShape, gemm_shape
@@ -240,7 +240,8 @@ def _layers() -> Iterator[tuple[ConvLayer, int, Sequence[float]]]:
 def matrix_zeros(layer: ConvLayer, of_maps: float) -> float:
     """Zeros of im2col of maps with uniformly random zeros: those of the padding are more."""
     ones = np.ones((1, 1, layer.input_height, layer.input_width), np.float32)
-    return 1 - (1 - of_maps) * (1 - im2col_zeros(ones, replace(layer, input_channels=1)))
+    held, elements = im2col_non_zeros(ones, replace(layer, input_channels=1))
+    return 1 - (1 - of_maps) * held / elements
 
 
 def networks_table() -> str:

@@ -152,21 +152,21 @@ def test_a_product_by_itself_is_a_kind_of_workload(tmp_path: Path) -> None:
 
 
 def test_broken_and_missing_code_objects_are_told(tmp_path: Path, monkeypatch, capfd) -> None:  # type: ignore[no-untyped-def]
-    from workloads.operators import gemm
+    from workloads.operators import launching
 
     for content in (b"no ELF", None):
-        gemm._code_object.cache_clear()
+        launching._kernels.cache_clear()
         path = tmp_path / "k.hsaco"
         path.unlink(missing_ok=True)
         if content is not None:
             path.write_bytes(content)
-        monkeypatch.setattr(gemm, "code_object_path", lambda source, path=path: path)
+        monkeypatch.setattr(launching, "code_object_path", lambda source, path=path: path)
         assert invoke(small("--engine", "off", "--quiet")) == 2
         err = capfd.readouterr().err
         assert err.startswith("gpusim: error: ")
         assert err.count("\n") == 1
         assert "k.hsaco" in err
-    gemm._code_object.cache_clear()
+    launching._kernels.cache_clear()
 
 
 def test_activation_file_that_does_not_fit_is_told(capfd, monkeypatch) -> None:  # type: ignore[no-untyped-def]

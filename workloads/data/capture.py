@@ -50,9 +50,7 @@ class CapturePoint:
 def _on_photographs(
     model: str, layers: Sequence[ConvLayer], modules: Sequence[str], source_range: tuple[float, float]
 ) -> tuple[CapturePoint, ...]:
-    """List a point for every convolution but the first. modules: names of all convolutions, that of the first
-    included.
-    """
+    """List a point for every convolution but the first. modules: names of all convolutions, the first one's too."""
     made = []
     for layer, module in list(zip(layers, modules, strict=True))[1:]:
         shape = (layer.input_channels, layer.input_height, layer.input_width)
@@ -96,9 +94,7 @@ class Recipe:
 
     @classmethod
     def of(cls, model: str, epochs: int, batch: int, seed: int) -> "Recipe":
-        """Return the recipe of a network: large ones without batch normalisation take a smaller rate and bounded
-        gradients.
-        """
+        """Return a network's recipe: large ones without batch normalisation take a smaller rate, bounded gradients."""
         if model in ("alexnet", "vgg16"):
             return cls(epochs, batch, seed, peak_learning_rate=0.01, gradient_norm=1.0)
         return cls(epochs, batch, seed)
@@ -278,9 +274,7 @@ class _Trainer:
 
     @contextmanager
     def _recording(self, active: bool, first: bool) -> Iterator[None]:
-        """Keep, while `active`, the inputs of convolutions other than the first and projections (1x1); `first` drops
-        older ones.
-        """
+        """Keep, while `active`, the inputs of convolutions but the first and projections; `first` drops older ones."""
         hooks: list[Any] = []
         if active:
             if first:
@@ -337,7 +331,6 @@ class _Trainer:
 
 
 def _zero_share(parts: list[Any]) -> float:
-    """Return the sparsity of recorded inputs, counted on the device, where they are."""
     return sum(int((part == 0).sum()) for part in parts) / sum(part.numel() for part in parts)
 
 

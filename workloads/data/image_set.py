@@ -44,9 +44,7 @@ class ImageSet:
         return max(CIFAR_CLASSES, int(self.y_train.max(initial=0)) + 1)
 
     def normalised(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return training and test images as float32 [n, 3, side, side]; each training channel has mean 0 and deviation
-        1.
-        """
+        """Return training and test images, float32 [n, 3, side, side]; training channels have mean 0, deviation 1."""
         mean = self.x_train.mean((0, 1, 2)).astype(np.float32)
         # A channel of one value only is all zeros then, not a division by zero.
         deviation = np.maximum(self.x_train.std((0, 1, 2)), 1.0).astype(np.float32)

@@ -27,9 +27,7 @@ WARM_UP, REPEATS = 10, 50
 
 @dataclass(frozen=True)
 class LibraryTimes:
-    """Median times in microseconds. zeros: share of zeros in the sparse operand; conversion_us: by name of the
-    converter.
-    """
+    """Median times in microseconds. zeros: their share in the sparse operand; conversion_us: by converter's name."""
 
     zeros: float
     dense_us: float
@@ -102,9 +100,7 @@ def _cupy(where: Any) -> Any:
 
 
 def _clocked(torch: Any, where: Any, work: Callable[[], object]) -> float:
-    """Return the median microseconds of a call, the host's part included: a call that waits for a count is not
-    asynchronous.
-    """
+    """Return the median microseconds of a call, the host's part included: a call may wait for a count."""
 
     def wait() -> None:
         if where.type == "cuda":

@@ -58,14 +58,7 @@ def vggnet_11() -> nn.Module:
         else:
             pool += 1
             layers[f"pool{pool}"] = nn.MaxPool2d(2)
-    layers["flatten"] = nn.Flatten()
-    for number in (1, 2):
-        layers[f"fc{number}"] = nn.Linear(channels, _CLASSIFIER_WIDTH)
-        layers[f"fc{number}_relu"] = nn.ReLU()
-        layers[f"fc{number}_dropout"] = nn.Dropout(_DROPOUT)
-        channels = _CLASSIFIER_WIDTH
-    layers["fc3"] = nn.Linear(channels, CLASSES)
-    return nn.Sequential(layers)
+    return nn.Sequential(layers | _classifier(channels, _CLASSIFIER_WIDTH, CLASSES))
 
 
 class ResidualBlock(nn.Module):
@@ -115,7 +108,7 @@ def alexnet(classes: int) -> nn.Module:
         layers |= _convolution(number, layer)
         if number in (1, 2, 5):
             layers[f"pool{number}"] = nn.MaxPool2d(3, 2)
-    return nn.Sequential(layers | _classifier(256 * 6 * 6, classes))
+    return nn.Sequential(layers | _classifier(256 * 6 * 6, _WIDE_CLASSIFIER, classes))
 
 
 def vgg_16(classes: int) -> nn.Module:
@@ -125,7 +118,7 @@ def vgg_16(classes: int) -> nn.Module:
         layers |= _convolution(number, layer)
         if number in (2, 4, 7, 10, 13):
             layers[f"pool{number}"] = nn.MaxPool2d(2)
-    return nn.Sequential(layers | _classifier(512 * 7 * 7, classes))
+    return nn.Sequential(layers | _classifier(512 * 7 * 7, _WIDE_CLASSIFIER, classes))
 
 
 def resnet_18(classes: int) -> nn.Module:
@@ -154,12 +147,12 @@ def _convolution(number: int, layer: ConvLayer) -> OrderedDict[str, nn.Module]:
     return OrderedDict([(f"conv{number}", made), (f"relu{number}", nn.ReLU())])
 
 
-def _classifier(inputs: int, classes: int) -> OrderedDict[str, nn.Module]:
+def _classifier(inputs: int, width: int, classes: int) -> OrderedDict[str, nn.Module]:
     layers: OrderedDict[str, nn.Module] = OrderedDict(flatten=nn.Flatten())
     for number in (1, 2):
-        layers[f"fc{number}"] = nn.Linear(inputs, _WIDE_CLASSIFIER)
+        layers[f"fc{number}"] = nn.Linear(inputs, width)
         layers[f"fc{number}_relu"] = nn.ReLU()
         layers[f"fc{number}_dropout"] = nn.Dropout(_DROPOUT)
-        inputs = _WIDE_CLASSIFIER
+        inputs = width
     layers["fc3"] = nn.Linear(inputs, classes)
     return layers

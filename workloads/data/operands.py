@@ -1,5 +1,6 @@
 """Where a GEMM's operands come from: random numbers with zeros, or a layer's activation maps, captured or made up."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -21,65 +22,65 @@ from workloads.data.patterns import (
     synthetic_columns,
     write_columns,
 )
-from workloads.shapes import GemmShape, Layer, output_size
+from workloads.shapes import ConvLayer, GemmShape, output_size
 
 MAPS_BYTES = 1 << 26  # of the images that im2col is made of at a time
 SHIPPED_ACTIVATIONS = Path(__file__).resolve().parents[1] / "activations"
 
 
+class Operands(ABC):
+    """A source of A and B; raises a UserError (PatternError, ActivationFileError) for data that do not fit."""
+
+    seed: int
+
+    def fill(self, weights: np.ndarray, activations: np.ndarray, shape: GemmShape) -> None:
+        """Write A [padded K, lda] and B [N, ldb], both zeroed float32."""
+        self.weights(weights, shape)
+        self.columns(shape)(activations)
+
+    def weights(self, storage: np.ndarray, shape: GemmShape) -> None:
+        """Write A [padded K, lda] alone: normal numbers."""
+        fill_weights(storage, shape, self.seed)
+
+    @abstractmethod
+    def columns(self, shape: GemmShape) -> Callable[[np.ndarray], None]:
+        """Return a function that writes B part by part: each call the next columns, zeroed float32 [columns, ldb]."""
+
+    @abstractmethod
+    def zeros(self, shape: GemmShape) -> float:
+        """Return the share of zeros of B, or the expected one."""
+
+
 @dataclass(frozen=True)
-class SyntheticOperands:
+class SyntheticOperands(Operands):
     """Random weights, and activations of which `sparsity` are zero, at random in the matrix, in blocks of `block`."""
 
     sparsity: float
     seed: int
     block: tuple[int, int] = ELEMENTS
 
-    def fill(self, weights: np.ndarray, activations: np.ndarray, shape: GemmShape) -> None:
-        """Fill both operands in place; raise PatternError."""
-        self.weights(weights, shape)
-        self.columns(shape)(activations)
-
-    def weights(self, storage: np.ndarray, shape: GemmShape) -> None:
-        """Fill the weights [padded K, lda] with normal numbers."""
-        fill_weights(storage, shape, self.seed)
-
     def columns(self, shape: GemmShape) -> Callable[[np.ndarray], None]:
-        """Return a function that fills the columns of B, called with the next of them each time; raise PatternError."""
         columns = synthetic_columns(shape, self.sparsity, self.seed, self.block)
         return partial(write_columns, shape=shape, columns=columns)
 
     def zeros(self, shape: GemmShape) -> float:
-        """Return the probability of a zero; raise PatternError if it is not from 0 to 1."""
         return checked_sparsity(self.sparsity)
 
 
 @dataclass(frozen=True)
-class MapOperands:
+class MapOperands(Operands):
     """Random weights, and im2col of a layer's maps in one of its orders (`patterns.IM2COL_ORDERS`).
 
     maps: yields each image's maps [channels, height, width]; may raise ActivationFileError or PatternError.
     """
 
-    layer: Layer
+    layer: ConvLayer
     maps: Callable[[], Iterator[np.ndarray]]
     seed: int
     order: str = CHANNEL_FIRST
 
-    def fill(self, weights: np.ndarray, activations: np.ndarray, shape: GemmShape) -> None:
-        """Fill both operands in place; raise ActivationFileError or PatternError."""
-        self.weights(weights, shape)
-        self.columns(shape)(activations)
-
-    def weights(self, storage: np.ndarray, shape: GemmShape) -> None:
-        """Fill the weights [padded K, lda] with normal numbers."""
-        fill_weights(storage, shape, self.seed)
-
     def columns(self, shape: GemmShape) -> Callable[[np.ndarray], None]:
-        """Return a function that fills the columns of B, called with the next whole images' columns each time.
-
-        Raise ActivationFileError or PatternError.
-        """
+        """Return such a function; each call is for the columns of whole images."""
         maps = self.maps()
 
         def write(storage: np.ndarray) -> None:
@@ -89,14 +90,11 @@ class MapOperands:
         return write
 
     def zeros(self, shape: GemmShape) -> float:
-        """Return the share of zeros of the matrix, the padding's included."""
         found = [im2col_non_zeros(taken, self.layer) for _, taken in self._taken(self.maps(), shape.n)]
         return 1.0 - sum(held for held, _ in found) / sum(elements for _, elements in found)
 
     def _taken(self, maps: Iterator[np.ndarray], columns: int) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield the maps of the next images for so many columns, some images at a time, with the columns that they
-        become.
-        """
+        """Yield the next images' maps for so many columns, some images at a time, with the columns that they become."""
         layer, positions = self.layer, prod(output_size(self.layer))
         of_image = 4 * layer.input_channels * layer.input_height * layer.input_width
         step = positions * max(1, MAPS_BYTES // of_image)
@@ -105,7 +103,7 @@ class MapOperands:
             yield part, np.array(list(islice(maps, (part.stop - part.start) // positions)))
 
 
-def captured_operands(layer: Layer, batch: int, file: str, seed: int, order: str = CHANNEL_FIRST) -> MapOperands:
+def captured_operands(layer: ConvLayer, batch: int, file: str, seed: int, order: str = CHANNEL_FIRST) -> MapOperands:
     """Return operands with the first `batch` images' maps of an activation file: a path or a shipped name."""
 
     def maps() -> Iterator[np.ndarray]:
@@ -120,7 +118,7 @@ def captured_operands(layer: Layer, batch: int, file: str, seed: int, order: str
     return MapOperands(layer, maps, seed, order)
 
 
-def resampled_operands(layer: Layer, batch: int, file: str, seed: int, order: str = CHANNEL_FIRST) -> MapOperands:
+def resampled_operands(layer: ConvLayer, batch: int, file: str, seed: int, order: str = CHANNEL_FIRST) -> MapOperands:
     """Return operands with `batch` images drawn channel by channel from those of an activation file."""
 
     def maps() -> Iterator[np.ndarray]:
@@ -131,7 +129,7 @@ def resampled_operands(layer: Layer, batch: int, file: str, seed: int, order: st
 
 
 def synthetic_map_operands(
-    layer: Layer,
+    layer: ConvLayer,
     batch: int,
     sparsity: float,
     seed: int,
@@ -142,13 +140,11 @@ def synthetic_map_operands(
     return MapOperands(layer, lambda: synthetic_maps(layer, batch, sparsity, seed, block), seed, order)
 
 
-def _fitting(held: Activations, layer: Layer, images: int) -> np.ndarray:
+def _fitting(held: Activations, layer: ConvLayer, images: int) -> np.ndarray:
     return held.first_images(images, layer.input_channels, layer.input_height, layer.input_width)
 
 
 def activations_path(name: str) -> Path:
-    """Return `name` as a path if there is such a file, else the shipped file of that name; that it exists is not
-    checked.
-    """
+    """Return `name` as a path if there is such a file, else the shipped file of that name, whether it exists or not."""
     path = Path(name)
     return path if path.exists() or not (SHIPPED_ACTIVATIONS / name).exists() else SHIPPED_ACTIVATIONS / name

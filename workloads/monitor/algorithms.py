@@ -77,9 +77,7 @@ def ssda(
 
 
 def ends_process(measurements: Sequence[float], duration: int, threshold: float) -> bool:
-    """Tell whether a process ends with its latest measurement: it is the last, or below `threshold` (fast
-    termination).
-    """
+    """Tell whether a process ends with its latest measurement: the last, or below `threshold` (fast termination)."""
     return len(measurements) >= duration or measurements[-1] < threshold
 
 

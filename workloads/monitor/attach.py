@@ -5,14 +5,25 @@ PyTorch is never imported here: the module that is given brings it.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from gpusim.base.errors import unknown_name
-from workloads.monitor.calculator import Place, zero_share
 from workloads.monitor.scheduler import MonitorError, Scheduler
 from workloads.monitor.settings import MonitorSpec
 
 IMAGE_CHANNELS = 3  # of the first convolution's input, which no ReLU has made
+
+
+class Place(StrEnum):
+    """The place where zeros are counted.
+
+    HOST: the map is first copied to the host, as in Dong 2020. DEVICE: by a reduction on the device, of which the count
+    alone is copied. Either way the caller waits for the count.
+    """
+
+    HOST = "host"
+    DEVICE = "device"
 
 
 @dataclass(frozen=True)
@@ -134,6 +145,15 @@ class AttachedMonitor:
         self.layers[name].measured += 1
         if self.scheduler.sparsity_list[name].due <= self.iteration:
             self.scheduler.record(self.iteration, name, found)
+
+
+def zero_share(maps: Any, place: Place) -> float:
+    """Return zeros of a PyTorch tensor / its elements; -0 counts, NaN does not; 0 for a tensor without elements."""
+    held = maps.detach()
+    if place is Place.HOST:
+        held = held.cpu()
+    elements = held.numel()
+    return 1.0 - int(held.count_nonzero()) / elements if elements else 0.0
 
 
 def dense_forward(layer: Any, maps: Any) -> Any:

@@ -67,9 +67,7 @@ class Curves:
         return int(self.iterations[-1]) + 1
 
     def line(self, name: str) -> np.ndarray:
-        """Return a map's sparsity in each iteration, float64 [length]; before the first row it is that of the first
-        row.
-        """
+        """Return a map's sparsity in each iteration, float64 [length]; before the first row it is the first row's."""
         return np.interp(np.arange(self.length), self.iterations, self.sparsity[:, self.maps.index(name)])
 
 

@@ -34,9 +34,7 @@ class Overheads:
         return self.monitored / self.exhaustive
 
     def implied_duration(self, settings: MonitorSpec | None = None) -> float:
-        """Return the iterations of a process that this share implies, if sparsity is stable and every process is
-        complete.
-        """
+        """Return a process's iterations that this share implies, if sparsity is stable and all processes complete."""
         return self.implied_share * self.iterations / expected_processes(self.iterations, settings)
 
 

@@ -89,9 +89,7 @@ class Scheduler:
         return tuple(name for name, row in self.sparsity_list.items() if row.due <= iteration)
 
     def sparse(self, name: str) -> bool:
-        """Tell whether the map's layer takes the sparse kernel; it does not before the map's first process
-        has ended.
-        """
+        """Tell whether the map's layer takes the sparse kernel; not before the map's first process has ended."""
         believed = self._row(name).believed
         return believed is not None and believed >= self.settings.sparse_threshold
 

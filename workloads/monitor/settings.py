@@ -8,9 +8,7 @@ _ONE_THRESHOLD = "Dong 2020, table 6.2: 'Sparsity Threshold', one number for wha
 
 
 class MonitorSpec(Spec):
-    """Settings of the monitor. Periods and durations are in training iterations, sparsities are shares of zeros from 0
-    to 1.
-    """
+    """Settings of the monitor. Periods and durations are in training iterations, sparsities are shares of zeros."""
 
     max_history_length: int = param(
         10, "process results that a map's history holds", "Dong 2020, table 6.2", ge=1, le=10_000

@@ -12,8 +12,7 @@ from typing import Any
 
 from gpusim.base.errors import unknown_name
 from workloads.data.capture import ALL_POINTS, PHOTOGRAPHS, require_torch, training_device
-from workloads.monitor.attach import AttachedMonitor, LayerLog, dense_forward
-from workloads.monitor.calculator import Place
+from workloads.monitor.attach import AttachedMonitor, LayerLog, Place, dense_forward
 from workloads.monitor.overhead import expected_share, monitored_overhead
 from workloads.monitor.scheduler import MonitorError
 from workloads.monitor.settings import MonitorSpec

@@ -1,10 +1,9 @@
 """Networks as graphs: layers with their shapes, the steps of an iteration, and the memory that these need.
 
 `tensor` says what a tensor is, `kind` what a kind of layer answers. One file for each family of kinds: `convolution`,
-`fully_connected`, `pooling`, `normalization`, `pointwise`, `joins`, `softmax`, with `windows` for what moves over
-rows and columns; `kinds` is their table. `dnnmark`, `onnx_file` (with `onnx_nodes`) and `torch_module` read what
-others wrote into a description (`described`); `graph` makes a checked network of it. `schedule` lists the steps of
-inference and of training, `memory` says what lives when and where it lies, `figures` counts work and bytes by layer,
-`utilization` has the equations for how well a grid of workgroups fills a GPU. Nothing here knows how long a step
-takes.
+`fully_connected`, `pooling`, `normalization`, `pointwise`, `joins`, with `windows` for what moves over rows and
+columns; `kinds` is their table. `dnnmark`, `onnx_file` (with `onnx_nodes`) and `torch_module` read what others wrote
+into a description (`described`); `graph` makes a checked network of it. `schedule` lists the steps of inference and of
+training, `memory` says what lives when and where it lies, `figures` counts work and bytes by layer. Nothing here knows
+how long a step takes.
 """

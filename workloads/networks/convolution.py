@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 
 from gpusim.base.spec import param
-from workloads.networks.kind import Anatomy, Gemm, LayerKind, Pass, PassSpec, ShapeError
+from workloads.networks.kind import (
+    Anatomy,
+    Gemm,
+    LayerKind,
+    Pass,
+    PassSpec,
+    ShapeError,
+    weighted_backward,
+    weighted_forward,
+)
 from workloads.networks.tensor import Shape
 from workloads.networks.windows import Pair, Sides, positions
 
@@ -33,9 +42,7 @@ class Convolution(LayerKind):
         return self.propagation
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
-        """Return the output's shape: filters × rows × columns; raise ShapeError where groups do not divide the
-        channels.
-        """
+        """Return the output's shape, filters × rows × columns; raise ShapeError where groups do not divide channels."""
         (shape,) = inputs
         rows, columns = positions(shape, self.kernel, self.stride, self.padding, self.dilation)
         for what, count in (("input channels", shape[0]), ("filters", self.filters)):
@@ -48,33 +55,20 @@ class Convolution(LayerKind):
         return Anatomy({"weight": (self.filters, inputs[0][0] // self.groups, *self.kernel), **bias})
 
     def gemm(self, inputs: Sequence[Shape]) -> Gemm:
-        """Return the product of a group's filters and im2col of its channels; there is one product for each image and
-        group.
-        """
+        """Return the product of a group's filters and im2col of its channels, one for each image and group."""
         _, rows, columns = self.output(inputs)
         reduced = inputs[0][0] // self.groups * self.kernel[0] * self.kernel[1]
         return Gemm(self.filters // self.groups, reduced, rows * columns, self.groups)
 
-    def operations(self, inputs: Sequence[Shape]) -> int:
-        return 2 * self.gemm(inputs).macs
-
     def forward(self, training: bool) -> PassSpec:
-        return PassSpec(Pass.FORWARD, ("x", "weight", *self._bias), ("y",))
+        return weighted_forward(self.bias)
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """Return a pass each for the gradients of weights, bias and data: they have kernels of their own (DNNMark,
-        section 3).
-        """
-        return (
-            PassSpec(Pass.BACKWARD_WEIGHTS, ("x", "dy"), ("dweight",)),
-            *(PassSpec(Pass.BACKWARD_BIAS, ("dy",), ("dbias",)) for _ in self._bias),
-            PassSpec(Pass.BACKWARD_DATA, ("weight", "dy"), ("dx",)),
-        )
+        """Return a pass each for the gradients of weights, bias and data, with a kernel each (DNNMark, section 3)."""
+        return weighted_backward(self.bias)
 
     def workspace(self, what: Pass, inputs: Sequence[Shape]) -> Shape:
-        """Return the shape of im2col of one image, as Caffe has it; (0,) where that is the image itself, and for other
-        passes.
-        """
+        """Return the shape of im2col of one image, as Caffe has it; (0,) where that is the image, or other passes."""
         if what not in (Pass.FORWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS) or self.is_matrix:
             return (0,)
         _, rows, columns = self.output(inputs)
@@ -84,7 +78,3 @@ class Convolution(LayerKind):
     def is_matrix(self) -> bool:
         """Whether im2col changes nothing: filters are 1 × 1, the stride is 1, and there is no padding."""
         return self.kernel == (1, 1) == self.stride and not any(self.padding)
-
-    @property
-    def _bias(self) -> tuple[str, ...]:
-        return ("bias",) if self.bias else ()

@@ -114,10 +114,6 @@ def _activation(words: Words) -> tuple[str, dict[str, Any]]:
     return words.one_of("activation_mode", {name: name for name in ("relu", "sigmoid", "tanh")}, "relu"), {}
 
 
-def _fully_connected(words: Words) -> tuple[str, dict[str, Any]]:
-    return "fully_connected", {"outputs": words.whole("num_output", 4096), "bias": False}
-
-
 def _softmax(words: Words) -> tuple[str, dict[str, Any]]:
     words.one_of("softmax_mode", {"channel": 1}, "channel")
     return "softmax", {}
@@ -133,10 +129,6 @@ def _dropout(words: Words) -> tuple[str, dict[str, Any]]:
     return "dropout", {"probability": words.number("dropout_probability", 0.5), "seed": words.whole("random_seed", 0)}
 
 
-def _bypass(words: Words) -> tuple[str, dict[str, Any]]:
-    return "bypass", {}
-
-
 _WINDOW_WORDS = tuple(word + side for word in ("kernel_size", "pad", "stride") for side in ("", "_h", "_w"))
 _CONVOLUTION_WORDS = (
     *("conv_mode", "num_output", "propagation", *_WINDOW_WORDS),
@@ -149,11 +141,14 @@ SECTIONS: Mapping[str, tuple[tuple[str, ...], Reader | None]] = {
     "Pooling": (("pool_mode", *_WINDOW_WORDS), _pooling),
     "LRN": (("lrn_mode", "local_size", "alpha", "beta", "k"), _lrn),
     "Activation": (("activation_mode",), _activation),
-    "FullyConnected": (("num_output",), _fully_connected),
+    "FullyConnected": (
+        ("num_output",),
+        lambda words: ("fully_connected", {"outputs": words.whole("num_output", 4096), "bias": False}),
+    ),
     "Softmax": (("softmax_algo", "softmax_mode"), _softmax),
     "BatchNorm": (("batchnorm_mode", "save_intermediates", "exp_avg_factor", "epsilon"), _batch_norm),
     "Dropout": (("dropout_probability", "random_seed"), _dropout),
-    "Bypass": ((), _bypass),
+    "Bypass": ((), lambda words: ("bypass", {})),
 }
 
 
@@ -221,7 +216,6 @@ def _sections(text: str, source: str) -> list[Section]:
 
 
 def _enter(section: Section, word: str, value: str, where: str) -> None:
-    """Put a keyword's value into its section."""
     known = SECTIONS[section.name][0] + (() if section.name == GENERAL else DATA)
     if word not in known:
         raise UserError(f"{where}: [{section.name}]: {unknown_name('keyword', word, known)}")

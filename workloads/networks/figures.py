@@ -163,7 +163,6 @@ def document(plan: MemoryPlan, layers: tuple[LayerFigures, ...], per_image: bool
 
 
 def _launches(layers: tuple[LayerFigures, ...]) -> int | None:
-    """Count the launches of all steps; None unless all are known."""
     counts = [one.launches for layer in layers for one in layer.passes]
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gpusim.base.spec import param
-from workloads.networks.kind import Anatomy, Gemm, LayerKind, Pass, PassSpec
+from workloads.networks.kind import Anatomy, Gemm, LayerKind, PassSpec, weighted_backward, weighted_forward
 from workloads.networks.tensor import Shape, elements
 
 MAX_OUTPUTS = 1 << 24
@@ -25,22 +25,9 @@ class FullyConnected(LayerKind):
     def gemm(self, inputs: Sequence[Shape]) -> Gemm:
         return Gemm(self.outputs, elements(inputs[0]), 1, wider=True)
 
-    def operations(self, inputs: Sequence[Shape]) -> int:
-        return 2 * self.gemm(inputs).macs
-
     def forward(self, training: bool) -> PassSpec:
-        return PassSpec(Pass.FORWARD, ("x", "weight", *self._bias), ("y",))
+        return weighted_forward(self.bias)
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """Return the passes of dW = dY·Xᵀ, db = the sum of dY over the batch, and dX = Wᵀ·dY (DNNMark, (9)
-        and (10)).
-        """
-        return (
-            PassSpec(Pass.BACKWARD_WEIGHTS, ("x", "dy"), ("dweight",)),
-            *(PassSpec(Pass.BACKWARD_BIAS, ("dy",), ("dbias",)) for _ in self._bias),
-            PassSpec(Pass.BACKWARD_DATA, ("weight", "dy"), ("dx",)),
-        )
-
-    @property
-    def _bias(self) -> tuple[str, ...]:
-        return ("bias",) if self.bias else ()
+        """Return the passes of dW = dY·Xᵀ, db = the sum of dY over the batch, dX = Wᵀ·dY (DNNMark, (9) and (10))."""
+        return weighted_backward(self.bias)

@@ -13,6 +13,7 @@ class Add(LayerKind):
 
     ARITY: ClassVar = (2, None)
     SHARES_GRADIENT: ClassVar = True
+    FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x*",), ("y",))
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
         self.one_shape(inputs)
@@ -21,43 +22,30 @@ class Add(LayerKind):
     def operations(self, inputs: Sequence[Shape]) -> int:
         return (len(inputs) - 1) * elements(inputs[0])
 
-    def forward(self, training: bool) -> PassSpec:
-        return PassSpec(Pass.FORWARD, ("x*",), ("y",))
-
 
 class Concat(LayerKind):
     """The channels of its inputs, those of one input after those of another."""
 
     ARITY: ClassVar = (1, None)
+    OPERATIONS: ClassVar = 0
+    FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x*",), ("y",))
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx*",)),)
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
-        """Return the output's shape: the inputs' channels added up, with the rows and columns that all inputs must
-        share.
-        """
+        """Return the output's shape: the inputs' channels added up, and the rows and columns that all must share."""
         if len({shape[1:] for shape in inputs}) > 1 or len({len(shape) for shape in inputs}) > 1:
             raise ShapeError(f"inputs of shapes {', '.join(map(shown, inputs))}: only their channels may differ")
         return sum(shape[0] for shape in inputs), *inputs[0][1:]
-
-    def operations(self, inputs: Sequence[Shape]) -> int:
-        return 0
-
-    def forward(self, training: bool) -> PassSpec:
-        return PassSpec(Pass.FORWARD, ("x*",), ("y",))
-
-    def backward(self) -> tuple[PassSpec, ...]:
-        return (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx*",)),)
 
 
 class Flatten(LayerKind):
     """Maps as a vector, in the same memory."""
 
     SHARES_GRADIENT: ClassVar = True
+    OPERATIONS: ClassVar = 0
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
         return (math.prod(inputs[0]),)
-
-    def operations(self, inputs: Sequence[Shape]) -> int:
-        return 0
 
     def forward(self, training: bool) -> None:
         """Return None: the output is the input."""
@@ -66,8 +54,5 @@ class Flatten(LayerKind):
 class Bypass(LayerKind):
     """A copy of its input, as DNNMark's layer of this name is."""
 
-    def operations(self, inputs: Sequence[Shape]) -> int:
-        return 0
-
-    def backward(self) -> tuple[PassSpec, ...]:
-        return (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",)),)
+    OPERATIONS: ClassVar = 0
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",)),)

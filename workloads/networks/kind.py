@@ -75,6 +75,20 @@ class PassSpec:
     in_place: tuple[str, str] | None = None
 
 
+def weighted_forward(bias: bool) -> PassSpec:
+    """Return the forward pass of a layer that has weights, and a bias or none."""
+    return PassSpec(Pass.FORWARD, ("x", "weight", "bias") if bias else ("x", "weight"), ("y",))
+
+
+def weighted_backward(bias: bool) -> tuple[PassSpec, ...]:
+    """Return a pass each for the gradients of weights, bias and data."""
+    return (
+        PassSpec(Pass.BACKWARD_WEIGHTS, ("x", "dy"), ("dweight",)),
+        *((PassSpec(Pass.BACKWARD_BIAS, ("dy",), ("dbias",)),) if bias else ()),
+        PassSpec(Pass.BACKWARD_DATA, ("weight", "dy"), ("dx",)),
+    )
+
+
 @dataclass(frozen=True)
 class Anatomy:
     """The tensors that a layer holds besides its inputs and its output, by role."""
@@ -95,6 +109,11 @@ class LayerKind(Spec):
     NEEDS_SIGN_ALONE: ClassVar[bool] = False
     # the output is positive where the input is, or else the gradient of the input is zero
     KEEPS_SIGN: ClassVar[bool] = False
+    # of an element of the output, where the forward pass is no matrix product
+    OPERATIONS: ClassVar[int] = 1
+    # the passes, where they depend neither on the layer's values nor on whether it is trained
+    FORWARD: ClassVar[PassSpec] = PassSpec(Pass.FORWARD, ("x",), ("y",))
+    BACKWARD: ClassVar[tuple[PassSpec, ...]] = ()
 
     @property
     def propagates(self) -> bool:
@@ -115,17 +134,16 @@ class LayerKind(Spec):
 
     def operations(self, inputs: Sequence[Shape]) -> int:
         """Count arithmetic and logical operations of one image's forward pass, as ICPE 2018's table 1 counts them."""
-        return elements(self.output(inputs))
+        gemm = self.gemm(inputs)
+        return 2 * gemm.macs if gemm else self.OPERATIONS * elements(self.output(inputs))
 
     def forward(self, training: bool) -> PassSpec | None:
         """Return the forward pass; None if the output is the input, so that nothing is computed."""
-        return PassSpec(Pass.FORWARD, ("x",), ("y",))
+        return self.FORWARD
 
     def backward(self) -> tuple[PassSpec, ...]:
-        """Return the passes that compute gradients; gradients that are not needed, and passes without any other, get
-        left out.
-        """
-        return ()
+        """Return the passes that compute gradients; gradients not needed, and passes without others, are left out."""
+        return self.BACKWARD
 
     def workspace(self, what: Pass, inputs: Sequence[Shape]) -> Shape:
         """Return the shape of the workspace that a pass needs when it works image by image; (0,) if it needs none."""

@@ -9,10 +9,9 @@ from workloads.networks.convolution import Convolution
 from workloads.networks.fully_connected import FullyConnected
 from workloads.networks.joins import Add, Bypass, Concat, Flatten
 from workloads.networks.kind import LayerKind
-from workloads.networks.normalization import BatchNorm, Lrn
+from workloads.networks.normalization import BatchNorm, Lrn, Softmax
 from workloads.networks.pointwise import Dropout, Relu, Sigmoid, Tanh
 from workloads.networks.pooling import AveragePool, MaxPool
-from workloads.networks.softmax import Softmax
 
 KINDS: Mapping[str, type[LayerKind]] = {
     "convolution": Convolution,

@@ -5,42 +5,35 @@ from typing import ClassVar
 
 from gpusim.base.spec import param
 from workloads.networks.kind import Anatomy, LayerKind, Pass, PassSpec, Saved
-from workloads.networks.tensor import Shape, elements
+from workloads.networks.tensor import Shape
 
 
 class Relu(LayerKind):
     """max(0, x), in place as Caffe's networks have it."""
 
     NEEDS_SIGN_ALONE: ClassVar = True
-
-    def forward(self, training: bool) -> PassSpec:
-        return PassSpec(Pass.FORWARD, ("x",), ("y",), in_place=("x", "y"))
-
-    def backward(self) -> tuple[PassSpec, ...]:
-        return (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",), in_place=("dy", "dx")),)
+    FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x",), ("y",), in_place=("x", "y"))
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",), in_place=("dy", "dx")),)
 
 
 class Sigmoid(LayerKind):
     """1 / (1 + e^−x)."""
 
-    def operations(self, inputs: Sequence[Shape]) -> int:
-        return 4 * elements(inputs[0])
-
-    def backward(self) -> tuple[PassSpec, ...]:
-        return (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
+    OPERATIONS: ClassVar = 4
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
 
 
 class Tanh(LayerKind):
     """Hyperbolic tangent, tanh x."""
 
-    def backward(self) -> tuple[PassSpec, ...]:
-        return (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
 
 
 class Dropout(LayerKind):
     """In training, a share of the values becomes zero and the others grow so that the mean stays; not in inference."""
 
     KEEPS_SIGN: ClassVar = True
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("mask", "dy"), ("dx",), in_place=("dy", "dx")),)
 
     probability: float = param(0.5, "share of values that become zero", "Srivastava 2014", ge=0, lt=1)
     seed: int = param(0, "seed of the choice", "DNNMark, core/include/dnn_param.h", ge=0, lt=2**63)
@@ -50,6 +43,3 @@ class Dropout(LayerKind):
 
     def forward(self, training: bool) -> PassSpec | None:
         return PassSpec(Pass.FORWARD, ("x",), ("y", "mask"), in_place=("x", "y")) if training else None
-
-    def backward(self) -> tuple[PassSpec, ...]:
-        return (PassSpec(Pass.BACKWARD_DATA, ("mask", "dy"), ("dx",), in_place=("dy", "dx")),)

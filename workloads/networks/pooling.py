@@ -1,6 +1,7 @@
 """Pooling: the largest or the mean value under a window."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from pydantic import model_validator
 
@@ -57,6 +58,8 @@ class Pooling(LayerKind):
 class MaxPool(Pooling):
     """The largest value; in training its place in the window is kept, and the gradient goes there."""
 
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("places", "dy"), ("dx",)),)
+
     def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
         rows, columns = self.window(inputs)
         dtype = "uint8" if rows * columns <= BYTE_WINDOW else "uint32"
@@ -65,16 +68,12 @@ class MaxPool(Pooling):
     def forward(self, training: bool) -> PassSpec:
         return PassSpec(Pass.FORWARD, ("x",), ("y", "places") if training else ("y",))
 
-    def backward(self) -> tuple[PassSpec, ...]:
-        return (PassSpec(Pass.BACKWARD_DATA, ("places", "dy"), ("dx",)),)
-
 
 class AveragePool(Pooling):
     """The mean value under each window."""
 
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",)),)
+
     counts_padding: bool = param(
         False, "padding counts as values of the window", "cuDNN has both; PyTorch and Caffe count it"
     )
-
-    def backward(self) -> tuple[PassSpec, ...]:
-        return (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",)),)

@@ -11,7 +11,7 @@ from gpusim.base.errors import UserError
 from workloads.networks.described import MAX_BATCH
 from workloads.networks.graph import Layer, Network
 from workloads.networks.kind import Pass, PassSpec
-from workloads.networks.softmax import Softmax
+from workloads.networks.normalization import Softmax
 from workloads.networks.tensor import Role, Shape, Tensor, elements, shown
 
 
@@ -254,16 +254,13 @@ class _Drawing:
             self.parts[name].append(gradient)
 
     def _gradient(self, layer: Layer, number: int) -> str:
-        """Make a tensor for the gradient of a layer's input."""
         name = layer.inputs[number]
         reader = layer.name if layer.inputs.count(name) == 1 else f"{layer.name}.{number}"
         shape = (self.batch, *self.network.shape_of(name))
         return self._new(self._gradient_name(name, reader), shape, Role.GRADIENT, name)
 
     def _gradient_name(self, name: str, reader: str) -> str:
-        """Return the name of an output's gradient, or of the part of it that comes from `reader` where several layers
-        read it.
-        """
+        """Return the name of an output's gradient, or of `reader`'s part of it where several layers read the output."""
         whole = f"{self.outputs[name]}.gradient"
         return whole if self.network.readers[name] <= 1 else f"{whole}.{reader}"
 

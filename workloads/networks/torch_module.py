@@ -69,9 +69,7 @@ def _called(text: str, where: str) -> Any:
 
 
 def _exported(torch: Any, module: Any, example: Any, where: str) -> bytes:
-    """Export the module as an ONNX file, with a fixed batch, since sizes that are computed would be nodes of
-    the graph.
-    """
+    """Export the module as an ONNX file, with a fixed batch: sizes that are computed would be nodes of the graph."""
     file = io.BytesIO()
     try:
         with warnings.catch_warnings():

@@ -9,8 +9,8 @@ import numpy as np
 from gpusim.base.errors import unknown_name
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import OperatorError, Primitive, Value
-from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.primitive import ArrayPrimitive, OperatorError, Value
+from workloads.operators.tensor import Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ FUNCTIONS: Mapping[str, Function] = {
 
 
 @dataclass(frozen=True)
-class _Activation(Primitive):
+class _Activation(ArrayPrimitive):
     """An activation of FUNCTIONS over arrays of any shape."""
 
     function: str
@@ -62,11 +62,6 @@ class _Activation(Primitive):
     def __post_init__(self) -> None:
         if self.function not in FUNCTIONS:
             raise OperatorError(unknown_name("activation", self.function, FUNCTIONS))
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return Operand(self.shape).size
 
 
 @dataclass(frozen=True)
@@ -80,22 +75,14 @@ class ActivationForward(_Activation):
         return f"{self.function} forward"
 
     @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"x": Operand(self.shape)}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"y": Operand(self.shape)}
-
-    @property
     def operations(self) -> int:
-        return FUNCTIONS[self.function].operations * self.size
+        return FUNCTIONS[self.function].operations * self.x.size
 
     def backward(self) -> "ActivationBackward":
         return ActivationBackward(self.function, self.shape)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        return (elementwise("activation", f"{self.function}_forward", {**tensors, "n": self.size}),)
+        return (elementwise("activation", f"{self.function}_forward", {**tensors, "n": self.x.size}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         function, x = FUNCTIONS[self.function], inputs["x"].astype(np.float64)
@@ -108,25 +95,18 @@ class ActivationBackward(_Activation):
     """dx = dy f'(x), from y = f(x); dx may take dy's place."""
 
     in_place: ClassVar = {"dx": "dy"}
+    reads, writes = ("y", "dy"), ("dx",)
 
     @property
     def name(self) -> str:
         return f"{self.function} backward"
 
     @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"y": Operand(self.shape), "dy": Operand(self.shape)}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"dx": Operand(self.shape)}
-
-    @property
     def operations(self) -> int:
-        return (FUNCTIONS[self.function].slope_operations + 1) * self.size
+        return (FUNCTIONS[self.function].slope_operations + 1) * self.x.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        return (elementwise("activation", f"{self.function}_backward", {**tensors, "n": self.size}),)
+        return (elementwise("activation", f"{self.function}_backward", {**tensors, "n": self.x.size}),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         y, dy = (inputs[name].astype(np.float64) for name in ("y", "dy"))

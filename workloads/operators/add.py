@@ -8,7 +8,7 @@ import numpy as np
 
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Primitive, Value
+from workloads.operators.primitive import ArrayPrimitive, Value
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -19,10 +19,8 @@ MOST_AT_ONCE = 4  # arrays that a kernel adds: workloads/kernels/add.cl
 
 
 @dataclass(frozen=True)
-class Add(Primitive):
-    """y = x0 + x1 + ..., from the left; y may take x0's place. Gradients of a tensor with several users are
-    added so.
-    """
+class Add(ArrayPrimitive):
+    """y = x0 + x1 + ..., from the left; y may take x0's place. A tensor's gradients by several users are added so."""
 
     shape: Shape
     count: int = 2
@@ -35,11 +33,7 @@ class Add(Primitive):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        return {f"x{k}": Operand(self.shape) for k in range(self.count)}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"y": Operand(self.shape)}
+        return {f"x{k}": self.x for k in range(self.count)}
 
     @property
     def same_gradient(self) -> tuple[str, ...]:
@@ -47,11 +41,11 @@ class Add(Primitive):
 
     @property
     def operations(self) -> int:
-        return (self.count - 1) * Operand(self.shape).size
+        return (self.count - 1) * self.x.size
 
     @property
     def passed_on_bytes(self) -> int:
-        return (self._steps - 1) * Operand(self.shape).size_bytes
+        return (self._steps - 1) * self.x.size_bytes
 
     @property
     def _steps(self) -> int:
@@ -63,7 +57,7 @@ class Add(Primitive):
         while rest:
             some, rest = [so_far, *rest[: MOST_AT_ONCE - 1]], rest[MOST_AT_ONCE - 1 :]
             values = {f"x{k}": tensor for k, tensor in enumerate(some)}
-            launches.append(elementwise("add", f"add{len(some)}", {**values, "y": y, "n": Operand(self.shape).size}))
+            launches.append(elementwise("add", f"add{len(some)}", {**values, "y": y, "n": self.x.size}))
             so_far = y
         return tuple(launches)
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from gpusim.base.errors import unknown_name
-from workloads.operators.channels import Channels
+from workloads.operators.channels import ChannelPrimitive, Channels
 from workloads.operators.launching import elementwise, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Divisible, OperatorError, Primitive, Value
+from workloads.operators.primitive import Divisible, OperatorError, Value
 from workloads.operators.tensor import Operand, Shape, Tensor, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -25,7 +25,7 @@ MODES = ("spatial", "per_activation")
 
 
 @dataclass(frozen=True)
-class _BatchNorm(Primitive):
+class _BatchNorm(ChannelPrimitive):
     """Batch normalisation of x [N, C, ...]; mode: whether a channel or each of [C, ...] has its own statistics."""
 
     shape: Shape
@@ -35,8 +35,7 @@ class _BatchNorm(Primitive):
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise OperatorError(unknown_name("batch normalisation", self.mode, MODES))
-        if len(self.shape) < 2:
-            raise self.refuse(f"x has shape {list(self.shape)}; it must be [N, C] or [N, C, ...]")
+        super().__post_init__()
         if not self.epsilon > 0:
             raise self.refuse(f"epsilon is {self.epsilon}; it must be larger than 0")
 
@@ -48,11 +47,6 @@ class _BatchNorm(Primitive):
         return Channels(self.shape[0], Operand(self.shape[1:]).size, 1)
 
     @property
-    def x(self) -> Operand:
-        """The operand that is normalised; y and both gradients are like it."""
-        return Operand(self.shape)
-
-    @property
     def of_channel(self) -> Operand:
         """A parameter, a mean or a gradient of one."""
         return Operand(self.shape[1:2] if self.mode == "spatial" else self.shape[1:], by_image=False)
@@ -61,6 +55,11 @@ class _BatchNorm(Primitive):
     def of_channel_positive(self) -> Operand:
         """A variance, or the inverse of a deviation."""
         return Operand(self.of_channel.shape, data=positive, by_image=False)
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        running = {"running_mean": self.of_channel, "running_variance": self.of_channel_positive}
+        return {"x": self.x, "scale": self.of_channel, "bias": self.of_channel, **running}
 
     def over_channels(self, values: np.ndarray) -> np.ndarray:
         """Return the channels' values in FP64, in a shape that broadcasts over x."""
@@ -86,6 +85,7 @@ class BatchNormTraining(_BatchNorm):
 
     factor: float = 0.1
     divisible = Divisible.CHANNELS
+    macs_each, operations_each = 2, 3
     name = "batch normalisation training"
 
     def __post_init__(self) -> None:
@@ -97,11 +97,6 @@ class BatchNormTraining(_BatchNorm):
             raise self.refuse(f"factor is {self.factor}; it must be from 0 to 1")
 
     @property
-    def takes(self) -> Mapping[str, Operand]:
-        running = {"running_mean": self.of_channel, "running_variance": self.of_channel_positive}
-        return {"x": self.x, "scale": self.of_channel, "bias": self.of_channel, **running}
-
-    @property
     def gives(self) -> Mapping[str, Operand]:
         batch = {"mean": self.of_channel, "inverse_deviation": self.of_channel}
         return {"y": self.x, **batch, "running_mean": self.of_channel, "running_variance": self.of_channel}
@@ -109,14 +104,6 @@ class BatchNormTraining(_BatchNorm):
     @property
     def workspace(self) -> Mapping[str, Operand]:
         return {"means": self.channels.per_part, "squares": self.channels.per_part}
-
-    @property
-    def macs(self) -> int:
-        return 2 * self.x.size
-
-    @property
-    def operations(self) -> int:
-        return 3 * self.x.size
 
     def backward(self) -> "BatchNormBackward":
         return BatchNormBackward(self.shape, self.mode, self.epsilon)
@@ -140,9 +127,7 @@ class BatchNormTraining(_BatchNorm):
         )
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the results by the definition; the bounds follow the errors of mean and variance through
-        the formula.
-        """
+        """Compute the definition; the bounds follow the errors of mean and variance through the formula."""
         x, count = inputs["x"].astype(np.float64), self.channels.count
         mean, magnitude = x.mean(axis=self.axes), np.abs(x).mean(axis=self.axes)
         away = x - self.over_channels(mean)
@@ -180,24 +165,8 @@ class BatchNormInference(_BatchNorm):
     """y from the running statistics; y may take x's place."""
 
     in_place: ClassVar = {"y": "x"}
+    macs_each, operations_each = 1, 1
     name = "batch normalisation inference"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        running = {"running_mean": self.of_channel, "running_variance": self.of_channel_positive}
-        return {"x": self.x, "scale": self.of_channel, "bias": self.of_channel, **running}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"y": self.x}
-
-    @property
-    def macs(self) -> int:
-        return self.x.size
-
-    @property
-    def operations(self) -> int:
-        return self.x.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         values = {**tensors, **self.channels.elementwise_arguments, "epsilon": self.epsilon}
@@ -218,6 +187,7 @@ class BatchNormBackward(_BatchNorm):
 
     divisible = Divisible.CHANNELS
     in_place: ClassVar = {"dx": "dy"}
+    macs_each, operations_each = 2, 5  # the sum of dy times the normalised x, and the part of the gradient from it
     name = "batch normalisation backward"
 
     @property
@@ -233,17 +203,6 @@ class BatchNormBackward(_BatchNorm):
     def workspace(self) -> Mapping[str, Operand]:
         parts = self.channels.per_part
         return {"bias_sums": parts, "scale_sums": parts} if self.channels.parts > 1 else {}
-
-    @property
-    def macs(self) -> int:
-        """Multiply-accumulates of the sum of dy times the normalised x, and of the gradient's part that this
-        sum makes.
-        """
-        return 2 * self.x.size
-
-    @property
-    def operations(self) -> int:
-        return 5 * self.x.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         channels, memory = self.channels, tensors["x"].memory

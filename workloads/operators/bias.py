@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from workloads.operators.channels import Channels
+from workloads.operators.channels import ChannelPrimitive
 from workloads.operators.launching import elementwise, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Divisible, Primitive, Value
+from workloads.operators.primitive import Divisible, Value
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -18,19 +18,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class _Bias(Primitive):
+class _Bias(ChannelPrimitive):
     """A bias over arrays [N, C, ...]."""
 
     shape: Shape
-
-    def __post_init__(self) -> None:
-        if len(self.shape) < 2:
-            raise self.refuse(f"x has shape {list(self.shape)}; it must be [N, C] or [N, C, ...]")
-
-    @property
-    def channels(self) -> Channels:
-        """The array as planes of channels."""
-        return Channels.of(self.shape)
 
     @property
     def bias(self) -> Operand:
@@ -44,19 +35,12 @@ class BiasForward(_Bias):
 
     in_place: ClassVar = {"y": "x"}
     same_gradient = ("x",)
+    operations_each = 1
     name = "bias forward"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        return {"x": Operand(self.shape), "bias": self.bias}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"y": Operand(self.shape)}
-
-    @property
-    def operations(self) -> int:
-        return Operand(self.shape).size
+        return {"x": self.x, "bias": self.bias}
 
     def backward(self) -> "BiasBackward":
         return BiasBackward(self.shape)
@@ -75,11 +59,8 @@ class BiasBackward(_Bias):
     """dbias from dy; what the bias was added to has dy for its gradient."""
 
     divisible = Divisible.CHANNELS
+    reads = ("dy",)
     name = "bias backward"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"dy": Operand(self.shape)}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
@@ -91,7 +72,7 @@ class BiasBackward(_Bias):
 
     @property
     def operations(self) -> int:
-        return Operand(self.shape).size - self.shape[1]
+        return self.x.size - self.shape[1]
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         channels, memory = self.channels, tensors["dy"].memory

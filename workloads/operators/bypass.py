@@ -1,4 +1,7 @@
-"""A layer that passes its input on: a copy, forward as well as backward, where the planner cannot let both be one."""
+"""Copies within device memory: a runtime's between two of its buffers, and a layer that passes its input on.
+
+Such a layer is one forward as well as backward, where the planner cannot let both be one.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,34 +9,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workloads.operators.copy import copy_launch
+from isa.kernarg import Pointer
+from workloads.operators.launching import GROUP, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Primitive, Value
-from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.primitive import ArrayPrimitive, Value
+from workloads.operators.tensor import Shape, Tensor
 
 if TYPE_CHECKING:
+    from isa.device_memory import DeviceMemory
     from isa.launch import Launch
+
+BYTES_PER_ITEM = 16
 
 
 @dataclass(frozen=True)
-class Bypass(Primitive):
+class Bypass(ArrayPrimitive):
     """A copy, y = x."""
 
     shape: Shape
     same_gradient = ("x",)
     name = "bypass"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"x": Operand(self.shape)}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"y": Operand(self.shape)}
-
-    @property
-    def operations(self) -> int:
-        return 0
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         x, y = tensors["x"], tensors["y"]
@@ -41,3 +36,9 @@ class Bypass(Primitive):
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         return {"y": Value(inputs["x"])}
+
+
+def copy_launch(memory: "DeviceMemory", source: int, target: int, size_bytes: int) -> "Launch":
+    """Return the launch that copies `size_bytes` from device address `source` to `target`, both multiples of 16."""
+    values = {"from": Pointer(source), "to": Pointer(target), "bytes": size_bytes}
+    return launch("device_copy", "device_copy", memory, (-(-size_bytes // (BYTES_PER_ITEM * GROUP)),), values)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from workloads.operators.launching import GROUP, divisor
+from workloads.operators.primitive import ArrayPrimitive
 from workloads.operators.tensor import Operand, Shape
 
 WAVEFRONT = 64
@@ -103,3 +104,16 @@ class Channels:
         planes = np.array([self.images, self.channels, self.size], np.uint32)
         divisors = {"by_size": divisor(self.size), "by_channels": divisor(self.channels)}
         return {"shape": planes, **divisors, "n": self.count * self.channels}
+
+
+class ChannelPrimitive(ArrayPrimitive):
+    """A primitive over arrays [N, C, ...]."""
+
+    def __post_init__(self) -> None:
+        if len(self.shape) < 2:
+            raise self.refuse(f"x has shape {list(self.shape)}; it must be [N, C] or [N, C, ...]")
+
+    @property
+    def channels(self) -> Channels:
+        """The array as planes of channels."""
+        return Channels.of(self.shape)

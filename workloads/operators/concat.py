@@ -9,7 +9,7 @@ import numpy as np
 
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Primitive, Value
+from workloads.operators.primitive import ArrayPrimitive, Value
 from workloads.operators.tensor import Operand, Shape, Tensor
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ WIDE = 4  # elements of a copy where everything is a multiple of it
 
 
 @dataclass(frozen=True)
-class _Concat(Primitive):
+class _Concat(ArrayPrimitive):
     """Base of both passes. shape: of the whole, [N, C, ...]; channels: of the parts, in order."""
 
     shape: Shape
@@ -31,18 +31,9 @@ class _Concat(Primitive):
             raise self.refuse(f"{parts} channels do not make up the whole of {list(self.shape)}")
 
     @property
-    def whole(self) -> Operand:
-        """The array with all channels."""
-        return Operand(self.shape)
-
-    @property
     def parts(self) -> list[Operand]:
         """The arrays of the parts."""
         return [Operand((self.shape[0], channels, *self.shape[2:])) for channels in self.channels]
-
-    @property
-    def operations(self) -> int:
-        return 0
 
     @property
     def starts(self) -> list[int]:
@@ -82,10 +73,6 @@ class Concat(_Concat):
     def takes(self) -> Mapping[str, Operand]:
         return {f"x{k}": part for k, part in enumerate(self.parts)}
 
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"y": self.whole}
-
     def backward(self) -> "Split":
         return Split(self.shape, self.channels)
 
@@ -100,11 +87,8 @@ class Concat(_Concat):
 class Split(_Concat):
     """dx0, dx1, ...: each array's channels of dy."""
 
+    reads = ("dy",)
     name = "split"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"dy": self.whole}
 
     @property
     def gives(self) -> Mapping[str, Operand]:

@@ -9,35 +9,13 @@ from functools import partial
 from typing import Protocol
 
 from gpusim.base.errors import unknown_name
+from workloads.operators import conv_direct, conv_im2col, conv_im2col_chunked, conv_winograd
 from workloads.operators.conv_buffer import BUFFER_BYTES
-from workloads.operators.conv_direct import DirectForward
-from workloads.operators.conv_direct import backward_data as direct_backward_data
-from workloads.operators.conv_direct import refuses as direct_refuses
-from workloads.operators.conv_im2col import Im2colBackwardData, Im2colBackwardWeights, Im2colForward
-from workloads.operators.conv_im2col import refuses as im2col_refuses
-from workloads.operators.conv_im2col_chunked import (
-    Im2colChunkedBackwardData,
-    Im2colChunkedBackwardWeights,
-    Im2colChunkedForward,
-)
-from workloads.operators.conv_im2col_chunked import refuses as chunked_refuses
 from workloads.operators.conv_implicit import ImplicitBackwardData, ImplicitBackwardWeights, ImplicitForward
-from workloads.operators.conv_passes import (
-    ConvolutionBackwardData,
-    ConvolutionBackwardWeights,
-    ConvolutionForward,
-)
-from workloads.operators.conv_sparse import (
-    EllpackDibForward,
-    EllpackDibRegistersForward,
-    EllpackDibSoftwareForward,
-    refuses_in_registers,
-)
-from workloads.operators.conv_sparse import refuses as sparse_refuses
-from workloads.operators.conv_winograd import WinogradBackwardData, WinogradBackwardWeights, WinogradForward
-from workloads.operators.conv_winograd import refuses as winograd_refuses
+from workloads.operators.conv_passes import ConvolutionBackwardData, ConvolutionBackwardWeights, ConvolutionForward
+from workloads.operators.conv_sparse import EllpackDibForward, EllpackDibRegistersForward, EllpackDibSoftwareForward
 from workloads.operators.convolution import Convolution
-from workloads.operators.gemm_kernels import Activations
+from workloads.operators.gemm_kernels import GEMM_KERNELS, Activations
 from workloads.operators.winograd import SIZES
 
 
@@ -83,10 +61,10 @@ class ConvolutionAlgorithm:
 def _chunked(buffer_bytes: int = BUFFER_BYTES) -> ConvolutionAlgorithm:
     return ConvolutionAlgorithm(
         "im2col_chunked",
-        partial(Im2colChunkedForward, buffer_bytes=buffer_bytes),
-        partial(Im2colChunkedBackwardData, buffer_bytes=buffer_bytes),
-        partial(Im2colChunkedBackwardWeights, buffer_bytes=buffer_bytes),
-        chunked_refuses,
+        partial(conv_im2col_chunked.Im2colChunkedForward, buffer_bytes=buffer_bytes),
+        partial(conv_im2col_chunked.Im2colChunkedBackwardData, buffer_bytes=buffer_bytes),
+        partial(conv_im2col_chunked.Im2colChunkedBackwardWeights, buffer_bytes=buffer_bytes),
+        conv_im2col_chunked.refuses,
         resized=_chunked,
     )
 
@@ -94,32 +72,29 @@ def _chunked(buffer_bytes: int = BUFFER_BYTES) -> ConvolutionAlgorithm:
 def _winograd(size: int, buffer_bytes: int = BUFFER_BYTES) -> ConvolutionAlgorithm:
     return ConvolutionAlgorithm(
         f"winograd_{size}x{size}",
-        partial(WinogradForward, size=size, buffer_bytes=buffer_bytes),
-        partial(WinogradBackwardData, size=size, buffer_bytes=buffer_bytes),
-        partial(WinogradBackwardWeights, size=size, buffer_bytes=buffer_bytes),
-        partial(winograd_refuses, size=size),
+        partial(conv_winograd.WinogradForward, size=size, buffer_bytes=buffer_bytes),
+        partial(conv_winograd.WinogradBackwardData, size=size, buffer_bytes=buffer_bytes),
+        partial(conv_winograd.WinogradBackwardWeights, size=size, buffer_bytes=buffer_bytes),
+        partial(conv_winograd.refuses, size=size),
         resized=partial(_winograd, size),
     )
 
 
 _IMPLICIT_BACKWARD = (ImplicitBackwardData, ImplicitBackwardWeights)
+_IM2COL = (conv_im2col.Im2colForward, conv_im2col.Im2colBackwardData, conv_im2col.Im2colBackwardWeights)
+# the gradients of the weights, and most of those of the data, are the implicit product's and have its name
+_DIRECT = (conv_direct.DirectForward, conv_direct.backward_data, ImplicitBackwardWeights)
 _TABLE = (
-    ConvolutionAlgorithm("implicit", ImplicitForward, ImplicitBackwardData, ImplicitBackwardWeights),
-    ConvolutionAlgorithm("im2col", Im2colForward, Im2colBackwardData, Im2colBackwardWeights, im2col_refuses),
+    ConvolutionAlgorithm("implicit", ImplicitForward, *_IMPLICIT_BACKWARD),
+    ConvolutionAlgorithm("im2col", *_IM2COL, conv_im2col.refuses),
     _chunked(),
-    # the gradients of the weights, and most of those of the data, are the implicit product's and have its name
-    ConvolutionAlgorithm("direct", DirectForward, direct_backward_data, ImplicitBackwardWeights, direct_refuses),
+    ConvolutionAlgorithm("direct", *_DIRECT, conv_direct.refuses),
     *(_winograd(size) for size in SIZES),
-    ConvolutionAlgorithm("ellpack_dib", EllpackDibForward, *_IMPLICIT_BACKWARD, sparse_refuses, Activations.COMPACTED),
-    ConvolutionAlgorithm(
-        "ellpack_dib_registers",
-        EllpackDibRegistersForward,
-        *_IMPLICIT_BACKWARD,
-        refuses_in_registers,
-        Activations.COMPACTED,
-    ),
-    ConvolutionAlgorithm(
-        "ellpack_dib_software", EllpackDibSoftwareForward, *_IMPLICIT_BACKWARD, sparse_refuses, Activations.CONVERTED
+    *(
+        ConvolutionAlgorithm(
+            *(made.algorithm, made, *_IMPLICIT_BACKWARD, made.refuses), GEMM_KERNELS[made.kernel].activations
+        )
+        for made in (EllpackDibForward, EllpackDibRegistersForward, EllpackDibSoftwareForward)
     ),
 )
 ALGORITHMS: Mapping[str, ConvolutionAlgorithm] = {row.name: row for row in _TABLE}

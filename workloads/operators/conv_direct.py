@@ -6,26 +6,21 @@ multiply-accumulates. Windows and preparation are the implicit product's, and so
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.conv_implicit import (
     ImplicitBackwardData,
     ImplicitBackwardWeights,
     ImplicitForward,
     Part,
+    ProductByParts,
     ProductKernel,
-    part_launches,
 )
 from workloads.operators.conv_passes import ConvolutionPass
 from workloads.operators.convolution import Convolution
 from workloads.operators.launching import GROUP
 from workloads.operators.operator import GpuFacts
-from workloads.operators.tensor import Operand, Tensor
+from workloads.operators.tensor import Operand
 from workloads.operators.tiles import SWATH
-
-if TYPE_CHECKING:
-    from isa.launch import Launch
 
 MAX_CHANNELS = 4  # of a group, that are summed over; with more, the implicit product is faster
 FEW_STEPS = 64  # of a sum, for which the implicit product is slower even where its tiles are full
@@ -44,68 +39,46 @@ def refuses(c: Convolution) -> str:
 
 
 def backward_data(c: Convolution) -> "DirectBackwardData | ImplicitBackwardData":
-    """Return the direct pass where few filters are summed over, as for depth-wise filters, else the implicit
-    product.
-    """
+    """Return the direct pass where few filters are summed over, as for depth-wise ones, else the implicit product."""
     return DirectBackwardData(c) if c.group_filters <= MAX_CHANNELS else ImplicitBackwardData(c)
 
 
-def direct_kernel(part: Part, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
-    """Return the kernel with the fewest unused filters; of several such kernels, the one with most filters at
-    a time.
-    """
-    filters = min(reversed(FILTERS), key=lambda held: -(-part.filters // held) * held)
-    grid = (-(-pixels // GROUP), -(-part.filters // filters), groups)
-    return ProductKernel("conv_direct", f"conv_direct_{filters}", grid)
+class _Direct(ProductByParts):
+    algorithm = "direct"
 
+    @staticmethod
+    def choose(part: Part, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
+        """Return the kernel with the fewest unused filters; of several, the one with most filters at a time."""
+        filters = min(reversed(FILTERS), key=lambda held: -(-part.filters // held) * held)
+        grid = (-(-pixels // GROUP), -(-part.filters // filters), groups)
+        return ProductKernel("conv_direct", f"conv_direct_{filters}", grid)
 
-def _with_rest(workspace: Mapping[str, Operand]) -> Mapping[str, Operand]:
-    """Enlarge the workspace by filters past the end, whose weights the last work-items read like any others."""
-    if "filters" not in workspace:
-        return workspace
-    return {**workspace, "filters": Operand((workspace["filters"].size + FILTERS[-1],), by_image=False)}
+    @property
+    def workspace(self) -> Mapping[str, Operand]:
+        """The implicit product's, with filters past the end, whose weights the last work-items read like any others."""
+        workspace = super().workspace
+        if "filters" not in workspace:
+            return workspace
+        return {**workspace, "filters": Operand((workspace["filters"].size + FILTERS[-1],), by_image=False)}
+
+    @property
+    def passed_on_bytes(self) -> int:
+        return sum(operand.size_bytes for operand in super().workspace.values())
 
 
 @dataclass(frozen=True)
-class DirectForward(ImplicitForward):
+class DirectForward(_Direct, ImplicitForward):
     """A work-item computes a pixel of several filters."""
-
-    algorithm = "direct"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if problem := refuses(self.convolution):
             raise self.refuse(problem)
 
-    @property
-    def workspace(self) -> Mapping[str, Operand]:
-        return _with_rest(super().workspace)
-
-    @property
-    def passed_on_bytes(self) -> int:
-        return sum(operand.size_bytes for operand in super().workspace.values())
-
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        return part_launches(self.convolution, self.parts, tensors["x"], tensors["y"], tensors, gpu, direct_kernel)
-
-    def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
-        return ImplicitBackwardWeights(self.convolution), *bias, backward_data(self.convolution)
+    def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
+        return ImplicitBackwardWeights(self.convolution), backward_data(self.convolution)
 
 
 @dataclass(frozen=True)
-class DirectBackwardData(ImplicitBackwardData):
+class DirectBackwardData(_Direct, ImplicitBackwardData):
     """A work-item computes an element of dx of several channels."""
-
-    algorithm = "direct"
-
-    @property
-    def workspace(self) -> Mapping[str, Operand]:
-        return _with_rest(super().workspace)
-
-    @property
-    def passed_on_bytes(self) -> int:
-        return sum(operand.size_bytes for operand in super().workspace.values())
-
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        return part_launches(self.convolution, self.parts, tensors["dy"], tensors["dx"], tensors, gpu, direct_kernel)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isa.kernarg import Pointer
-from workloads.operators.bias import BiasBackward, BiasForward
+from workloads.operators.bias import BiasForward
 from workloads.operators.conv_buffer import at
 from workloads.operators.conv_passes import (
     ConvolutionBackwardData,
@@ -43,22 +43,8 @@ def is_matrix(c: Convolution) -> bool:
     return c.kernel == (1, 1) == c.stride and not any(c.padding)
 
 
-def _columns(c: Convolution) -> Mapping[str, Operand]:
-    """Return the workspace: im2col of an image, [groups, weights of a filter, positions]."""
-    if is_matrix(c):
-        return {}
-    return {"columns": Operand((c.groups, c.depth, c.positions), by_image=False)}
-
-
-def _written_columns(c: Convolution) -> int:
-    """Count the bytes of im2col of all images."""
-    return c.shape[0] * sum(operand.size_bytes for operand in _columns(c).values())
-
-
 def image_words(c: Convolution, plane: int, width: int) -> np.ndarray:
-    """Return the words of Image (workloads/kernels/conv_im2col.cl); plane, width: sizes by which work-items are
-    counted.
-    """
+    """Return the words of Image (workloads/kernels/conv_im2col.cl); plane, width: sizes that count work-items."""
     sizes = [c.shape[1], *c.shape[2:], *c.kernel, c.positions, *c.dilation, *c.padding[:2]]
     divisors = [divisor(number) for number in (plane, width, *c.stride)]
     return np.concatenate([np.array(sizes, np.uint32), *divisors])
@@ -85,7 +71,9 @@ def _place(c: Convolution, tensors: Mapping[str, Tensor], image_of: Tensor, imag
 
 @dataclass(frozen=True)
 class _ByImage(ConvolutionPass):
-    """Base of the three passes."""
+    """Base of the three passes; its workspace is im2col of an image, [groups, weights of a filter, positions]."""
+
+    algorithm = "im2col"
 
     def __post_init__(self) -> None:
         if problem := refuses(self.convolution):
@@ -93,18 +81,22 @@ class _ByImage(ConvolutionPass):
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
-        return _columns(self.convolution)
+        c = self.convolution
+        return {} if is_matrix(c) else {"columns": Operand((c.groups, c.depth, c.positions), by_image=False)}
+
+    @property
+    def passed_on_bytes(self) -> int:
+        """Bytes of im2col of all images."""
+        return self.convolution.shape[0] * super().passed_on_bytes
 
 
 @dataclass(frozen=True)
 class Im2colForward(_ByImage, ConvolutionForward):
     """y[n] = the filters times im2col of x[n]."""
 
-    algorithm = "im2col"
-
     @property
     def passed_on_bytes(self) -> int:
-        return _written_columns(self.convolution) + (self.convolution.y.size_bytes if self.bias else 0)
+        return super().passed_on_bytes + (self.convolution.y.size_bytes if self.bias else 0)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         c, x, y, weight = self.convolution, tensors["x"], tensors["y"], tensors["weight"]
@@ -121,20 +113,13 @@ class Im2colForward(_ByImage, ConvolutionForward):
             made += BiasForward(y.shape).launches({"x": y, "bias": tensors["bias"], "y": y}, gpu)
         return tuple(made)
 
-    def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
-        return Im2colBackwardWeights(self.convolution), *bias, Im2colBackwardData(self.convolution)
+    def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
+        return Im2colBackwardWeights(self.convolution), Im2colBackwardData(self.convolution)
 
 
 @dataclass(frozen=True)
 class Im2colBackwardData(_ByImage, ConvolutionBackwardData):
     """dx[n] = col2im of the filters transposed times dy[n]."""
-
-    algorithm = "im2col"
-
-    @property
-    def passed_on_bytes(self) -> int:
-        return _written_columns(self.convolution)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         c, dx, dy, weight = self.convolution, tensors["dx"], tensors["dy"], tensors["weight"]
@@ -154,12 +139,10 @@ class Im2colBackwardData(_ByImage, ConvolutionBackwardData):
 class Im2colBackwardWeights(_ByImage, ConvolutionBackwardWeights):
     """dweight = the sum over images of dy[n] times im2col of x[n] transposed, added up in place."""
 
-    algorithm = "im2col"
-
     @property
     def passed_on_bytes(self) -> int:
         c = self.convolution
-        return _written_columns(c) + (c.shape[0] - 1) * c.weight.size_bytes
+        return super().passed_on_bytes + (c.shape[0] - 1) * c.weight.size_bytes
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         c, x, dy, total = self.convolution, tensors["x"], tensors["dy"], tensors["dweight"]

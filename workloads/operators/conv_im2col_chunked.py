@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.conv_buffer import BUFFER_BYTES, MAX_BYTES, apart, at, chunk_images, chunks
 from workloads.operators.conv_im2col import image_words
 from workloads.operators.conv_passes import (
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 
 def _largest_bytes(c: Convolution) -> int:
-    """Return the bytes of one image's part of the largest array."""
     return 4 * max(c.groups * c.depth * c.positions, prod(c.shape[1:]), c.filters * c.positions)
 
 
@@ -127,10 +125,9 @@ class Im2colChunkedForward(_Chunked, ConvolutionForward):
             made.append(self._wide("from_wide", chunk, y, values))
         return tuple(made)
 
-    def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
+    def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
         how = (self.convolution, self.buffer_bytes)
-        return Im2colChunkedBackwardWeights(*how), *bias, Im2colChunkedBackwardData(*how)
+        return Im2colChunkedBackwardWeights(*how), Im2colChunkedBackwardData(*how)
 
 
 @dataclass(frozen=True)
@@ -171,9 +168,7 @@ class Im2colChunkedBackwardWeights(_Chunked, ConvolutionBackwardWeights):
 
     @property
     def passed_on_bytes(self) -> int:
-        """Bytes that launches store for later ones: also the parts' sums of every chunk, except for those that are the
-        result.
-        """
+        """Bytes stored for later launches: also the parts' sums of every chunk, but for those that are the result."""
         stored = sum(self._split(count).parts for _, count in self._chunks)
         result = int(self._split(self._chunk).parts == 1)
         return self._moved_bytes + (stored - result) * self.convolution.weight.size_bytes

@@ -4,15 +4,15 @@ workloads/kernels/conv.cl has the forward pass and, with the filters turned roun
 conv_weights.cl the backward pass to the weights.
 """
 
-from collections.abc import Callable, Mapping
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd, prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from isa.kernarg import Pointer
-from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.conv_passes import (
     ConvolutionBackwardData,
     ConvolutionBackwardWeights,
@@ -78,17 +78,6 @@ def backward_axes(c: Convolution, axis: int) -> list[Axis]:
     return axes
 
 
-def check_bytes(primitive: ConvolutionPass) -> None:
-    """Raise OperatorError for arrays that a 32-bit offset does not reach."""
-    c = primitive.convolution
-    for name, operand in {**primitive.takes, **primitive.gives}.items():
-        slack = 4 * (c.padding[0] + c.kernel[0] * c.dilation[0] + 1) * (c.shape[3] + c.padding[1] + 1)
-        if operand.size_bytes + slack > MAX_BYTES:
-            raise primitive.refuse(
-                f"{name} has {operand.size_bytes} bytes; allowed are less than {MAX_BYTES >> 20} MiB"
-            )
-
-
 @dataclass(frozen=True)
 class Part:
     """A launch of conv.cl or conv_direct.cl and what it needs: windows over one array, results in another.
@@ -121,43 +110,6 @@ class ProductKernel:
     name: str
     groups: tuple[int, int, int]
     work_items: int = GROUP
-
-
-ChooseKernel = Callable[[Part, int, int, GpuFacts], ProductKernel]  # for so many pixels, and groups of channels
-
-
-def tile_kernel(part: Part, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
-    """Return the kernel of conv.cl with the best tile."""
-    tile = choose_tile(pixels, part.filters, groups, gpu)
-    name = f"conv_{'s1' if part.channels % DEPTH else 's8'}_{tile.text}"
-    return ProductKernel("conv", name, tile.groups(pixels, part.filters, groups), tile.work_items)
-
-
-def part_launches(
-    c: Convolution, parts: list[Part], read: Tensor, written: Tensor, tensors: Mapping[str, Tensor], gpu: GpuFacts,
-    choose: ChooseKernel = tile_kernel,
-) -> "tuple[Launch, ...]":  # fmt: skip
-    """Return, for each part, the launch that prepares its filters and its product, all preparations first."""
-    memory, weight, bias = read.memory, tensors["weight"], tensors.get("bias")
-    taps_at = tensors["taps"].address
-    filters_at = tensors["filters"].address if "filters" in tensors else taps_at  # none meets anything
-    prepare, products = [], []
-    for part in parts:
-        held = {"filters": Pointer(filters_at, np.dtype(np.float32)), "taps": Pointer(taps_at)}
-        pairs = c.groups * part.channels * part.filters
-        groups = -(-max(pairs, part.depth + 1) // GROUP)
-        values = {"weight": weight, **held, "f": _filters(c, part, read, pairs)}
-        prepare.append(launch("conv", "conv_prepare", memory, (groups,), values))
-        pixels = read.shape[0] * part.rows.count * part.columns.count
-        kernel = choose(part, pixels, c.groups, gpu)
-        values = {
-            **{"input": read, **held, "bias": bias or written, "output": written},
-            "w": _windows(part, read, written, bias),
-        }
-        products.append(launch(kernel.source, kernel.name, memory, kernel.groups, values, kernel.work_items))
-        filters_at += 4 * c.groups * part.depth * part.filters
-        taps_at += STEP_BYTES * (part.depth + 1)
-    return (*prepare, *products)
 
 
 def _filters(c: Convolution, part: Part, read: Tensor, pairs: int) -> np.ndarray:
@@ -194,17 +146,71 @@ def _windows(part: Part, read: Tensor, written: Tensor, bias: Tensor | None) -> 
 
 
 @dataclass(frozen=True)
-class ImplicitForward(ConvolutionForward):
-    """A product over all images; the filters are first put into the order that it takes."""
+class _Implicit(ConvolutionPass):
+    """Base of the three passes; raises OperatorError for arrays that a 32-bit offset does not reach."""
 
     algorithm = "implicit"
 
     def __post_init__(self) -> None:
-        check_bytes(self)
+        c = self.convolution
+        slack = 4 * (c.padding[0] + c.kernel[0] * c.dilation[0] + 1) * (c.shape[3] + c.padding[1] + 1)
+        for name, operand in {**self.takes, **self.gives}.items():
+            if operand.size_bytes + slack > MAX_BYTES:
+                raise self.refuse(f"{name} has {operand.size_bytes} bytes; allowed are less than {MAX_BYTES >> 20} MiB")
+
+
+@dataclass(frozen=True)
+class ProductByParts(_Implicit):
+    """The passes with a product for each part. read, written: the arrays."""
+
+    read: ClassVar[str]
+    written: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def parts(self) -> list[Part]:
+        """The parts, of one launch each."""
+
+    @staticmethod
+    def choose(part: Part, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
+        """Return the kernel of conv.cl with the best tile."""
+        tile = choose_tile(pixels, part.filters, groups, gpu)
+        name = f"conv_{'s1' if part.channels % DEPTH else 's8'}_{tile.text}"
+        return ProductKernel("conv", name, tile.groups(pixels, part.filters, groups), tile.work_items)
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        """Return, for each part, the launch that prepares its filters and its product, all preparations first."""
+        c, read, written = self.convolution, tensors[self.read], tensors[self.written]
+        memory, weight, bias = read.memory, tensors["weight"], tensors.get("bias")
+        taps_at = tensors["taps"].address
+        filters_at = tensors["filters"].address if "filters" in tensors else taps_at  # none meets anything
+        prepare, products = [], []
+        for part in self.parts:
+            held = {"filters": Pointer(filters_at, np.dtype(np.float32)), "taps": Pointer(taps_at)}
+            pairs = c.groups * part.channels * part.filters
+            groups = -(-max(pairs, part.depth + 1) // GROUP)
+            values = {"weight": weight, **held, "f": _filters(c, part, read, pairs)}
+            prepare.append(launch("conv", "conv_prepare", memory, (groups,), values))
+            pixels = read.shape[0] * part.rows.count * part.columns.count
+            kernel = self.choose(part, pixels, c.groups, gpu)
+            values = {
+                **{"input": read, **held, "bias": bias or written, "output": written},
+                "w": _windows(part, read, written, bias),
+            }
+            products.append(launch(kernel.source, kernel.name, memory, kernel.groups, values, kernel.work_items))
+            filters_at += 4 * c.groups * part.depth * part.filters
+            taps_at += STEP_BYTES * (part.depth + 1)
+        return (*prepare, *products)
+
+
+@dataclass(frozen=True)
+class ImplicitForward(ProductByParts, ConvolutionForward):
+    """A product over all images; the filters are first put into the order that it takes."""
+
+    read, written = "x", "y"
 
     @property
     def parts(self) -> list[Part]:
-        """The parts, of one launch each."""
         c = self.convolution
         source = (c.group_filters * c.depth, c.depth, c.taps)
         return [Part(forward_axis(c, 0), forward_axis(c, 1), c.group_channels, c.group_filters, source)]
@@ -213,26 +219,18 @@ class ImplicitForward(ConvolutionForward):
     def workspace(self) -> Mapping[str, Operand]:
         return {"filters": Operand((self.convolution.weight.size,), by_image=False), "taps": _steps(self.parts)}
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        return part_launches(self.convolution, self.parts, tensors["x"], tensors["y"], tensors, gpu)
-
-    def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
-        return ImplicitBackwardWeights(self.convolution), *bias, ImplicitBackwardData(self.convolution)
+    def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
+        return ImplicitBackwardWeights(self.convolution), ImplicitBackwardData(self.convolution)
 
 
 @dataclass(frozen=True)
-class ImplicitBackwardData(ConvolutionBackwardData):
+class ImplicitBackwardData(ProductByParts, ConvolutionBackwardData):
     """A product for all elements of dx with the same place between the windows: one product with stride 1."""
 
-    algorithm = "implicit"
-
-    def __post_init__(self) -> None:
-        check_bytes(self)
+    read, written = "dy", "dx"
 
     @property
     def parts(self) -> list[Part]:
-        """The parts, of one launch each."""
         c = self.convolution
         source = (c.group_filters * c.depth, c.taps, c.depth)
         return [
@@ -248,18 +246,10 @@ class ImplicitBackwardData(ConvolutionBackwardData):
         filters = {"filters": Operand((count,), by_image=False)} if count else {}
         return {**filters, "taps": _steps(parts)}
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        return part_launches(self.convolution, self.parts, tensors["dy"], tensors["dx"], tensors, gpu)
-
 
 @dataclass(frozen=True)
-class ImplicitBackwardWeights(ConvolutionBackwardWeights):
+class ImplicitBackwardWeights(_Implicit, ConvolutionBackwardWeights):
     """A product whose sum over the positions of all images is split."""
-
-    algorithm = "implicit"
-
-    def __post_init__(self) -> None:
-        check_bytes(self)
 
     @property
     def _split(self) -> Split:

@@ -6,9 +6,11 @@ How they are computed is a class for each pass and algorithm; workloads/operator
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from workloads.operators.bias import BiasForward
 from workloads.operators.convolution import Convolution
 from workloads.operators.primitive import Divisible, Primitive, Value
 from workloads.operators.tensor import Operand
@@ -17,14 +19,19 @@ from workloads.operators.verify import inner_product_bound
 
 @dataclass(frozen=True)
 class ConvolutionPass(Primitive):
-    """A pass of a convolution."""
+    """A pass of a convolution. purpose: such as 'backward data', for its name."""
 
     convolution: Convolution
+    purpose: ClassVar[str]
 
     @property
     @abstractmethod
     def algorithm(self) -> str:
         """The name of the algorithm in workloads/operators/conv_algorithms.py."""
+
+    @property
+    def name(self) -> str:
+        return f"convolution {self.purpose} ({self.algorithm})"
 
     @property
     def macs(self) -> int:
@@ -34,22 +41,13 @@ class ConvolutionPass(Primitive):
     def needed_macs(self) -> int:
         return self.convolution.needed_macs
 
-    @property
-    def operations(self) -> int:
-        return 0
-
 
 @dataclass(frozen=True)
 class ConvolutionForward(ConvolutionPass):
-    """y[n, m] = sum over channels and taps of weight[m] times the elements of x[n] that they meet, and
-    bias[m] if any.
-    """
+    """y[n, m] = bias[m], if any, + the sum over channels and taps of weight[m] times the elements of x[n] they meet."""
 
     bias: bool = False
-
-    @property
-    def name(self) -> str:
-        return f"convolution forward ({self.algorithm})"
+    purpose = "forward"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
@@ -69,6 +67,14 @@ class ConvolutionForward(ConvolutionPass):
     def operations(self) -> int:
         return self.convolution.y.size if self.bias else 0
 
+    @abstractmethod
+    def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
+        """Return the passes that give the gradients of the weights and of the data."""
+
+    def backward_passes(self) -> tuple[Primitive, ...]:
+        weights, data = self.gradients()
+        return weights, *((BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()), data
+
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         c, x, weight = self.convolution, inputs["x"], inputs["weight"]
         y = c.forward(x.astype(np.float64), weight.astype(np.float64))
@@ -83,9 +89,7 @@ class ConvolutionForward(ConvolutionPass):
 class ConvolutionBackwardData(ConvolutionPass):
     """dx from dy and the weights."""
 
-    @property
-    def name(self) -> str:
-        return f"convolution backward data ({self.algorithm})"
+    purpose = "backward data"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
@@ -112,10 +116,7 @@ class ConvolutionBackwardWeights(ConvolutionPass):
     """dweight from x and dy, of all images."""
 
     divisible = Divisible.NOTHING
-
-    @property
-    def name(self) -> str:
-        return f"convolution backward weights ({self.algorithm})"
+    purpose = "backward weights"
 
     @property
     def takes(self) -> Mapping[str, Operand]:

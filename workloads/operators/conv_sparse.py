@@ -16,7 +16,6 @@ import numpy as np
 
 from isa.kernarg import Pointer
 from isa.region import LINE_ELEMENTS
-from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.conv_implicit import ImplicitBackwardData, ImplicitBackwardWeights
 from workloads.operators.conv_passes import ConvolutionForward, ConvolutionPass
 from workloads.operators.convolution import Convolution
@@ -69,14 +68,11 @@ def _too_large(c: Convolution) -> str:
 
 
 def _shape(c: Convolution, images: int) -> GemmShape:
-    """Return the shape of the product of a group over some images."""
     return GemmShape(c.group_filters, images * c.positions, c.depth)
 
 
 def _chunk_images(c: Convolution) -> int:
-    """Return how many images have their columns in memory together: as many as CHUNK_BYTES allow, about equally many
-    each.
-    """
+    """Return how many images have their columns in memory together: CHUNK_BYTES bound them, chunks are about equal."""
     of_image = 4 * _shape(c, 1).ldb * c.positions
     most = max(1, CHUNK_BYTES // of_image)
     return -(-c.shape[0] // -(-c.shape[0] // most))
@@ -87,15 +83,12 @@ class _SparseForward(ConvolutionForward):
     """y = the filters times im2col of x in ELLPACK-DIB. kernel: that of the product, a name of GEMM_KERNELS."""
 
     kernel: ClassVar[str]
+    refuses: ClassVar = staticmethod(refuses)
     skips_zeros_of = ("x",)
 
     def __post_init__(self) -> None:
-        if problem := self._problem:
+        if problem := self.refuses(self.convolution):
             raise self.refuse(problem)
-
-    @property
-    def _problem(self) -> str:
-        return refuses(self.convolution)
 
     @cached_property
     def _chunk(self) -> GemmShape:
@@ -125,17 +118,13 @@ class _SparseForward(ConvolutionForward):
 
     @property
     def passed_on_bytes(self) -> int:
-        """Bytes of the filters, and of all images' columns and products; not of the bundles, whose number follows from
-        values.
-        """
+        """Bytes of the filters, and of all images' columns and products; not of the bundles: values decide those."""
         c = self.convolution
         rows = round_up(c.group_filters, GEMM_KERNELS[self.kernel].stored_rows)
         return c.weight.size_bytes + 4 * c.shape[0] * c.positions * c.groups * (c.depth + rows)
 
     def work_on(self, inputs: Mapping[str, np.ndarray]) -> Work:
-        """Count a multiply-accumulate for each non-zero and filter; store bundles in whole lines, and a count
-        a column.
-        """
+        """Count a multiply-accumulate for each non-zero and filter, and bundles in whole lines with columns' counts."""
         found = stored = 0
         for non_zeros in self._non_zeros(inputs["x"]):
             found += int(non_zeros.sum())
@@ -159,9 +148,7 @@ class _SparseForward(ConvolutionForward):
         return super().reference({**inputs, "x": rounded}, first)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return the filters' transposition; then, for each chunk and group, im2col, the product, and its
-        transposition.
-        """
+        """Transpose the filters; then, for each chunk and group: im2col, the product, and its transposition."""
         c = self.convolution
         made = [self._transposed_filters(tensors)]
         step = _chunk_images(c)
@@ -215,9 +202,8 @@ class _SparseForward(ConvolutionForward):
         steps = (c.positions * shape.ldc, c.filters * c.positions)
         return _transpose(tensors, (tensors["products"].pointer, y), sizes, leading, steps, images, bias)
 
-    def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
-        return ImplicitBackwardWeights(self.convolution), *bias, ImplicitBackwardData(self.convolution)
+    def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
+        return ImplicitBackwardWeights(self.convolution), ImplicitBackwardData(self.convolution)
 
 
 @dataclass(frozen=True)
@@ -234,10 +220,7 @@ class EllpackDibRegistersForward(_SparseForward):
 
     algorithm = "ellpack_dib_registers"
     kernel = "sgemm_dib_registers"
-
-    @property
-    def _problem(self) -> str:
-        return refuses_in_registers(self.convolution)
+    refuses: ClassVar = staticmethod(refuses_in_registers)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.conv_buffer import BUFFER_BYTES, MAX_BYTES, at
 from workloads.operators.conv_passes import (
     ConvolutionBackwardData,
@@ -94,7 +93,6 @@ class _Winograd(ConvolutionPass):
         return launch("winograd", f"winograd_{kernel}_{self.size}", of.memory, (-(-items // GROUP),), values)
 
     def _filters(self, kernel: str, weight: Tensor, values: Mapping[str, object]) -> "Launch":
-        """Return a launch over filters by channels."""
         count = self.filters.rows * self.filters.columns
         return self._launch(kernel, weight, count, {**values, "count": count, "place_bytes": 4 * self.filters.step})
 
@@ -159,11 +157,9 @@ class WinogradForward(_Convolved, ConvolutionForward):
         bound = self.tiled.error(inputs["x"], _by_group(self.convolution, inputs["weight"]), inputs.get("bias"))
         return {"y": Value(super().reference(inputs, first)["y"].value, bound)}
 
-    def backward_passes(self) -> "tuple[ConvolutionPass | BiasBackward, ...]":
-        how = (self.size, self.buffer_bytes)
-        bias = (BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()
-        data = WinogradBackwardData(self.convolution, *how)
-        return WinogradBackwardWeights(self.convolution, *how), *bias, data
+    def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
+        how = (self.convolution, self.size, self.buffer_bytes)
+        return WinogradBackwardWeights(*how), WinogradBackwardData(*how)
 
 
 @dataclass(frozen=True)
@@ -215,9 +211,7 @@ class WinogradBackwardWeights(_Winograd, ConvolutionBackwardWeights):
         return len(self.tiled.chunks) * min(split.part_depth, split.depth) + split.parts
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Return, for each chunk, windows, tiles of dy and products, added to those before; then the launch of the
-        weights.
-        """
+        """Return each chunk's windows, tiles of dy and products, added to those before; then the weights' launch."""
         c, tiled, memory = self.convolution, self.tiled, tensors["x"].memory
         windows, gradients, sums = tiled.windows, tiled.products, self.filters
         batch = Batch(

@@ -161,9 +161,7 @@ class Convolution:
         return rows, columns
 
     def met(self, padded: np.ndarray, tap: Pair) -> np.ndarray:
-        """Return the elements that a tap of every window meets: a view [n, groups, channels of a group, rows,
-        columns].
-        """
+        """Return what a tap of every window meets: a view [n, groups, channels of a group, rows, columns]."""
         at = []
         for axis in (0, 1):
             begin, step = tap[axis] * self.dilation[axis], self.stride[axis]

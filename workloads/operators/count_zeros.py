@@ -8,7 +8,7 @@ import numpy as np
 
 from workloads.operators.launching import GROUP, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Divisible, Primitive, Value
+from workloads.operators.primitive import ArrayPrimitive, Divisible, Value
 from workloads.operators.tensor import INDEX, Operand, Sample, Shape, Tensor
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def rectified(random: np.random.Generator, shape: Shape) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class CountZeros(Primitive):
+class CountZeros(ArrayPrimitive):
     """zeros[0], uint32, of x: elements that are 0 or -0, as the compaction engine's test has it."""
 
     shape: Shape
@@ -34,7 +34,7 @@ class CountZeros(Primitive):
     @property
     def groups(self) -> int:
         """Workgroups, each with a count."""
-        return -(-Operand(self.shape).size // GROUP_ELEMENTS)
+        return -(-self.x.size // GROUP_ELEMENTS)
 
     @property
     def takes(self) -> Mapping[str, Operand]:
@@ -50,12 +50,12 @@ class CountZeros(Primitive):
 
     @property
     def operations(self) -> int:
-        return 2 * Operand(self.shape).size - 1
+        return 2 * self.x.size - 1
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         x, zeros = tensors["x"], tensors["zeros"]
         counts = tensors.get("counts", zeros)
-        values = {"x": x, "counts": counts, "n": Operand(self.shape).size}
+        values = {"x": x, "counts": counts, "n": self.x.size}
         count = launch("count_zeros", "count_zeros", x.memory, (self.groups,), values)
         if counts is zeros:
             return (count,)

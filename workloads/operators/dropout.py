@@ -8,7 +8,7 @@ import numpy as np
 
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Primitive, Value
+from workloads.operators.primitive import ArrayPrimitive, Value
 from workloads.operators.tensor import BYTE, Operand, Shape, Tensor, below
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -22,9 +22,7 @@ WORD = 0xFFFF_FFFF
 
 
 def philox(counters: np.ndarray, key: tuple[int, int]) -> np.ndarray:
-    """Compute Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011) for counters uint64 [n, 4] of 32-bit words;
-    same shape.
-    """
+    """Compute Philox4x32-10 (Salmon et al. 2011) of counters uint64 [n, 4], 32-bit words; same shape."""
     x, (key0, key1) = [counters[:, k].astype(np.uint64) for k in range(4)], key
     for _ in range(ROUNDS):
         first, second = (np.uint64(m) * word for m, word in zip(MULTIPLIERS, (x[0], x[2]), strict=True))
@@ -36,20 +34,16 @@ def philox(counters: np.ndarray, key: tuple[int, int]) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class _Dropout(Primitive):
+class _Dropout(ArrayPrimitive):
     """Dropout on arrays of any shape: zero with `probability`, other elements grow by 1 / (1 - probability)."""
 
     shape: Shape
     probability: float = 0.5
+    operations_each: ClassVar = 1
 
     def __post_init__(self) -> None:
         if not 0 <= self.probability < 1:
             raise self.refuse(f"probability is {self.probability}; it must be at least 0 and less than 1")
-
-    @property
-    def x(self) -> Operand:
-        """The operand whose elements are dropped; y and both gradients are like it."""
-        return Operand(self.shape)
 
     @property
     def mask(self) -> Operand:
@@ -61,16 +55,10 @@ class _Dropout(Primitive):
         """The factor for elements that are kept, rounded as in the kernels."""
         return np.float32(1.0 / (1.0 - self.probability))
 
-    @property
-    def operations(self) -> int:
-        return self.x.size
-
 
 @dataclass(frozen=True)
 class DropoutForward(_Dropout):
-    """The results y and the mask; y may take x's place. seed: of the run, below 2^64; stream: of layer and step, <
-    2^32.
-    """
+    """y and the mask; y may take x's place. seed: of the run, below 2^64; stream: of layer and step, below 2^32."""
 
     seed: int = 0
     stream: int = 0
@@ -87,10 +75,6 @@ class DropoutForward(_Dropout):
     def threshold(self) -> int:
         """The least random number of 32 bits with which an element is kept."""
         return min(round(self.probability * (1 << 32)), WORD)
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"x": self.x}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
@@ -124,15 +108,12 @@ class DropoutBackward(_Dropout):
     """dx from dy and the mask; dx may take dy's place."""
 
     in_place: ClassVar = {"dx": "dy"}
+    writes = ("dx",)
     name = "dropout backward"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
         return {"dy": self.x, "mask": self.mask}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"dx": self.x}
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return (elementwise("dropout", "dropout_backward", {**tensors, "scale": self.scale, "n": self.x.size}),)

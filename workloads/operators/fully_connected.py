@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -23,10 +23,15 @@ MAX_BYTES = (1 << 32) - (1 << 20)  # of an array: 32-bit offsets
 
 @dataclass(frozen=True)
 class FullyConnected(Primitive):
-    """A layer over x [N, ...], whose elements of an image are taken as a vector, with `outputs` results an image."""
+    """A layer over x [N, ...], whose elements of an image are taken as a vector, with `outputs` results an image.
+
+    layout, operands: of the product c = a·b, in the terms of workloads/kernels/sgemm.cl.
+    """
 
     shape: Shape
     outputs: int
+    layout: ClassVar[str]
+    operands: ClassVar[tuple[str, str, str]]
 
     def __post_init__(self) -> None:
         if len(self.shape) < 2:
@@ -62,10 +67,6 @@ class FullyConnected(Primitive):
         return self.shape[0] * self.inputs * self.outputs
 
     @property
-    def operations(self) -> int:
-        return 0
-
-    @property
     @abstractmethod
     def columns_rows_depth(self) -> tuple[int, int, int]:
         """Sizes of the product, whose result is [rows, columns]."""
@@ -81,14 +82,11 @@ class FullyConnected(Primitive):
         parts = self.split.parts
         return {"sums": Operand((parts, rows * columns), by_image=False)} if parts > 1 else {}
 
-    def product(
-        self, a: Tensor, b: Tensor, c: Tensor, layout: str, leading: tuple[int, int], sums: Tensor, gpu: GpuFacts
-    ) -> "tuple[Launch, ...]":
-        """Return the launches of c = a·b, in the terms of workloads/kernels/sgemm.cl.
-
-        leading: elements between stored rows of a and of b; sums: the tensor for the sums of the parts, or c.
-        """
-        first = product(layout, (a, b, sums), a.memory, self.columns_rows_depth, leading, gpu, self.split)
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        a, b, c = (tensors[name] for name in self.operands)
+        leading = (prod(a.shape[1:]), prod(b.shape[1:]))  # elements between stored rows
+        sums = tensors.get("sums", c)
+        first = product(self.layout, (a, b, sums), a.memory, self.columns_rows_depth, leading, gpu, self.split)
         return (first, *sum_parts(sums, c, self.split))
 
     def bounded(self, value: np.ndarray, magnitude: np.ndarray, more: int = 0) -> Value:
@@ -102,6 +100,7 @@ class FullyConnectedForward(FullyConnected):
     """y[n] = weight · x[n], and bias if there is one."""
 
     bias: bool = False
+    layout, operands = "tn", ("weight", "x", "y")
     name = "fully connected forward"
 
     @property
@@ -130,12 +129,10 @@ class FullyConnectedForward(FullyConnected):
         return super().passed_on_bytes + (self.y.size_bytes if self.bias else 0)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        y, leading = tensors["y"], (self.inputs, self.inputs)
-        product = self.product(tensors["weight"], tensors["x"], y, "tn", leading, tensors.get("sums", y), gpu)
-        if not self.bias:
-            return product
-        bias = BiasForward(y.shape).launches({"x": y, "bias": tensors["bias"], "y": y}, gpu)
-        return (*product, *bias)
+        made, y = super().launches(tensors, gpu), tensors["y"]
+        if self.bias:
+            made += BiasForward(y.shape).launches({"x": y, "bias": tensors["bias"], "y": y}, gpu)
+        return made
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         x, weight = inputs["x"].reshape(len(inputs["x"]), -1), inputs["weight"]
@@ -157,6 +154,7 @@ class FullyConnectedForward(FullyConnected):
 class FullyConnectedBackwardData(FullyConnected):
     """dx[n] = the weights transposed · dy[n]."""
 
+    layout, operands = "nn", ("weight", "dy", "dx")
     name = "fully connected backward data"
 
     @property
@@ -171,10 +169,6 @@ class FullyConnectedBackwardData(FullyConnected):
     def columns_rows_depth(self) -> tuple[int, int, int]:
         return self.inputs, self.shape[0], self.outputs
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        dx, leading = tensors["dx"], (self.inputs, self.outputs)
-        return self.product(tensors["weight"], tensors["dy"], dx, "nn", leading, tensors.get("sums", dx), gpu)
-
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         dy, weight = inputs["dy"], inputs["weight"]
         shape = (len(dy), *self.shape[1:])
@@ -187,6 +181,7 @@ class FullyConnectedBackwardWeights(FullyConnected):
     """dweight = the sum over images of dy[n] times x[n]; each output's weights have a row of their own."""
 
     divisible = Divisible.CHANNELS
+    layout, operands = "nt", ("x", "dy", "dweight")
     undivided = frozenset({"x"})
     name = "fully connected backward weights"
 
@@ -201,10 +196,6 @@ class FullyConnectedBackwardWeights(FullyConnected):
     @property
     def columns_rows_depth(self) -> tuple[int, int, int]:
         return self.inputs, self.outputs, self.shape[0]
-
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        total, leading = tensors["dweight"], (self.inputs, self.outputs)
-        return self.product(tensors["x"], tensors["dy"], total, "nt", leading, tensors.get("sums", total), gpu)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         x, dy = inputs["x"].reshape(len(inputs["x"]), -1), inputs["dy"]

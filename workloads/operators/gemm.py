@@ -1,18 +1,17 @@
 """Matrix multiplication as an operator: operands in device memory, launches of a kernel of the table, the reference."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpusim.base.errors import UserError, unknown_name
-from isa.kernarg import Pointer, pack
+from isa.kernarg import Pointer
 from isa.region import LINE_ELEMENTS
-from workloads.operators.gemm_csc import CODE_OBJECT, WORK_ITEMS, Csc
+from workloads.operators.gemm_csc import Csc
 from workloads.operators.gemm_kernels import GEMM_KERNELS, Activations, GemmKernel
+from workloads.operators.launching import launch
 from workloads.operators.operator import GpuFacts, Work
 from workloads.operators.register_tiling import BLOCK_ROWS
 from workloads.operators.tensor import Tensor
@@ -20,41 +19,22 @@ from workloads.operators.tiles import DEPTH, Split, sum_parts
 from workloads.operators.tiling import WAVEFRONT, Tiling, WorkSplit
 from workloads.operators.verify import Expected, inner_product_bound
 from workloads.shapes import GemmShape, round_up
-from workloads.toolchain.build import code_object_path
 
 if TYPE_CHECKING:
     from isa.device_memory import Allocation, DeviceMemory
     from isa.launch import Launch
-    from isa.object.code_object import Kernel
     from isa.region import SparseRegion
+    from workloads.data.operands import Operands
 
 MAX_OPERAND_BYTES = 1 << 32  # the kernels reach A by a 32-bit offset
 CONVERT_COLUMNS = 4  # of a workgroup of dib_convert: one a wavefront
-CONVERT_BLOCKS, CONVERT_BLOCKS_ITEMS = (4, 16), (256, 1, 1)  # of dib_convert_blocks: blocks of rows, columns
+CONVERT_BLOCKS, CONVERT_BLOCKS_ITEMS = (4, 16), 256  # of dib_convert_blocks: blocks of rows, columns
 ABSENT_AFTER = 4  # words that sgemm_dib_registers_nnz may read past what it is told of one block after the last
 CHUNK_COLUMNS = 512  # of the reference: bounds the memory of the FP64 copies
 
 
 class GemmError(UserError):
     """A kernel cannot compute a GEMM; the message says what is allowed."""
-
-
-class GemmData(Protocol):
-    """The source of a GEMM's operands."""
-
-    def fill(self, weights: np.ndarray, activations: np.ndarray, shape: GemmShape) -> None:
-        """Write A [padded K, lda] and B [N, ldb], both zeroed float32; raise a UserError for data that do not fit."""
-
-    def weights(self, storage: np.ndarray, shape: GemmShape) -> None:
-        """Write A [padded K, lda] alone."""
-
-    def columns(self, shape: GemmShape) -> Callable[[np.ndarray], None]:
-        """Return a function that writes B part by part: each call the next columns, into zeroed [columns,
-        ldb] float32.
-        """
-
-    def zeros(self, shape: GemmShape) -> float:
-        """Return the share of zeros of B, or the expected one; raise a UserError for data that do not fit."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +54,7 @@ class GemmBuffers:
 
     @classmethod
     def allocate(cls, shape: GemmShape, memory: "DeviceMemory", a: "Allocation | None" = None) -> "GemmBuffers":
-        """Allocate zeroed A, B and C, or B and C for a given A; raise DeviceMemoryError when the device is
-        too small.
-        """
+        """Allocate zeroed A, B and C, or B and C for a given A; raise DeviceMemoryError where they do not fit."""
         a = a or memory.allocate(4 * shape.lda * shape.padded_k, "A (weights)")
         b = memory.allocate(4 * shape.ldb * shape.n, "B (activations)")
         c = memory.allocate(4 * shape.ldc * shape.n, "C (outputs)")
@@ -115,9 +93,7 @@ class Converted:
 
     @classmethod
     def allocate(cls, buffers: GemmBuffers, block_rows: int = 0) -> "Converted":
-        """Allocate zeroed arrays for a kernel of so many block_rows; raise DeviceMemoryError when the device is too
-        small.
-        """
+        """Allocate zeroed arrays for a kernel of so many block_rows; raise DeviceMemoryError where they do not fit."""
         shape, memory = buffers.shape, buffers.memory
         bundles = memory.allocate(4 * shape.ldb * shape.n, "ELLPACK-DIB B")
         counts = (-(-shape.k // block_rows) + 1) * shape.n + ABSENT_AFTER if block_rows else shape.n
@@ -204,7 +180,7 @@ class GemmOperator:
         return sparsity_of(held, k), zero_lines_of(held, k)
 
 
-def build_gemm(kernel: str, shape: GemmShape, data: GemmData, memory: "DeviceMemory", gpu: GpuFacts) -> GemmOperator:
+def build_gemm(kernel: str, shape: GemmShape, data: "Operands", memory: "DeviceMemory", gpu: GpuFacts) -> GemmOperator:
     """Build the operator with operands of its own in `memory`, filled with `data` and sealed.
 
     Raise DeviceMemoryError, CodeObjectError, GemmError, and the errors of `data`.
@@ -314,9 +290,7 @@ def gemm_reference(a: np.ndarray, b: np.ndarray, half_precision_b: bool) -> Iter
 
 
 def _product(operand: np.ndarray, a64: np.ndarray) -> np.ndarray:
-    """Multiply operand [n, k] by a64 [k, m] in FP64; zeros of the operand count for nothing, even against
-    infinities.
-    """
+    """Multiply operand [n, k] by a64 [k, m] in FP64; the operand's zeros count for nothing, even against infinities."""
     finite = np.isfinite(operand).all(axis=1)
     product = np.where(finite[:, None], operand, 0).astype(np.float64) @ a64
     with np.errstate(invalid="ignore"):
@@ -327,45 +301,34 @@ def _product(operand: np.ndarray, a64: np.ndarray) -> np.ndarray:
 
 
 def _conversion(row: GemmKernel, buffers: GemmBuffers, converted: Converted, operands: Mapping[str, Any]) -> "Launch":
-    """Return the launch that converts B into bundles and counts of non-zeros, which the multiplication takes instead of
-    B.
-    """
+    """Return the launch that converts B into the bundles and counts of non-zeros that the multiplication takes."""
     bundles, counts = Pointer(converted.bundles.address), Pointer(converted.counts.address)
     if row.block_rows:
         values = {"bundles": bundles, "absent": counts}
         values |= {name: operands[name] for name in ("b_matrix", "n", "k", "ldb")}
         blocks, columns = CONVERT_BLOCKS
         groups = (-(-operands["k"] // (row.block_rows * blocks)), -(-buffers.shape.n // columns), 1)
-        function = _function("dib_convert_blocks", "dib_convert_blocks")
-        return _launch(function, buffers, values, groups, CONVERT_BLOCKS_ITEMS)
+        return launch("dib_convert_blocks", "dib_convert_blocks", buffers.memory, groups, values, CONVERT_BLOCKS_ITEMS)
     held = {"bundles": bundles, "counts": counts}
     values = {**held, **{name: operands[name] for name in ("b_matrix", "n", "k", "ldb")}}
     groups = (-(-buffers.shape.n // CONVERT_COLUMNS), 1, 1)
-    return _launch(
-        _function("dib_convert", "dib_convert"), buffers, values, groups, (WAVEFRONT * CONVERT_COLUMNS, 1, 1)
-    )
+    return launch("dib_convert", "dib_convert", buffers.memory, groups, values, WAVEFRONT * CONVERT_COLUMNS)
 
 
 def _compressed(buffers: GemmBuffers, operands: Mapping[str, Any]) -> "tuple[tuple[Launch, ...], dict[str, Any]]":
-    """Return the launches that compress B into sparse columns, and the multiplication's arguments with these instead of
-    B.
-    """
+    """Return the launches that compress B into sparse columns, and the multiplication's arguments with these."""
     csc = Csc.allocate(buffers.shape, buffers.memory)
-    launches = (
-        _launch(_function(CODE_OBJECT, one.function), buffers, one.arguments, (one.groups, 1, 1), (WORK_ITEMS, 1, 1))
-        for one in csc.conversion(operands["b_matrix"])
-    )
     taken = {name: value for name, value in operands.items() if name not in ("b_matrix", "k", "ldb")}
-    return tuple(launches), {**taken, **csc.operands()}
+    return csc.conversion(operands["b_matrix"], buffers.memory), {**taken, **csc.operands()}
 
 
 def _multiplication(
     row: GemmKernel, buffers: GemmBuffers, split: WorkSplit, operands: Mapping[str, Any], block: range
 ) -> "Launch":
-    function = _function(row.code_object, row.function.format(variant=split.variant))
+    function = (row.function or row.code_object).format(variant=split.variant)
     values, groups = {**operands, **split.arguments}, split.workgroups(buffers.shape)
     regions = (_region(buffers, block, row.block_rows),) if row.uses_engine else ()
-    return _launch(function, buffers, values, groups, split.local_size, regions)
+    return launch(row.code_object, function, buffers.memory, groups, values, split.local_size, regions)
 
 
 def _operands(buffers: GemmBuffers, block: range) -> dict[str, Any]:
@@ -391,32 +354,3 @@ def _region(buffers: GemmBuffers, block: range, block_rows: int) -> "SparseRegio
     if block_rows:
         return SparseRegion(buffers.b.address, block_rows, shape.n * shape.ldb // block_rows, block_rows)
     return SparseRegion(buffers.b.address + 4 * block.start, len(block), shape.n, shape.ldb)
-
-
-def _launch(
-    function: "Kernel",
-    buffers: GemmBuffers,
-    values: Mapping[str, Any],
-    groups: tuple[int, int, int],
-    local: tuple[int, int, int],
-    regions: "tuple[SparseRegion, ...]" = (),
-) -> "Launch":
-    from isa.launch import Launch
-
-    total = (groups[0] * local[0], groups[1] * local[1], groups[2])
-    packed = pack(function, values)
-    return Launch(function, buffers.memory, packed.block, total, local, packed.dynamic_lds_bytes, regions)
-
-
-@cache
-def _code_object(path: Path) -> "Mapping[str, Kernel]":
-    from isa.object.code_object import load_code_object
-
-    return load_code_object(path).kernels
-
-
-def _function(source: str, name: str) -> "Kernel":
-    kernels = _code_object(code_object_path(source))
-    if name not in kernels:
-        raise GemmError(f"code object '{source}.hsaco' has no kernel '{name}'; it has {', '.join(sorted(kernels))}")
-    return kernels[name]

@@ -9,30 +9,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from isa.kernarg import Pointer
+from workloads.operators.launching import launch
 
 if TYPE_CHECKING:
     from isa.device_memory import Allocation, DeviceMemory
+    from isa.launch import Launch
     from workloads.shapes import GemmShape
 
-CODE_OBJECT = "csc"
 COLUMNS = 4  # of a workgroup that counts or fills: one a wavefront
-WORK_ITEMS = 256
-
-
-@dataclass(frozen=True)
-class CscLaunch:
-    """A launch of the conversion: its kernel in CODE_OBJECT, its arguments, its workgroups of WORK_ITEMS."""
-
-    function: str
-    arguments: dict[str, Any]
-    groups: int
 
 
 @dataclass(frozen=True)
 class Csc:
-    """Values float32 and row indices uint32 [non-zeros], counts uint32 [N], first element of each column uint32 [N +
-    1].
-    """
+    """Values float32 and row indices uint32 [non-zeros], counts uint32 [N], first element of columns uint32 [N + 1]."""
 
     shape: "GemmShape"
     values: "Allocation"
@@ -42,9 +31,7 @@ class Csc:
 
     @classmethod
     def allocate(cls, shape: "GemmShape", memory: "DeviceMemory") -> "Csc":
-        """Allocate zeroed arrays with room for a matrix without zeros; raise DeviceMemoryError when the device is too
-        small.
-        """
+        """Allocate zeroed arrays for a matrix without zeros; raise DeviceMemoryError where they do not fit."""
         elements = 4 * shape.k * shape.n
         return cls(
             shape,
@@ -54,16 +41,16 @@ class Csc:
             memory.allocate(4 * (shape.n + 1), "CSC columns of B"),
         )
 
-    def conversion(self, b_matrix: Pointer) -> tuple[CscLaunch, CscLaunch, CscLaunch]:
+    def conversion(self, b_matrix: Pointer, memory: "DeviceMemory") -> "tuple[Launch, ...]":
         """Return the launches that count, add up and fill."""
-        shape, columns = self.shape, -(-self.shape.n // COLUMNS)
+        shape, columns = self.shape, (-(-self.shape.n // COLUMNS),)
         size = {"n": shape.n, "k": shape.k, "ldb": shape.ldb}
         counts, first = Pointer(self.counts.address), Pointer(self.first.address)
         held = {"values": Pointer(self.values.address), "rows": Pointer(self.rows.address)}
         return (
-            CscLaunch("csc_count", {"b_matrix": b_matrix, "counts": counts, **size}, columns),
-            CscLaunch("csc_scan", {"counts": counts, "first": first, "n": shape.n}, 1),
-            CscLaunch("csc_fill", {"b_matrix": b_matrix, "first": first, **held, **size}, columns),
+            launch("csc", "csc_count", memory, columns, {"b_matrix": b_matrix, "counts": counts, **size}),
+            launch("csc", "csc_scan", memory, (1,), {"counts": counts, "first": first, "n": shape.n}),
+            launch("csc", "csc_fill", memory, columns, {"b_matrix": b_matrix, "first": first, **held, **size}),
         )
 
     def operands(self) -> dict[str, Any]:

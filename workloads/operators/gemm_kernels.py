@@ -11,11 +11,11 @@ from workloads.operators.register_tiling import BLOCK_ROWS, RegisterTile, regist
 from workloads.operators.sparse_tiling import SparseTile, sparse_cycles
 from workloads.operators.tiles import LINE_BYTES_PER_CYCLE, SUM_CYCLES
 from workloads.operators.tiling import (
-    DENSE_SHARED_TILE,
     ROWS_PER_WORKGROUP,
     WAVEFRONT,
     ChosenTile,
     FixedTile,
+    SharedTile,
     Splitting,
 )
 from workloads.shapes import GemmShape
@@ -37,25 +37,30 @@ class Activations(Enum):
 class GemmKernel:
     """A way to compute C = A·B.
 
-    name: in configurations; code_object: its file's name without suffix in workloads/kernels; function: the kernel in
-    it, '{variant}' stands for which of several (WorkSplit); activations: form of B; splitting: of C into workgroups;
-    max_k: largest K that it computes; stored_rows: of C that a lane stores at a time, those past M into the padding of
-    a column; rate: share of the cycles for which the fullest SIMD multiplies, the best of many simulated products of a
-    tile or more; which kernels are measured before one is chosen depends on it, nothing else; block_rows: of B that are
-    compacted as a column; 0: all of a launch's; estimate: returns the cycles of a shape with a given share of B zero on
-    a GPU; None: there is no estimate, so that the kernel runs only where it is named.
+    name: in configurations; activations: form of B; splitting: of C into workgroups; max_k: largest K that it computes;
+    source: its file's name without suffix in workloads/kernels, '': `name`; function: the kernel in it, '{variant}'
+    stands for which of several (WorkSplit), '': as the file; stored_rows: of C that a lane stores at a time, those past
+    M into the padding of a column; rate: share of the cycles for which the fullest SIMD multiplies, the best of many
+    simulated products of a tile or more; which kernels are measured before one is chosen depends on it, nothing else;
+    block_rows: of B that are compacted as a column; 0: all of a launch's; estimate: returns the cycles of a shape with
+    a given share of B zero on a GPU; None: there is no estimate, so that the kernel runs only where it is named.
     """
 
     name: str
-    code_object: str
-    function: str
     activations: Activations
     splitting: Splitting
     max_k: int = MAX_K
+    source: str = ""
+    function: str = ""
     stored_rows: int = 4
     rate: float = 1.0
     block_rows: int = 0
     estimate: Callable[[GemmShape, float, GpuFacts], float] | None = None
+
+    @property
+    def code_object(self) -> str:
+        """The name of its file in workloads/kernels, without suffix."""
+        return self.source or self.name
 
     @property
     def sparse(self) -> bool:
@@ -83,66 +88,33 @@ def _converted_first(
 _FOUR_COLUMNS = FixedTile(ROWS_PER_WORKGROUP, 4, (4 * WAVEFRONT, 1, 1))
 _DENSE, _COMPACTED, _CONVERTED = Activations.DENSE, Activations.COMPACTED, Activations.CONVERTED
 _TABLE = (
-    GemmKernel("sgemm_4x4", "sgemm_4x4", "sgemm_4x4", _DENSE, FixedTile(32, 32, (WAVEFRONT, 1, 1)), rate=0.75),
-    GemmKernel("mmm_local", "mmm_local", "mmm_local", _DENSE, FixedTile(32, 32, (WAVEFRONT, 1, 1)), rate=0.83),
+    GemmKernel("sgemm_4x4", _DENSE, FixedTile(32, 32, (WAVEFRONT, 1, 1)), rate=0.75),
+    GemmKernel("mmm_local", _DENSE, FixedTile(32, 32, (WAVEFRONT, 1, 1)), rate=0.83),
+    GemmKernel("sgemm_tiled16", _DENSE, FixedTile(16, 16, (16, 16, 1)), stored_rows=1, rate=0.22),
+    GemmKernel("sgemm", _DENSE, ChosenTile(), function="sgemm_nn_{variant}", stored_rows=1, rate=0.92),
+    GemmKernel("sgemm_wide", _DENSE, SharedTile(), rate=0.75),
     GemmKernel(
-        "sgemm_tiled16",
-        "sgemm_tiled16",
-        "sgemm_tiled16",
-        _DENSE,
-        FixedTile(16, 16, (16, 16, 1)),
-        stored_rows=1,
-        rate=0.22,
-    ),
-    GemmKernel("sgemm", "sgemm", "sgemm_nn_{variant}", _DENSE, ChosenTile(), stored_rows=1, rate=0.92),
-    GemmKernel("sgemm_wide", "sgemm_wide", "sgemm_wide", _DENSE, DENSE_SHARED_TILE, rate=0.75),
-    GemmKernel(
-        "sgemm_dib_tiled",
-        "sgemm_dib_tiled",
-        "sgemm_dib_tiled_{variant}",
-        _COMPACTED,
-        SparseTile(),
-        MAX_TILED_ROWS,
+        *("sgemm_dib_tiled", _COMPACTED, SparseTile(), MAX_TILED_ROWS),
+        function="sgemm_dib_tiled_{variant}",
         estimate=sparse_cycles,
     ),
+    GemmKernel("sgemm_dib_registers", _COMPACTED, RegisterTile(), block_rows=BLOCK_ROWS, estimate=register_cycles),
+    GemmKernel("sgemm_dib_gather", _COMPACTED, _FOUR_COLUMNS, MAX_ROWS),
+    GemmKernel("dib_algorithm3", _COMPACTED, FixedTile(32, 32, (4 * WAVEFRONT, 1, 1), columns_first=True), MAX_ROWS),
     GemmKernel(
-        "sgemm_dib_registers",
-        "sgemm_dib_registers",
-        "sgemm_dib_registers",
-        _COMPACTED,
-        RegisterTile(),
-        block_rows=BLOCK_ROWS,
-        estimate=register_cycles,
-    ),
-    GemmKernel("sgemm_dib_gather", "sgemm_dib_gather", "sgemm_dib_gather", _COMPACTED, _FOUR_COLUMNS, MAX_ROWS),
-    GemmKernel(
-        "dib_algorithm3",
-        "dib_algorithm3",
-        "dib_algorithm3",
-        _COMPACTED,
-        FixedTile(32, 32, (4 * WAVEFRONT, 1, 1), columns_first=True),
-        MAX_ROWS,
-    ),
-    GemmKernel(
-        "software",
-        "sgemm_dib_tiled_nnz",
-        "sgemm_dib_tiled_nnz_{variant}",
-        _CONVERTED,
-        SparseTile(),
-        MAX_TILED_ROWS,
+        *("software", _CONVERTED, SparseTile(), MAX_TILED_ROWS),
+        source="sgemm_dib_tiled_nnz",
+        function="sgemm_dib_tiled_nnz_{variant}",
         estimate=partial(_converted_first, sparse_cycles),
     ),
     GemmKernel(
-        "software_registers",
-        "sgemm_dib_registers_nnz",
-        "sgemm_dib_registers_nnz",
-        _CONVERTED,
-        RegisterTile(),
+        *("software_registers", _CONVERTED, RegisterTile()),
+        source="sgemm_dib_registers_nnz",
         block_rows=BLOCK_ROWS,
         estimate=partial(_converted_first, register_cycles),
     ),
     GemmKernel(
-        "csc", "csc", "sgemm_csc", Activations.CSC, FixedTile(WAVEFRONT, 4, (4 * WAVEFRONT, 1, 1)), stored_rows=1
+        *("csc", Activations.CSC, FixedTile(WAVEFRONT, 4, (4 * WAVEFRONT, 1, 1))), function="sgemm_csc", stored_rows=1
     ),
 )
 
@@ -157,8 +129,6 @@ SOFTWARE_CHOICES = tuple(kernel.name for kernel in _TABLE if kernel.estimate and
 def sparse_estimates(
     shape: GemmShape, zeros: float, gpu: GpuFacts, kernels: tuple[str, ...] = SPARSE_CHOICES
 ) -> dict[str, float]:
-    """Return the cycles of a product with the share `zeros` of B zero, for each of these kernels that has an
-    estimate.
-    """
+    """Return the cycles of a product with the share `zeros` of B zero, for each of `kernels` that has an estimate."""
     rows = (GEMM_KERNELS[kernel] for kernel in kernels)
     return {row.name: row.estimate(shape, zeros, gpu) for row in rows if row.estimate}

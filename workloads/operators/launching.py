@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isa.kernarg import pack
+from workloads.operators.primitive import OperatorError
 from workloads.operators.tensor import Tensor
 from workloads.toolchain.build import KERNELS_DIR, code_object_path
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from isa.device_memory import DeviceMemory
     from isa.launch import Launch
     from isa.object.code_object import Kernel
+    from isa.region import SparseRegion
 
 GROUP = 256  # work-items of a workgroup: workloads/kernels/elements.h
 ITEM_ELEMENTS = 4  # of a work-item of an element-wise kernel
@@ -26,18 +28,22 @@ def launch(
     memory: "DeviceMemory",
     groups: tuple[int, ...],
     values: Mapping[str, Any],
-    work_items: int = GROUP,
+    work_items: int | tuple[int, int, int] = GROUP,
+    regions: "tuple[SparseRegion, ...]" = (),
 ) -> "Launch":
     """Return a launch of `groups` workgroups (x, and y, z where given) of kernel `kernel` of code object `source`.
 
-    values: arguments by name; tensors stand for their addresses. work_items: of a workgroup.
+    values: arguments by name; tensors stand for their addresses. work_items: of a workgroup, in x or in x, y and z.
     """
     from isa.launch import Launch
 
     function = kernel_of(source, kernel)
     arguments = {name: value.pointer if isinstance(value, Tensor) else value for name, value in values.items()}
     x, y, z = (*groups, 1, 1)[:3]
-    return Launch(function, memory, pack(function, arguments).block, (x * work_items, y, z), (work_items, 1, 1))
+    local = (work_items, 1, 1) if isinstance(work_items, int) else work_items
+    size = (x * local[0], y * local[1], z * local[2])
+    packed = pack(function, arguments)
+    return Launch(function, memory, packed.block, size, local, packed.dynamic_lds_bytes, regions)
 
 
 def elementwise(source: str, kernel: str, values: Mapping[str, Any]) -> "Launch":
@@ -52,9 +58,7 @@ def groups_for(elements: int) -> int:
 
 
 def divisor(number: int) -> np.ndarray:
-    """Return the words for the kernels' division by `number` of values below 2^31 (workloads/kernels/elements.h,
-    Divisor).
-    """
+    """Return what kernels divide values below 2^31 by `number` with (workloads/kernels/elements.h, Divisor)."""
     shift = (number - 1).bit_length()
     return np.array([number, -(-(1 << 31 + shift) // number), shift], np.uint32)
 
@@ -73,4 +77,7 @@ def _kernels(source: str, directory: Path) -> "Mapping[str, Kernel]":
 
 def kernel_of(source: str, name: str, directory: Path = KERNELS_DIR) -> "Kernel":
     """Return the kernel `name` of the shipped code object `source`."""
-    return _kernels(source, directory)[name]
+    kernels = _kernels(source, directory)
+    if name not in kernels:
+        raise OperatorError(f"code object '{source}.hsaco' has no kernel '{name}'; it has {', '.join(sorted(kernels))}")
+    return kernels[name]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workloads.operators.channels import WAVEFRONT, Channels
+from workloads.operators.channels import WAVEFRONT, ChannelPrimitive
 from workloads.operators.launching import launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Primitive, Value
-from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.primitive import Value
+from workloads.operators.tensor import Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ LEAST_CHANNELS = 16  # of a work-item: those around them are loaded twice
 
 
 @dataclass(frozen=True)
-class _Lrn(Primitive):
+class _Lrn(ChannelPrimitive):
     """LRN of x [N, C, ...]; the defaults are those of DNNMark's benchmark."""
 
     shape: Shape
@@ -38,18 +38,12 @@ class _Lrn(Primitive):
     alpha_over_size: bool = True
 
     def __post_init__(self) -> None:
-        if len(self.shape) < 2:
-            raise self.refuse(f"x has shape {list(self.shape)}; it must be [N, C] or [N, C, ...]")
+        super().__post_init__()
         if self.size not in SIZES:
             raise self.refuse(f"size is {self.size}; allowed are {', '.join(map(str, SIZES))}")
         for name, value in (("k", self.k), ("alpha", self.alpha)):
             if value < 0 or (name == "k" and value == 0):
                 raise self.refuse(f"{name} is {value}; it must be {'larger than' if name == 'k' else 'at least'} 0")
-
-    @property
-    def x(self) -> Operand:
-        """The operand that is normalised; y and both gradients are like it."""
-        return Operand(self.shape)
 
     @property
     def a(self) -> float:
@@ -65,7 +59,7 @@ class _Lrn(Primitive):
 
     def launch_kernel(self, kernel: str, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "Launch":
         """Return a launch with a work-item for each pixel and run of channels, with enough runs to fill the GPU."""
-        planes = Channels.of(self.shape)
+        planes = self.channels
         wanted = -(-gpu.compute_units * WAVEFRONTS_PER_UNIT * WAVEFRONT // planes.count)
         runs = max(1, min(wanted, planes.channels // LEAST_CHANNELS))
         per_item = -(-planes.channels // runs)
@@ -101,23 +95,12 @@ class _Lrn(Primitive):
 class LrnForward(_Lrn):
     """The forward pass: y from x."""
 
+    operations_each = 4
     name = "LRN forward"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"x": self.x}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"y": self.x}
 
     @property
     def macs(self) -> int:
         return self.taps + self.x.size
-
-    @property
-    def operations(self) -> int:
-        return 4 * self.x.size
 
     def backward(self) -> "LrnBackward":
         return LrnBackward(self.shape, self.size, self.alpha, self.beta, self.k, self.alpha_over_size)
@@ -135,15 +118,8 @@ class LrnForward(_Lrn):
 class LrnBackward(_Lrn):
     """dx from x and dy: s is computed again, which is cheaper than to keep it."""
 
+    reads, writes = ("x", "dy"), ("dx",)
     name = "LRN backward"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"x": self.x, "dy": self.x}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"dx": self.x}
 
     @property
     def macs(self) -> int:
@@ -151,9 +127,7 @@ class LrnBackward(_Lrn):
 
     @property
     def operations(self) -> int:
-        """Operations of the power, a term's three products and inverse, the sums of the terms, and the
-        product with x.
-        """
+        """Operations of the power, a term's three products and inverse, the terms' sums, and the product with x."""
         return 8 * self.x.size + self.taps - self.x.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":

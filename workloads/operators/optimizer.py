@@ -12,7 +12,7 @@ import numpy as np
 
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Primitive, Value
+from workloads.operators.primitive import ArrayPrimitive, Primitive, Value
 from workloads.operators.tensor import Operand, Shape, Tensor, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -20,8 +20,14 @@ if TYPE_CHECKING:
     from isa.launch import Launch
 
 
+class _Update(ArrayPrimitive):
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        return {name: operand for name, operand in self.takes.items() if name != "dw"}
+
+
 @dataclass(frozen=True)
-class Sgd(Primitive):
+class Sgd(_Update):
     """w -= rate * velocity, velocity = momentum * velocity + dw + decay * w; without momentum there is no velocity."""
 
     shape: Shape
@@ -37,23 +43,14 @@ class Sgd(Primitive):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        operand = Operand(self.shape)
-        return {"w": operand, "dw": operand, **({"velocity": operand} if self.momentum else {})}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {name: operand for name, operand in self.takes.items() if name != "dw"}
+        return dict.fromkeys(("w", "dw", "velocity") if self.momentum else ("w", "dw"), self.x)
 
     @property
     def macs(self) -> int:
-        return (3 if self.momentum else 2) * Operand(self.shape).size
-
-    @property
-    def operations(self) -> int:
-        return 0
+        return (3 if self.momentum else 2) * self.x.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        values = {**tensors, "rate": self.rate, "decay": self.decay, "n": Operand(self.shape).size}
+        values = {**tensors, "rate": self.rate, "decay": self.decay, "n": self.x.size}
         if not self.momentum:
             return (elementwise("optimizer", "sgd", values),)
         return (elementwise("optimizer", "sgd_momentum", {**values, "momentum": self.momentum}),)
@@ -70,7 +67,7 @@ class Sgd(Primitive):
 
 
 @dataclass(frozen=True)
-class Adam(Primitive):
+class Adam(_Update):
     """w -= rate * (mean corrected) / (sqrt(square corrected) + epsilon), for step 1, 2, ..."""
 
     shape: Shape
@@ -80,6 +77,7 @@ class Adam(Primitive):
     beta2: float = 0.999
     epsilon: float = 1e-8
     decay: float = 0.0
+    macs_each, operations_each = 4, 7
     name = "Adam"
 
     def __post_init__(self) -> None:
@@ -94,25 +92,12 @@ class Adam(Primitive):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        operand = Operand(self.shape)
-        return {"w": operand, "dw": operand, "mean": operand, "square": Operand(self.shape, data=positive)}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {name: operand for name, operand in self.takes.items() if name != "dw"}
-
-    @property
-    def macs(self) -> int:
-        return 4 * Operand(self.shape).size
-
-    @property
-    def operations(self) -> int:
-        return 7 * Operand(self.shape).size
+        return {**dict.fromkeys(("w", "dw", "mean"), self.x), "square": Operand(self.shape, data=positive)}
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         betas = {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon, "decay": self.decay}
         corrected = {"rate": self._rate, "square_scale": self._square_scale}
-        return (elementwise("optimizer", "adam", {**tensors, **betas, **corrected, "n": Operand(self.shape).size}),)
+        return (elementwise("optimizer", "adam", {**tensors, **betas, **corrected, "n": self.x.size}),)
 
     @property
     def _rate(self) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from gpusim.base.errors import unknown_name
 from workloads.operators.launching import GROUP, divisor, elementwise, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import OperatorError, Primitive, Value
+from workloads.operators.primitive import ArrayPrimitive, OperatorError, Value
 from workloads.operators.tensor import BYTE, INDEX, Operand, Shape, Tensor, below
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -63,9 +63,7 @@ class Pooling:
         return top, left, bottom, right
 
     def outputs(self, size: int, axis: int) -> int:
-        """Count outputs along axis 0 (rows) or 1 (columns) of a plane of `size`; 0: the window is larger than the
-        plane.
-        """
+        """Count outputs along axis 0 (rows) or 1 (columns) of a plane of `size`; 0: the window is larger than it."""
         kernel, stride, pad = self.kernel[axis], self.stride[axis], self.sides[axis]
         left = size + pad + self.sides[axis + 2] - kernel
         if left < 0:
@@ -88,7 +86,7 @@ class Pooling:
 
 
 @dataclass(frozen=True)
-class _Pooling(Primitive):
+class _Pooling(ArrayPrimitive):
     """Pooling of x [N, C, H, W]."""
 
     pooling: Pooling
@@ -111,11 +109,6 @@ class _Pooling(Primitive):
     def over_plane(self) -> bool:
         """Whether there is one window a plane, which covers the plane."""
         return self.pooling.kernel == self.shape[2:] and not any(self.pooling.sides)
-
-    @property
-    def x(self) -> Operand:
-        """The operand x, or its gradient."""
-        return Operand(self.shape)
 
     @property
     def y(self) -> Operand:
@@ -152,9 +145,7 @@ class _Pooling(Primitive):
         return np.array([rows, columns, *self.out_shape[2:], *p.kernel, *p.stride, top, left, *ends], np.uint32)
 
     def windows(self, padded: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield, for each place in a window, that element of all windows: views [N, C, rows, columns] of a padded
-        array.
-        """
+        """Yield, for each place in a window, that element of all windows: views [N, C, rows, columns] of `padded`."""
         rows, columns = self.out_shape[2:]
         for r in range(self.pooling.kernel[0]):
             for c in range(self.pooling.kernel[1]):
@@ -191,10 +182,6 @@ class PoolingForward(_Pooling):
     @property
     def name(self) -> str:
         return f"{self.pooling.mode} pooling forward"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"x": self.x}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
@@ -273,6 +260,8 @@ class PoolingForward(_Pooling):
 class PoolingBackward(_Pooling):
     """dx from dy, and for maxima from the places that the forward pass kept."""
 
+    writes = ("dx",)
+
     @property
     def name(self) -> str:
         return f"{self.pooling.mode} pooling backward"
@@ -280,10 +269,6 @@ class PoolingBackward(_Pooling):
     @property
     def takes(self) -> Mapping[str, Operand]:
         return {"dy": self.y, "places": self.places} if self.pooling.mode == "max" else {"dy": self.y}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"dx": self.x}
 
     @property
     def operations(self) -> int:

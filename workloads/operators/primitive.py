@@ -14,7 +14,7 @@ import numpy as np
 
 from gpusim.base.errors import UserError, unknown_name
 from workloads.operators.operator import GpuFacts, Work
-from workloads.operators.tensor import FLOAT, Operand, Tensor
+from workloads.operators.tensor import FLOAT, Operand, Shape, Tensor
 from workloads.operators.verify import Expected
 
 if TYPE_CHECKING:
@@ -44,9 +44,7 @@ class Divisible(Enum):
 
 
 class Value(NamedTuple):
-    """The expected values of an output, in FP64, and the largest error that FP32 arithmetic may leave in each
-    element.
-    """
+    """An output's expected values in FP64, and the largest error that FP32 arithmetic may leave in each element."""
 
     value: np.ndarray
     bound: np.ndarray | float = 0.0
@@ -97,9 +95,9 @@ class Primitive(ABC):
         return self.macs
 
     @property
-    @abstractmethod
     def operations(self) -> int:
         """Other operations of the definition: additions, products, comparisons, exponentials, each counted once."""
+        return 0
 
     @property
     def read_bytes(self) -> int:
@@ -133,10 +131,7 @@ class Primitive(ABC):
 
     @abstractmethod
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        """Compute the results by NumPy in FP64.
-
-        inputs: operands for all images or channels, or for those from number `first` on.
-        """
+        """Compute the results by NumPy in FP64. inputs: all operands, or for images or channels from `first` on."""
 
     def backward(self) -> "Primitive | None":
         """Return the pass that gives the gradients 'd<operand>' of operands with one, except those of `same_gradient`.
@@ -153,6 +148,40 @@ class Primitive(ABC):
     def refuse(self, problem: str) -> OperatorError:
         """Return the error that says what is not possible for this primitive."""
         return OperatorError(f"{self.name}: {problem}")
+
+
+class ArrayPrimitive(Primitive):
+    """A primitive whose operands and results are arrays of one shape, if it does not say otherwise.
+
+    reads, writes: names of these; macs_each, operations_each: work for an element.
+    """
+
+    shape: Shape
+    reads: ClassVar[tuple[str, ...]] = ("x",)
+    writes: ClassVar[tuple[str, ...]] = ("y",)
+    macs_each: ClassVar[int] = 0
+    operations_each: ClassVar[int] = 0
+
+    @property
+    def x(self) -> Operand:
+        """An operand of this shape."""
+        return Operand(self.shape)
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        return dict.fromkeys(self.reads, self.x)
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        return dict.fromkeys(self.writes, self.x)
+
+    @property
+    def macs(self) -> int:
+        return self.macs_each * self.x.size
+
+    @property
+    def operations(self) -> int:
+        return self.operations_each * self.x.size
 
 
 @dataclass(frozen=True)
@@ -203,9 +232,7 @@ class TensorOperator:
         return self.primitive.work_on(self.inputs) if self.primitive.skips_zeros_of else self.primitive.work
 
     def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
-        """Yield the primitive's reference, some images or channels at a time where they do not depend on one
-        another.
-        """
+        """Yield the primitive's reference, some images or channels at a time where they are independent."""
         operands, axis = {**self.primitive.takes, **self.primitive.gives}, self.primitive.divisible.value
         axes = {name: self._divided_axis(name, operand) for name, operand in operands.items()}
         divided = [operand for name, operand in operands.items() if axes[name] is not None]
@@ -224,9 +251,7 @@ class TensorOperator:
                 yield Expected(output, place_of(output), value, bound)
 
     def _divided_axis(self, name: str, operand: Operand) -> int | None:
-        """Return the axis along which a divisible primitive takes or gives its pieces of an array; None: it needs the
-        whole.
-        """
+        """Return the axis along which a primitive takes or gives its pieces of an array; None: the whole."""
         by = self.primitive.divisible
         if by is Divisible.NOTHING or name in self.primitive.undivided:
             return None

@@ -98,9 +98,7 @@ class Schedule:
         return max(total, self.memory_bytes(shape, compute_units) / LINE_BYTES_PER_CYCLE) + sums
 
     def memory_bytes(self, shape: GemmShape, compute_units: int) -> int:
-        """Estimate the bytes of A and B from memory: workgroups at the same columns of A share them in L2, others do
-        not.
-        """
+        """Estimate the bytes of A and B from memory: workgroups at the same columns of A share them in L2."""
         rounds = -(-self.whole // compute_units)
         blocks = self.row_tiles * rounds * self.blocks + min(self.row_tiles, self.shared) * self.layers * self.share
         if self.tail_share:
@@ -149,18 +147,14 @@ def _schedules(shape: GemmShape, compute_units: int) -> Iterator[Schedule]:
 
 @cache
 def divide(shape: GemmShape, compute_units: int) -> Schedule:
-    """Return the schedule of least estimated time on a GPU of so many compute units; raise ValueError for too many
-    tiles.
-    """
+    """Return the schedule of least estimated time on so many compute units; raise ValueError for too many tiles."""
     return min(
         _schedules(shape, compute_units), key=lambda schedule: schedule.cycles(shape, ASSUMED_ZEROS, compute_units)
     )
 
 
 def register_cycles(shape: GemmShape, zeros: float, gpu: GpuFacts) -> float:
-    """Estimate the cycles of a product with the share `zeros` of B zero; infinite where the kernel does not fit the
-    GPU.
-    """
+    """Estimate the cycles of a product with the share `zeros` of B zero; infinite where the GPU's LDS is too small."""
     if gpu.lds_bytes < LDS_BYTES:
         return inf
     return divide(shape, gpu.compute_units).cycles(shape, zeros, gpu.compute_units)

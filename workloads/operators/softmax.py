@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from workloads.operators.channels import Channels
+from workloads.operators.channels import ChannelPrimitive, Channels
 from workloads.operators.launching import GROUP, divisor, elementwise, launch
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import Divisible, Primitive, Value
+from workloads.operators.primitive import Divisible, Value
 from workloads.operators.tensor import INDEX, Operand, Shape, Tensor, below, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -20,19 +20,10 @@ FEW_CHANNELS = 32  # of a pixel, that fit registers: workloads/kernels/softmax.c
 
 
 @dataclass(frozen=True)
-class _Softmax(Primitive):
+class _Softmax(ChannelPrimitive):
     """Softmax over axis 1 of [N, C, ...], for each pixel by itself."""
 
     shape: Shape
-
-    def __post_init__(self) -> None:
-        if len(self.shape) < 2:
-            raise self.refuse(f"x has shape {list(self.shape)}; it must be [N, C] or [N, C, ...]")
-
-    @property
-    def x(self) -> Operand:
-        """The operand of softmax; its result and both gradients are like it."""
-        return Operand(self.shape)
 
     @property
     def probabilities(self) -> Operand:
@@ -41,7 +32,7 @@ class _Softmax(Primitive):
 
     def launch_kernel(self, kernel: str, tensors: Mapping[str, Tensor]) -> "Launch":
         """Return a launch with a workgroup for each image if it has one pixel, else with a work-item for each pixel."""
-        planes, memory = Channels.of(self.shape), next(iter(tensors.values())).memory
+        planes, memory = self.channels, next(iter(tensors.values())).memory
         if planes.size == 1:
             values = {**tensors, "channels": planes.channels}
             return launch("softmax", f"softmax_rows{kernel}", memory, (planes.images,), values)
@@ -74,19 +65,8 @@ class SoftmaxForward(_Softmax):
     """y = e^x / sum over channels of e^x; y may take x's place."""
 
     in_place: ClassVar = {"y": "x"}
+    operations_each = 5
     name = "softmax forward"
-
-    @property
-    def takes(self) -> Mapping[str, Operand]:
-        return {"x": self.x}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"y": self.x}
-
-    @property
-    def operations(self) -> int:
-        return 5 * self.x.size
 
     def backward(self) -> "SoftmaxBackward":
         return SoftmaxBackward(self.shape)
@@ -103,23 +83,13 @@ class SoftmaxBackward(_Softmax):
     """dx = y (dy - sum over channels of y dy); dx may take dy's place."""
 
     in_place: ClassVar = {"dx": "dy"}
+    writes = ("dx",)
+    macs_each, operations_each = 1, 2
     name = "softmax backward"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
         return {"y": self.probabilities, "dy": self.x}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"dx": self.x}
-
-    @property
-    def macs(self) -> int:
-        return self.x.size
-
-    @property
-    def operations(self) -> int:
-        return 2 * self.x.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return (self.launch_kernel("_backward", tensors),)
@@ -206,15 +176,12 @@ class SoftmaxLossBackward(_Loss):
     """dx = (y - 1 at the label) / N, the mean loss's gradient; dx may take y's place."""
 
     in_place: ClassVar = {"dx": "y"}
+    writes = ("dx",)
     name = "softmax loss backward"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
         return {"y": self.probabilities, "labels": self.labels}
-
-    @property
-    def gives(self) -> Mapping[str, Operand]:
-        return {"dx": self.x}
 
     @property
     def operations(self) -> int:

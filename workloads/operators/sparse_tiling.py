@@ -84,7 +84,6 @@ class SparseTiling:
 
 
 def _tilings(shape: GemmShape, split: Split, gpu: GpuFacts) -> Iterator[SparseTiling]:
-    """Yield all tilings that have a kernel and fit the LDS."""
     for rows, columns, wavefronts in product(ROW_VARIANTS, COLUMN_VARIANTS, WAVEFRONT_VARIANTS):
         found = SparseTiling(rows, Tiling(columns, wavefronts), split)
         if found.lds_bytes <= gpu.lds_bytes:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any, Protocol
 
 from isa.kernarg import Local
@@ -13,7 +12,7 @@ from workloads.shapes import GemmShape, round_up
 WAVEFRONT = 64  # work-items
 ROWS_PER_WORKGROUP = 256
 COLUMN_VARIANTS = (1, 2, 4)  # columns a wavefront owns: the sparse kernels that are built
-DENSE_COLUMNS = (4,)  # of sgemm_wide
+DENSE_COLUMNS = 4  # of a wavefront of sgemm_wide
 WAVEFRONT_VARIANTS = range(4, 17)
 A_COLUMNS_PER_WAVEFRONT = 4  # of the LDS tile; dib_tile.h, LOADS_PER_WAVEFRONT
 TILE_BYTES_PER_WAVEFRONT = 4096  # dib_tile.h: four columns of A, 256 rows each
@@ -82,9 +81,7 @@ class WorkSplit:
     apart: int | None = None
 
     def workgroups(self, shape: GemmShape) -> tuple[int, int, int]:
-        """Return workgroups in x and y (blocks of rows and of columns; `columns_first`: the other way) and z (parts of
-        the sum).
-        """
+        """Return workgroups in x (rows), y (columns; `columns_first`: the other way) and z (parts of the sum)."""
         if self.groups:
             return self.groups, 1, 1
         rows, columns = -(-shape.m // self.rows), -(-shape.n // self.columns)
@@ -114,27 +111,19 @@ class FixedTile:
 
 @dataclass(frozen=True)
 class SharedTile:
-    """A workgroup shares a tile of A in LDS; its wavefronts own columns, and their number is chosen as a BLAS library
-    does.
+    """The splitting of `sgemm_wide`: a workgroup shares a tile of A in LDS, its wavefronts own DENSE_COLUMNS each.
 
-    columns: numbers of columns that a wavefront may own; column_cycles: estimated for a column of C and a row of B.
+    The number of wavefronts is chosen as a BLAS library does.
     """
-
-    columns: tuple[int, ...]
-    column_cycles: float
 
     def split(self, shape: GemmShape, gpu: GpuFacts, tiling: Tiling | None) -> WorkSplit:
         """Split by the least estimated time, or by `tiling` if it is given."""
         chosen = self.choose(shape, gpu) if tiling is None else tiling
-        if chosen.columns_per_wavefront not in self.columns:
-            raise ValueError(f"wavefronts own {' or '.join(map(str, self.columns))} columns, not those of {chosen}")
-        return WorkSplit(
-            ROWS_PER_WORKGROUP,
-            chosen.columns,
-            (WAVEFRONT * chosen.wavefronts, 1, 1),
-            chosen.columns_per_wavefront,
-            {"wavefronts": chosen.wavefronts, "a_tile": Local(chosen.lds_bytes)},
-        )
+        if chosen.columns_per_wavefront != DENSE_COLUMNS:
+            raise ValueError(f"wavefronts own {DENSE_COLUMNS} columns, not those of {chosen}")
+        arguments = {"wavefronts": chosen.wavefronts, "a_tile": Local(chosen.lds_bytes)}
+        local_size = (WAVEFRONT * chosen.wavefronts, 1, 1)
+        return WorkSplit(ROWS_PER_WORKGROUP, chosen.columns, local_size, DENSE_COLUMNS, arguments)
 
     def choose(self, shape: GemmShape, gpu: GpuFacts) -> Tiling:
         """Return the tiling of the least estimate for a column of A; raise ValueError where no tile fits the LDS.
@@ -145,11 +134,11 @@ class SharedTile:
 
         def cost(tiling: Tiling) -> float:
             workgroups = -(-shape.m // ROWS_PER_WORKGROUP) * -(-shape.n // tiling.columns)
-            work = min(tiling.columns, shape.n) * self.column_cycles + STAGING_CYCLES_PER_A_COLUMN
+            work = min(tiling.columns, shape.n) * MULTIPLY_CYCLES_PER_ROW + STAGING_CYCLES_PER_A_COLUMN
             latency = TILE_LATENCY_CYCLES / (A_COLUMNS_PER_WAVEFRONT * tiling.wavefronts)
             return -(-workgroups // gpu.compute_units) * (work + latency)
 
-        candidates = (Tiling(columns, wavefronts) for columns, wavefronts in product(self.columns, WAVEFRONT_VARIANTS))
+        candidates = (Tiling(DENSE_COLUMNS, wavefronts) for wavefronts in WAVEFRONT_VARIANTS)
         fitting = [tiling for tiling in candidates if tiling.lds_bytes <= gpu.lds_bytes]
         if not fitting:
             least = TILE_BYTES_PER_WAVEFRONT * WAVEFRONT_VARIANTS[0]
@@ -169,6 +158,3 @@ class ChosenTile:
         tile = choose_tile(shape.m, shape.n, split.parts, gpu, TILES)
         arguments = {"split_depth": split.part_depth, "add": 0}
         return WorkSplit(SWATH * tile.x, SWATH * tile.y, (tile.work_items, 1, 1), tile.text, arguments, split.parts)
-
-
-DENSE_SHARED_TILE = SharedTile(DENSE_COLUMNS, MULTIPLY_CYCLES_PER_ROW)

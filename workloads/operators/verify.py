@@ -27,9 +27,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Elements of one output that are off by more than allowed: their number, that of all elements, and the first of
-    them.
-    """
+    """Elements of one output that are off by more than allowed: their number, that of all, and the first of them."""
 
     output: str
     wrong: int
@@ -112,9 +110,7 @@ def compare(outputs: Mapping[str, np.ndarray], expected: Iterable[Expected]) -> 
 
 
 def joined(found: Sequence[tuple[int, Verification]]) -> Verification:
-    """Merge verifications of parts of the same outputs, each with the place where its first axis begins in
-    the whole.
-    """
+    """Merge verifications of parts of the same outputs, each with the place where its first axis begins."""
     mismatches: dict[str, Mismatch] = {}
     for first, part in found:
         for one in part.mismatches:

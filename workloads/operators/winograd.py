@@ -36,9 +36,7 @@ class Transform:
 
     @cached_property
     def roundings(self) -> int:
-        """Roundings that a term goes through at most, in both directions: product, sums, and that of the
-        matrix itself.
-        """
+        """Roundings that a term goes through at most, in both directions: product, sums, the matrix's own."""
         terms = int(np.count_nonzero(self.matrix, axis=1).max())
         inexact = bool((self.matrix != self.matrix.astype(np.float32)).any())
         return 2 * (terms + inexact)

@@ -93,9 +93,7 @@ def build(source: Path, target: Path, debug: bool = False) -> str:
 
 
 def _own_tools() -> Tools:
-    """Find the compiler of the shipped code objects or, where it is not installed, any other; raise
-    KernelBuildError.
-    """
+    """Find the compiler of the shipped code objects, or any other that is installed; raise KernelBuildError."""
     tools = without_library()
     if tools is None:
         for tools_of_a_kind in (COMPILERS, LINKERS):
@@ -208,9 +206,7 @@ def check(directory: Path = KERNELS_DIR) -> list[str]:
 
 
 def compiler_version() -> str:
-    """Return the version of the compiler that would be used, such as '19.1.7'; raise KernelBuildError if
-    there is none.
-    """
+    """Return the version of the compiler that would be used, such as '19.1.7'; raise KernelBuildError without any."""
     return _run([_tool(COMPILERS), "-dumpversion"], None).strip()
 
 

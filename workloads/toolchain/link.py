@@ -103,9 +103,7 @@ def _reserve_addresses(out: _Output, relocations: list) -> None:  # type: ignore
 
 
 def _place(out: _Output) -> None:
-    """Give the sections addresses: read-only data first, then code, then writable data, each kind from a new
-    page on.
-    """
+    """Give the sections addresses: read-only data, then code, then writable data, each kind from a new page on."""
     rank = {0: 0, _SHF_EXECINSTR: 1, _SHF_WRITE: 2}
     out.pieces.sort(key=lambda piece: rank[piece.flags & (_SHF_EXECINSTR | _SHF_WRITE)])
     at, before = _HEADER_BYTES + 3 * _SEGMENT_BYTES, 0
@@ -148,9 +146,7 @@ def _relocate(out: _Output, piece: _Piece, relocation, symbol) -> None:  # type:
 
 
 def _symbol_table(out: _Output, symbols: SymbolTableSection, strings: bytearray) -> tuple[bytearray, int]:
-    """Build the table of the defined symbols, local ones first; return it with the index of the first that is not
-    local.
-    """
+    """Build the table of the defined symbols, local ones first; return it with the first one's index that is not."""
     number = {id(piece): k + 1 for k, piece in enumerate(out.pieces)}
     table, locals_ = bytearray(24), 1
     kinds = {"STT_NOTYPE": 0, "STT_OBJECT": 1, "STT_FUNC": 2, "STT_LOOS": 10}

@@ -73,10 +73,7 @@ def wake_next(m, now, cu, unit, slot):
 
 @jit(outline=True)
 def slot_freed(m, now, cu, unit, slot, slots):
-    """Visit SIMDs that may take a slot of the CU's queue for the unit, where one came free.
-
-    slots: free now, at most 2.
-    """
+    """Visit SIMDs that may take a slot of the CU's queue for the unit, where one came free. slots: free, 1 or 2."""
     if is_short(m, slot):
         no_longer_short(m, now, slot)
         wake_next(m, now, cu, unit, slot)

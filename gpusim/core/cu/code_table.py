@@ -107,10 +107,7 @@ class FetchTable:
 
 
 def fetch_table(instructions: Sequence[Instruction], buffer_bytes: int, first_address: int) -> FetchTable:
-    """Build the table for instruction buffers of `buffer_bytes`.
-
-    first_address: byte address of the first instruction.
-    """
+    """Build the table for instruction buffers of `buffer_bytes`. first_address: byte address of the first one."""
     granule_bytes = FETCH_BYTES if buffer_bytes % FETCH_BYTES == 0 else FETCH_BYTES // 2
     first_line = first_address // LINE_BYTES
     offset = first_address - instructions[0].address - first_line * LINE_BYTES

@@ -76,7 +76,6 @@ def _place_wave(m, now, cu, group_slot, workgroup, number):
 
 @jit
 def _place_workgroup(m, now, cu):
-    """Place the next workgroup on a CU that has room."""
     run = m.run
     slot = 0
     while m.cu.wg_used[cu, slot]:

@@ -24,7 +24,6 @@ from memory.wheel import wake_at
 
 @jit
 def _line_to_fetch(m, w):
-    """Return the line that holds the wavefront's next granule to fetch."""
     return m.run.code_line + (m.cu.wave[w].next_granule >> m.run.line_granule_bits)
 
 

@@ -35,10 +35,11 @@ def test_scc_and_destinations_as_the_semantics_say() -> None:
             continue
         names = ("sdst", "ssrc0", "ssrc1", "simm16")
         reads, writes = registers(Instruction(0, 4, opcode, {**dict.fromkeys(names, 128), "sdst": 20}))
-        assert bool(writes & SCC) == operation.signature.writes_scc, opcode.mnemonic
-        assert bool(reads & SCC) == operation.signature.reads_scc, opcode.mnemonic
+        assert bool(writes & SCC) == ("scc" in operation.signature.results), opcode.mnemonic
+        assert bool(reads & SCC) == ("scc" in operation.signature.operands), opcode.mnemonic
         destination = M0 if opcode.mnemonic.startswith("s_set_gpr_idx") else scalar_mask(20)
-        assert bool(reads & destination) == operation.signature.reads_destination, opcode.mnemonic
+        read = any(operand.startswith("old:") for operand in operation.signature.operands)
+        assert bool(reads & destination) == read, opcode.mnemonic
         stored = operation.signature.destination is not None
         assert bool(writes & destination) == stored, opcode.mnemonic
         compared += 1

@@ -56,7 +56,6 @@ def test_leading_dimensions_hold_the_matrix(m: int, n: int, k: int) -> None:
     assert shape.lda >= m and shape.ldc >= m and shape.ldb >= k and shape.padded_k >= k
     assert shape.lda % 4 == shape.ldc % 4 == shape.padded_k % 16 == 0
     assert shape.ldb % 128 == 64  # an odd number of four-line groups: columns spread over a cache's sets
-    assert shape.flops == 2 * m * n * k
 
 
 def test_an_empty_gemm_is_refused() -> None:

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from workloads.monitor.algorithms import State
-from workloads.monitor.attach import AttachedMonitor, bundled_forward, dense_forward
-from workloads.monitor.calculator import Place, zero_share
+from workloads.monitor.attach import AttachedMonitor, Place, bundled_forward, dense_forward, zero_share
 from workloads.monitor.scheduler import MonitorError
 from workloads.monitor.settings import MonitorSpec
 

@@ -7,11 +7,7 @@ import pytest
 from gpusim.config import files
 from gpusim.config.network import NETWORK_FOLDER, load_network
 from tests.support.network_tables import ALEXNET, ICPE_TABLE_1, RESNET_18, TOTALS, VGG_16, Row
-from workloads.networks.figures import layer_figures
-from workloads.networks.graph import Network
-from workloads.networks.memory import plan
-from workloads.networks.schedule import inference, training
-from workloads.networks.utilization import (
+from tests.support.utilization import (
     CLOCK_HZ,
     CORES,
     TABLE_4,
@@ -20,6 +16,10 @@ from workloads.networks.utilization import (
     compute_efficiency,
     grid_size,
 )
+from workloads.networks.figures import layer_figures
+from workloads.networks.graph import Network
+from workloads.networks.memory import plan
+from workloads.networks.schedule import inference, training
 from workloads.shapes import SPARTAN_LAYERS
 
 TABLES = {"alexnet": ALEXNET, "vgg16": VGG_16, "resnet18": RESNET_18}
