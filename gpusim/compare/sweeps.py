@@ -25,7 +25,8 @@ from gpusim.compare.rules import (
     said,
     speaks,
 )
-from gpusim.compare.sides import Part, flat
+from gpusim.compare.sides import Part
+from gpusim.results.metrics import leaves
 from gpusim.store.reading import Results
 from gpusim.store.sweeps import SweepTable
 
@@ -175,7 +176,7 @@ def _side(results: Results, sweep: SweepTable, axes: Sequence[str], metrics: Seq
     for row in sweep:
         if row["state"] != "done" or not row[TIME]:
             continue
-        held = dict(flat(results.configuration(row["run"]))) if missing else {}
+        held = dict(leaves(results.configuration(row["run"]))) if missing else {}
         values = {path: row[path] if path in sweep.axes else fixed.get(path, held.get(path)) for path in axes}
         widths = {path: row[path + "_half_width"] for path in metrics if row.get(path + "_half_width")}
         key = (*(_alike(values[path]) for path in axes), "" if one_variant else row["variant"])
@@ -285,7 +286,7 @@ def _fixed(
     found: dict[str, list[list[Any]]] = {}
     listed = keys[:MOST_CONFIGURATIONS]
     for key in listed:
-        held = [dict(flat(results.configuration(side.points[key][0]["run"]))) for side in sides]
+        held = [dict(leaves(results.configuration(side.points[key][0]["run"]))) for side in sides]
         for path in dict.fromkeys(path for one in held for path in one):
             values = [one.get(path) for one in held]
             if path not in axes and any(value != values[0] for value in values):

@@ -9,7 +9,6 @@ from gpusim.base.picture import Picture
 from gpusim.report.benchmarks import benchmark_tables
 from gpusim.report.details import heads_of, hotspot_rows, rows_of
 from gpusim.report.measures import nearest_bound, unit_name
-from gpusim.report.page.sweep import leaves
 from gpusim.report.result import Measured, Result
 from gpusim.report.rows import choice_lines, closing, rows_table, sparse_table, summaries
 from gpusim.report.rule import Finding, findings
@@ -116,7 +115,7 @@ def rows(result: Result) -> Element | None:
 
 def configuration(result: Result) -> Element:
     """Make the table of every value of the configuration."""
-    rows = [(path, str(value)) for path, value in leaves(result.config)]
+    rows = [(path, str(value)) for path, value in metrics.leaves(result.config)]
     return tag("details", tag("summary", "Configuration: every value"), table("Configuration", ("path", "value"), rows))
 
 

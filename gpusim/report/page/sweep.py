@@ -11,6 +11,7 @@ from gpusim.base.table import amount
 from gpusim.report.page import charts
 from gpusim.report.result import Measured, Result
 from gpusim.report.values import half_width
+from gpusim.results import metrics
 
 _IRRELEVANT = ("run.hotspots", "run.checked", "run.verify")  # decide what is reported, not what is simulated
 MOST_AXES = 7  # of a picture with parallel coordinates
@@ -44,7 +45,7 @@ def points_of(results: Mapping[str, Result]) -> tuple[list[str], list[Point]]:
 
     There are no paths if the results are of different kinds, which differ in nearly everything.
     """
-    flat = {name: dict(leaves(result.config)) for name, result in results.items()}
+    flat = {name: dict(metrics.leaves(result.config)) for name, result in results.items()}
     kinds = {(result.is_network, *result.config) for result in results.values()}
     paths = list(dict.fromkeys(path for values in flat.values() for path in values)) if len(kinds) == 1 else []
     axes = [
@@ -54,17 +55,6 @@ def points_of(results: Mapping[str, Result]) -> tuple[list[str], list[Point]]:
     ]
     points = [Point(name, {a: flat[name].get(a) for a in axes}, result) for name, result in results.items()]
     return axes, points
-
-
-def leaves(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """Return (path, value) for each value of a configuration; a list counts as one value."""
-    found: list[tuple[str, Any]] = []
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            found += leaves(value, f"{prefix}{key}.")
-        else:
-            found.append((f"{prefix}{key}", value))
-    return found
 
 
 def pictures_of(axes: Sequence[str], points: Sequence[Point]) -> list[Picture]:

@@ -114,11 +114,11 @@ def _applicable(
     return blank, applicable
 
 
-def leaves(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield (path, value) for every leaf of a metrics tree."""
+def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield (path, value) for every leaf of a tree of metrics, or of a configuration; a list is one value."""
     for key, value in tree.items():
         path = f"{prefix}{key}"
-        if isinstance(value, dict):
+        if isinstance(value, Mapping):
             yield from leaves(value, f"{path}.")
         else:
             yield path, value
