@@ -154,7 +154,7 @@ class Table:
 
     def _is_right(self, number: int) -> bool:
         right = self.columns[number].right
-        return any(_is_number(value_of(row[number])) for row in self.rows) if right is None else right
+        return any(is_number(value_of(row[number])) for row in self.rows) if right is None else right
 
 
 def _alike(values: list[Any]) -> list[Any]:
@@ -168,7 +168,7 @@ def _alike(values: list[Any]) -> list[Any]:
 
 def amount(value: Any) -> str:
     """Write '1,234', '0.1235', or a text as it is: whole from a thousand on, else four digits."""
-    if not _is_number(value):
+    if not is_number(value):
         return str(value)
     return f"{value:,.4g}" if isinstance(value, float) and abs(value) < 1000 else f"{value:,.0f}"
 
@@ -198,12 +198,13 @@ def _exact(column: Column, cell: Any) -> str:
     return str(cell) if column.write is None else column.write(cell)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Tell whether a value counts as a number, which a truth value does not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _sorted_by(text: str, value: Any) -> Any:
-    return (text, value) if _is_number(value) else text
+    return (text, value) if is_number(value) else text
 
 
 def _one_line(text: str) -> str:

@@ -140,7 +140,7 @@ def show(
     from gpusim.store.sweeps import sweep_meant
 
     wanted = Wanted(sections, details)
-    wanted.check()
+    wanted.chosen()  # an unknown one is refused before anything is read
     check_outputs({"--json": json_file})
     from gpusim.report.document import as_json
     from gpusim.store.stored import stored_run

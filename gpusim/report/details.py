@@ -1,6 +1,6 @@
 """The sections of a result, with every metric, its unit, its ratio where two were run, and what the rules say."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -36,13 +36,14 @@ def rows_of(result: Result, section: Section) -> list[tuple[str, ...]]:
     """Return the rows of a section's metrics: path, each column's value, the ratio of the last column to the first
     (where there are several), unit. Metrics without any value are left out.
     """
-    ratios = _ratios(result)
+    several = len(result.columns) > 1
+    ratios = metrics.normalized(dict(result.last.tree), dict(result.columns[0].tree)) if several else {}
     rows = []
     for path in paths_of(section):
         cells = [with_half_width(column.tree, path) + _share(column, path) for column in result.columns]
         if all(cell == NOTHING for cell in cells):
             continue
-        if len(result.columns) > 1:
+        if several:
             factor = ratios.get(path)
             cells.append("" if factor is None else f"{factor:.3f} ×")
         rows.append((path, *cells, unit_of(path)))
@@ -80,12 +81,6 @@ def hotspot_rows(column: Measured) -> list[dict[str, Any]]:
             }
         )
     return found
-
-
-def _ratios(result: Result) -> dict[str, float | None]:
-    if len(result.columns) < 2:
-        return {}
-    return metrics.normalized(dict(result.columns[-1].tree), dict(result.columns[0].tree))
 
 
 def _share(column: Measured, path: str) -> str:
@@ -164,10 +159,10 @@ def _resident(column: Measured, width: int) -> Iterator[Line]:
     ended = f"{launch.number('kernel.workgroups'):,} of {launch.number('kernel.workgroups_total'):,} workgroups"
     when = f" in cycle {launch.number('kernel.cycles'):,}" if launch.get("kernel.cycles") is not None else ""
     yield from wrapped(f"{launch.kernel}: stopped{when}, {ended} had ended; resident:", width, 4, "bold", "  ")
-    for line in group_lines([_group(held) for held in groups]):
+    places = [SourceLine(SourceFile(held["file"]), held["line"]) if "line" in held else None for held in groups]
+    resident = [
+        WavefrontGroup(held["count"], held["address"], held["instruction"], held["state"], place)
+        for held, place in zip(groups, places, strict=True)
+    ]
+    for line in group_lines(resident):
         yield from wrapped(line, width, 6, "", "    ")
-
-
-def _group(held: Mapping[str, Any]) -> WavefrontGroup:
-    line = SourceLine(SourceFile(held["file"]), held["line"]) if "line" in held else None
-    return WavefrontGroup(held["count"], held["address"], held["instruction"], held["state"], line)

@@ -4,12 +4,12 @@
 result is read from its object, so that an old file, a run of this minute and one out of a store look the same.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.report.values import NOTHING, quantity, value_at
+from gpusim.report.values import quantity, shown, value_at
 from gpusim.results import metrics
 from isa.object.names import short
 
@@ -62,8 +62,7 @@ class Measured:
     @property
     def kernel(self) -> str:
         """The name of the kernel, or the names of several, joined by ' + '."""
-        name = self.get("kernel.name")
-        return " + ".join(map(short, name.split(" + "))) if name else NOTHING
+        return shown("kernel.name", self.get("kernel.name") or None)
 
     @property
     def kernels(self) -> str:
@@ -82,26 +81,14 @@ class Measured:
         return f"{self.kernel}, {engine}{partial}"
 
     @property
-    def choice(self) -> str:
-        """How the kernel was chosen by shape, with the cycles of the others relative to it; empty where there was no
-        choice.
-        """
-        held = self.tree.get("choice")
-        return choice_text(held, self.number("kernel.cycles")) if held else ""
-
-    @property
-    def sampling(self) -> str:
-        """How much was simulated, if only a part was; empty otherwise, and of many rows, whose tables end with it."""
-        return "" if self.tree.get("rows") else sampling_text(self.tree.get("sampling"))
-
-    @property
     def remarks(self) -> list[str]:
         """What a reader must know about how the run was made, before reading its figures."""
-        blocks, said = self.get("data.column_blocks"), [self.sampling]
+        blocks, choice = self.get("data.column_blocks"), self.tree.get("choice")
+        said = [] if self.tree.get("rows") else [sampling_text(self.tree.get("sampling"))]  # tables of rows end with it
         if blocks:
             said.append(f"A, B and C exceed the GPU's memory: {blocks} blocks of columns, with copies between them")
-        if self.choice:
-            said.append(f"kernel for this shape: {self.choice}")
+        if choice:
+            said.append(f"kernel for this shape: {choice_text(choice, self.number('kernel.cycles'))}")
         return [text for text in said if text]
 
 
@@ -128,9 +115,9 @@ class Result:
         return f"{self.what} on {self.machine}"
 
     @property
-    def is_network(self) -> bool:
-        """Whether the result is that of a network's iteration."""
-        return self.kind == "net"
+    def last(self) -> Measured:
+        """The column that ran last: the sparse one, where two were compared."""
+        return self.columns[-1]
 
     @property
     def kind(self) -> str:
@@ -177,7 +164,10 @@ def _read(document: Mapping[str, Any]) -> Result:
     """Read the variants as columns, each with its rows."""
     config = document["config"]
     gpu = config.get("gpu") or {}
-    bodies = {"": document} if "kernel" in document else dict(_variants(document))
+    variants = ((name, held) for name, held in document.items() if isinstance(held, Mapping))
+    bodies = {name: held for name, held in variants if isinstance(held.get("kernel"), Mapping)}
+    if "kernel" in document:
+        bodies = {"": document}
     if not bodies:
         raise KeyError("kernel")
     columns = [Measured(name, body, gpu) for name, body in bodies.items()]
@@ -212,12 +202,6 @@ def sampling_text(sampling: Mapping[str, Any] | None) -> str:
     share = f"{100 * sampling['fraction']:.3g} % of the instructions simulated, {sampling['speed_up']:.3g} times fewer"
     sure = f"half-widths (±) at {100 * sampling['confidence']:g} %"
     return f"sampled by {sampling['method']}: {share}; {sampling['rounds']:.4g} rounds; {sure}; {sampling['reason']}"
-
-
-def _variants(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for name, held in document.items():
-        if isinstance(held, Mapping) and isinstance(held.get("kernel"), Mapping):
-            yield name, held
 
 
 def _row(row: Mapping[str, Any], variant: str, gpu: Mapping[str, Any]) -> "Row":

@@ -6,6 +6,7 @@ from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.html import Element, table, tag, written
 from gpusim.base.intervals import differ
 from gpusim.base.picture import KINDS
+from gpusim.base.table import is_number
 from gpusim.base.version import __version__
 from gpusim.report.page import pictures, sweep
 from gpusim.report.page.assets import beside, hashed
@@ -90,7 +91,7 @@ def detailed_of(results: Mapping[str, Result]) -> dict[str, Result]:
     """
     if len(results) <= MOST_DETAILED:
         return dict(results)
-    cycles = {name: sweep.measured_of(result).number("kernel.cycles") for name, result in results.items()}
+    cycles = {name: result.last.number("kernel.cycles") for name, result in results.items()}
     timed = sorted((name for name in results if cycles[name]), key=lambda name: cycles[name]) or list(results)
     chosen = {*timed[:_FASTEST], *timed[-_SLOWEST:]}
     return {name: result for name, result in results.items() if name in chosen}
@@ -147,7 +148,7 @@ def _comparison(results: Mapping[str, Result], detailed: Mapping[str, Result]) -
     for point in points:
         cycles = point.measured.number("kernel.cycles")
         ratio = (f"{cycles / first:.3f}", cycles / first) if first and cycles else NOTHING
-        values = [(sweep.said(point.values[axis]), _key(point.values[axis])) for axis in named]
+        values = [(sweep.said(value), value if is_number(value) else None) for value in map(point.values.get, named)]
         measured = [(point.measured.text(path), point.measured.get(path)) for path in COMPARED]
         rows.append((point.name, *values, *measured, ratio))
     heads = ("result", *named, *COMPARED, "cycles / first's")
@@ -184,10 +185,6 @@ def _fewest(points: Sequence[sweep.Point]) -> Element | None:
         listed = ", ".join(same) if len(same) <= _NAMED else f"{len(same)} more"
         text += f" Not distinguishable from it: {listed}."
     return tag("p", text)
-
-
-def _key(value: object) -> int | float | str | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _policy(script: str) -> str:

@@ -1,16 +1,16 @@
 """What the page says of one result: summary, sections with rules, layers, source, configuration."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from gpusim.base.html import Element, table, tag
+from gpusim.base.html import Element, table, tag, written
 from gpusim.base.picture import Picture
-from gpusim.report.benchmarks import benchmark_tables
 from gpusim.report.details import heads_of, hotspot_rows, rows_of
+from gpusim.report.many import all_rows
 from gpusim.report.measures import nearest_bound, unit_name
-from gpusim.report.result import Measured, Result
-from gpusim.report.rows import choice_lines, closing, rows_table, sparse_table, summaries
+from gpusim.report.result import Measured, Result, read
+from gpusim.report.rows import choice_lines, closing, summaries
 from gpusim.report.rule import Finding, findings
 from gpusim.report.rules import RULES
 from gpusim.report.screen import top_findings, verified
@@ -31,6 +31,13 @@ _SUMMARY = {
     "DRAM written": "profile.dram_write_throughput",
 }
 Sources = dict[str, list[str]]
+
+
+def fragment(document: Mapping[str, Any]) -> str:
+    """Return the HTML of a result's JSON object for notebooks, without styles or scripts of its own."""
+    result = read(document)
+    parts = [tag("p", tag("strong", result.title)), answers(result), summary(result), rows(result)]
+    return written(tag("div", *parts))
 
 
 def summary(result: Result) -> Element:
@@ -96,21 +103,15 @@ def answers(result: Result, pictures: Sequence[Picture] = (), prefix: str = "") 
     if not tables:
         return None
     drawn = [picture.element(prefix) for picture in pictures]
-    return tag("section", tag("h3", QUESTION), drawn, [table.html(sortable=False) for table in tables], _told(result))
-
-
-def _told(result: Result) -> Element:
-    return tag("ul", [tag("li", line) for line in (*closing(result), *choice_lines(result))])
+    told = tag("ul", [tag("li", line) for line in (*closing(result), *choice_lines(result))])
+    return tag("section", tag("h3", QUESTION), drawn, [table.html(sortable=False) for table in tables], told)
 
 
 def rows(result: Result) -> Element | None:
     """Make the table of a network's layers and passes, or of a program's kernels; None for a run without rows."""
     if not result.rows:
         return None
-    sparse = sparse_table(result)
-    tables = [table.html() for table in (*benchmark_tables(result), rows_table(result))]
-    tables += [] if sparse is None else [sparse.html()]
-    return tag("details", tag("summary", f"All {len(result.rows)} rows"), tables)
+    return tag("details", tag("summary", f"All {len(result.rows)} rows"), [one.html() for one in all_rows(result)])
 
 
 def configuration(result: Result) -> Element:
@@ -138,11 +139,12 @@ def _hotspots(column: Measured, sources: Sources) -> Element:
         name = PurePath(spot["file"]).name if spot["file"] else None
         place = f"{name}:{spot['line']}" if name else NOTHING
         lines = sources.get(name or "", [])
+        share = 100 * spot["share"]
         text = lines[spot["line"] - 1].strip() if name and 0 < spot["line"] <= len(lines) else ""
         rows.append(
             (
                 (f"{spot['address']:#07x}", spot["address"]), tag("code", spot["instruction"]),
-                (f"{spot['cycles']:,}", spot["cycles"]), _number(spot["share"], 100), reasons, place,
+                (f"{spot['cycles']:,}", spot["cycles"]), (f"{share:,.4g}", share), reasons, place,
                 tag("code", text) if text else "",
             )
         )  # fmt: skip
@@ -155,7 +157,3 @@ def _finding(column: Measured, finding: Finding) -> Element:
     name = f"{column.name}: " if column.name else ""
     advice = tag("span", finding.advice, class_="advice") if finding.advice else None
     return tag("li", f"{name}{finding.text}. ", advice)
-
-
-def _number(value: Any, factor: float = 1.0) -> Any:
-    return NOTHING if value is None else (f"{factor * value:,.4g}", factor * value)

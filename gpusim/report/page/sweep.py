@@ -7,7 +7,7 @@ from typing import Any
 from gpusim.base.intervals import front
 from gpusim.base.picture import Picture
 from gpusim.base.sizes import sizes
-from gpusim.base.table import amount
+from gpusim.base.table import amount, is_number
 from gpusim.report.page import charts
 from gpusim.report.result import Measured, Result
 from gpusim.report.values import half_width
@@ -32,12 +32,7 @@ class Point:
     @property
     def measured(self) -> Measured:
         """The column of the result that is compared: the last one."""
-        return measured_of(self.result)
-
-
-def measured_of(result: Result) -> Measured:
-    """Return the column of a result that is compared with other results: the last one."""
-    return result.columns[-1]
+        return self.result.last
 
 
 def points_of(results: Mapping[str, Result]) -> tuple[list[str], list[Point]]:
@@ -46,7 +41,7 @@ def points_of(results: Mapping[str, Result]) -> tuple[list[str], list[Point]]:
     There are no paths if the results are of different kinds, which differ in nearly everything.
     """
     flat = {name: dict(metrics.leaves(result.config)) for name, result in results.items()}
-    kinds = {(result.is_network, *result.config) for result in results.values()}
+    kinds = {(result.kind == "net", *result.config) for result in results.values()}
     paths = list(dict.fromkeys(path for values in flat.values() for path in values)) if len(kinds) == 1 else []
     axes = [
         path
@@ -140,7 +135,7 @@ def _scale(values: Sequence[Any]) -> tuple[list[float], list[tuple[float, str]]]
     """Return places from 0 to 1, and marks with their text: by size for numbers, one after another for
     anything else.
     """
-    if all(map(_is_number, values)):
+    if all(map(is_number, values)):
         low, high = min(values), max(values)
         places = [(value - low) / (high - low) if high > low else 0.5 for value in values]
         marks = [(0.0, said(low)), (1.0, said(high))] if high > low else [(0.5, said(low))]
@@ -154,21 +149,17 @@ def _scale(values: Sequence[Any]) -> tuple[list[float], list[tuple[float, str]]]
 def _ordered(kinds: Mapping[str, Any]) -> list[Any]:
     """Return the values with numbers first, by size, and then the others in the order of the results."""
     values = list(kinds.values())
-    numbers = [value for value in values if _is_number(value)]
+    numbers = [value for value in values if is_number(value)]
     return sorted(numbers) + [value for value in values if not any(value is number for number in numbers)]
 
 
 def _key(value: Any) -> str:
     """Return a key that is the same for equal values: 512 is 512.0."""
-    return repr(float(value) if _is_number(value) else value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return repr(float(value) if is_number(value) else value)
 
 
 def said(value: Any) -> str:
     """Format a configuration's value for a reader."""
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "–"}[value]
-    return amount(value) if _is_number(value) else str(value)
+    return amount(value) if is_number(value) else str(value)
