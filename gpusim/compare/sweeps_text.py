@@ -70,8 +70,8 @@ def _show_moved(head: str, moved: Sequence[Moved], out: TextIO, everything: bool
         goes = "" if one.correlation is None else f", correlation with the time {one.correlation:+.2f}"
         although = "although " if one.against else ""
         _print(f"  {one.topic:<9} {although}{one.text}; {where}{goes}", out)
-    if len(listed) < len(moved):
-        print(f"  and {len(moved) - len(listed)} more (--all)", file=out)
+    for line in more(listed, moved):
+        print(f"  {line}", file=out)
 
 
 def _show_points(found: SweepsCompared, letters: Sequence[str], out: TextIO, everything: bool) -> None:

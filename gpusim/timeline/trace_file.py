@@ -4,6 +4,7 @@ One cycle of the simulated clock is a microsecond of the trace, so that the view
 clocks, which lie between cycles, keep their place. The format is Perfetto's TrackEvent; strings are interned.
 """
 
+from bisect import bisect_right, insort
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -141,3 +142,18 @@ class TraceFile:
             entry.iid = number
             setattr(entry, field, text.encode() if field == "str" else text)
         return number
+
+
+class Lanes:
+    """Tracks of one name below one parent, made when needed, for slices that overlap."""
+
+    def __init__(self, out: TraceFile, name: str, parent: int, rank: int = 0) -> None:
+        self._out, self._name, self._parent, self._rank = out, name, parent, rank
+        self._free: list[tuple[int, int]] = []  # cycle from which a track is free, track
+
+    def take(self, begin: int, end: int) -> int:
+        """Return a track for [begin, end): of those free, the one that was freed last, else a new one."""
+        at = bisect_right(self._free, (begin, 1 << 62)) - 1
+        track = self._free.pop(at)[1] if at >= 0 else self._out.track(self._name, self._parent, self._rank)
+        insort(self._free, (end, track))
+        return track

@@ -157,7 +157,7 @@ def _comparison(results: Mapping[str, Result], detailed: Mapping[str, Result]) -
         tag("h2", "Comparison"),
         tag("p", "Columns: what differs in the configurations, then what was measured.", class_="tells"),
         [tag("p", remark, class_="remark") for remark in remarks],
-        _fewest(points),
+        _fewest(points) if alike else None,
         table("Comparison of the results", heads, rows),
         [picture.element("c") for picture in sweep.pictures_of(axes, points)],
         id="comparison",
@@ -165,12 +165,8 @@ def _comparison(results: Mapping[str, Result], detailed: Mapping[str, Result]) -
 
 
 def _fewest(points: Sequence[sweep.Point]) -> Element | None:
-    """Say which result has the fewest cycles, and which ones cannot be distinguished from it; None if that makes no
-    sense.
-    """
+    """Say which result has the fewest cycles, and which ones cannot be distinguished from it; None of a single one."""
     path = "kernel.cycles"
-    if len({point.result.kind for point in points}) > 1:
-        return None  # a network is not slower than a layer
     timed = [
         ((point.measured.number(path), half_width(point.measured.tree, path) or 0.0), point)
         for point in points
