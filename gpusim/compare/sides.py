@@ -105,9 +105,7 @@ def _of_file(path: Path) -> Side:
 
 
 def _of_document(document: Mapping[str, Any], label: str, title: str) -> Side:
-    """Make a side of a result's object: a part for each variant, and for each of its rows; or figures of
-    microbenchmarks.
-    """
+    """Make a side of a result's object: a part for each variant and row; or the figures of microbenchmarks."""
     configuration = document.get("config", {"gpu": document.get("gpu", {})})
     if "figures" in document:
         parts = {"": Part({figure["name"]: figure["value"] for figure in document["figures"]})}

@@ -170,9 +170,7 @@ def _side(results: Results, sweep: SweepTable, axes: Sequence[str], metrics: Seq
 
 
 def _alike(value: Any) -> str:
-    """Return a key that is the same for equal values: 512 is 512.0, yes is 1, as in a store; lists and sections become
-    JSON.
-    """
+    """Return a key that is the same for equal values: 512 is 512.0, yes is 1, as in a store; lists become JSON."""
     if isinstance(value, int | float):
         return repr(float(value))
     return json.dumps(value) if isinstance(value, list | Mapping) else str(value)
@@ -265,9 +263,7 @@ def _rooflines(pairs: _Pairs) -> list[Moved]:
 def _fixed(
     results: Results, sides: Sequence[_Side], axes: Sequence[str], keys: Sequence[_Key]
 ) -> dict[str, Sequence[Any]]:
-    """Return what differs besides the axes: values of the first pairs' configurations, and the code that ran the
-    sweeps.
-    """
+    """Return what differs besides the axes: values of the first pairs' configurations, and the sweeps' code."""
     found: dict[str, list[list[Any]]] = {}
     listed = keys[:MOST_CONFIGURATIONS]
     for key in listed:

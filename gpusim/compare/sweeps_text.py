@@ -17,9 +17,7 @@ MOST_ALONE = 4  # points named that not all sweeps have
 
 
 def show(found: SweepsCompared, out: TextIO, everything: bool = False) -> None:
-    """Print a comparison: what is compared, the mean, what changed, and the points whose time changed most. everything:
-    all.
-    """
+    """Print a comparison: the mean, what changed, the points whose time changed most; everything: all points."""
     letters = [letter(number) for number in range(len(found.sweeps))]
     for one, sweep in zip(letters, found.sweeps, strict=True):
         print(f"{one}  {sweep.label}: {sweep.title}", file=out)

@@ -6,8 +6,8 @@ from typing import Any
 
 from gpusim.report.layout import Line, plain, wrapped
 from gpusim.report.result import Measured, Result
-from gpusim.report.rule import STALLS, findings
-from gpusim.report.rules import RULES
+from gpusim.report.rule import STALLS
+from gpusim.report.rules import found_in
 from gpusim.report.sections import Section, paths_of
 from gpusim.report.values import NOTHING, percent, shown, unit_of, value_at, with_half_width
 from gpusim.results import metrics
@@ -98,18 +98,14 @@ def _body(result: Result, section: Section, width: int) -> Iterator[Line]:
         if section.key == "source":
             yield from _hotspots(column, width)
             yield from _resident(column, width)
-    for column in result.columns:
-        for finding in findings((rule for rule in RULES if rule.section == section.key), column):
-            name = f"{column.name}: " if column.name else ""
-            yield from wrapped(f"{name}{finding.text}", width, 4, "yellow", "  ! ")
-            if finding.advice:
-                yield from wrapped(finding.advice, width, 6, "", "    > ")
+    for finding in found_in(result, section.key):
+        yield from wrapped(finding.text, width, 4, "yellow", "  ! ")
+        if finding.advice:
+            yield from wrapped(finding.advice, width, 6, "", "    > ")
 
 
 def _table(heads: Sequence[str], rows: Sequence[tuple[str, ...]], width: int) -> Iterator[Line]:
-    """Yield the aligned rows; if they are wider than `width`, the values go on lines of their own below
-    path and unit.
-    """
+    """Yield the aligned rows; values that would exceed `width` go on lines of their own below path and unit."""
     cells = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     whole = 2 + sum(cells) + 2 * (len(cells) - 1)
     yield from wrapped("; ".join(heads[1:-1]), width, 4, "dim", "  ")

@@ -59,9 +59,7 @@ def document(
 
 
 def as_json(result: dict[str, Any]) -> str:
-    """Write the JSON text of `document`'s object; a program's launches take one line each, as there may be
-    thousands.
-    """
+    """Write the JSON text of `document`'s object; a program's launches, maybe thousands, take one line each."""
     if not any("launch" in launch for launch in result.get("launches") or ()):
         return json.dumps(result, indent=2, allow_nan=False) + "\n"
     launches = ",\n".join(f"    {json.dumps(launch, allow_nan=False)}" for launch in result["launches"])

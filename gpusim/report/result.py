@@ -44,17 +44,13 @@ class Measured:
         return quantity(self.tree, path)
 
     def share(self, path: str) -> float | None:
-        """Return the share of a stall reason in all resident wavefront-cycles, or of a roofline bound in the kernel's
-        cycles.
-        """
+        """Return the share of a stall reason in the wavefront-cycles, or of a roofline bound in the cycles."""
         value, group = self.get(path), path.partition(".")[0]
         whole = {"stalls": sum(self.group("stalls").values()), "roofline": self.number("kernel.cycles")}.get(group)
         return value / whole if whole and value is not None else None
 
     def group(self, name: str) -> dict[str, Any]:
-        """Return the values of a group of metrics by name, without half-widths; empty where the group does
-        not apply.
-        """
+        """Return the values of a group of metrics by name, without half-widths; empty where it does not apply."""
         known = {metric.path.partition(".")[2] for metric in metrics.METRICS if metric.path.startswith(f"{name}.")}
         held = self.tree.get(name) or {}
         return {key: value for key, value in held.items() if key in known and value is not None}
@@ -180,9 +176,7 @@ def _read(document: Mapping[str, Any]) -> Result:
 
 
 def choice_text(choice: Mapping[str, Any], cycles: float = 0) -> str:
-    """Describe a KernelChoice's object: which kernel was chosen and how, and what the others take. cycles: of the
-    kernel that was run.
-    """
+    """Describe a KernelChoice's object: what was chosen, how, and what others take beside the run kernel's cycles."""
     chosen, measured = choice["kernel"], choice["cycles"]
     if choice.get("estimated"):
         said = [f"{name} {n:,} cycles" for name, n in choice["estimated"].items()]
@@ -222,9 +216,7 @@ def machine(gpu: Mapping[str, Any]) -> str:
 
 
 def what_ran(config: Mapping[str, Any], document: Mapping[str, Any] | None = None) -> str:
-    """Describe in a line what a configuration computes. document: the result's object, which names the networks that
-    ran.
-    """
+    """Describe in a line what a configuration computes; the result's document names the networks that ran."""
     if document is not None and "network" in document:
         phase = "training" if document["phase"] == "train" else document["phase"]
         return f"{document['network']}: {phase}, batch {document['batch']}"

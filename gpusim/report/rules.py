@@ -4,7 +4,8 @@ One row each. A threshold is where the matter begins to be worth a user's time, 
 """
 
 from gpusim.report import measures
-from gpusim.report.rule import Rule
+from gpusim.report.result import Result
+from gpusim.report.rule import Finding, Rule, findings
 
 
 def _stall(reason: str, above: float, text: str, advice: str) -> Rule:
@@ -57,7 +58,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "launch_overhead",
         "launch",
-        measures.host_share,
+        lambda run: (
+            1 - run.number("kernel.time_us") / run.get("host.time_us") if run.get("host.time_us") else None
+        ),
         0.3,
         "launching takes {measure} of the host's {host.time_us}",
         "fewer launches, longer kernels",
@@ -134,7 +137,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "lds_bank_conflicts",
         "memory",
-        measures.lds_matters,
+        lambda run: measures.lds_conflicts(run) if run.number("profile.shared_utilization") > 0.2 else None,
         0.15,
         "LDS bank conflicts cost {about} {measure} of LDS cycles ({each} an instruction): {where}",
         "pad rows, or swizzle addresses, so that work-items that go together fall into different banks",
@@ -260,3 +263,9 @@ RULES: tuple[Rule, ...] = (
         weight=9.0,
     ),
 )
+
+
+def found_in(result: Result, section: str = "") -> list[Finding]:
+    """Return what the rules find in each column of a result; section: its rules alone."""
+    rules = [rule for rule in RULES if section in ("", rule.section)]
+    return [finding for column in result.columns for finding in findings(rules, column)]

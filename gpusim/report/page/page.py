@@ -120,9 +120,7 @@ def _panel(prefix: str, name: str, result: Result, sources: Sources) -> Element:
 
 
 def _tabs(names: Sequence[str], panels: Sequence[Element]) -> Element:
-    """Make buttons that show one result; hidden until the script makes them work, which then hides the
-    other results.
-    """
+    """Make buttons that show one result; hidden until the script makes them work."""
     buttons = []
     for number, (name, panel) in enumerate(zip(names, panels, strict=True), 1):
         prefix = panel.get("id", "")

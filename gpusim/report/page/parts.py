@@ -11,8 +11,8 @@ from gpusim.report.many import all_rows
 from gpusim.report.measures import nearest_bound, unit_name
 from gpusim.report.result import Measured, Result, read
 from gpusim.report.rows import choice_lines, closing, summaries
-from gpusim.report.rule import Finding, findings
-from gpusim.report.rules import RULES
+from gpusim.report.rule import Finding
+from gpusim.report.rules import found_in
 from gpusim.report.screen import top_findings, verified
 from gpusim.report.sections import SECTIONS, Section
 from gpusim.report.values import NOTHING, percent
@@ -67,7 +67,7 @@ def summary(result: Result) -> Element:
         [tag("p", remark, class_="remark") for remark in remarks],
         table("Summary", heads, rows, sortable=False),
         tag("h4", "Look at") if found else None,
-        tag("ul", [_finding(column, finding) for column, finding in found], class_="rules") if found else None,
+        _rules(found) if found else None,
     )
 
 
@@ -75,13 +75,9 @@ def sections(result: Result, pictures: dict[str, list[Picture]], prefix: str, so
     """Yield the sections that have something to show."""
     for section in SECTIONS:
         parts: list[Element] = [picture.element(prefix) for picture in pictures.get(section.key, ())]
-        said = [
-            _finding(column, finding)
-            for column in result.columns
-            for finding in findings((rule for rule in RULES if rule.section == section.key), column)
-        ]
+        said = found_in(result, section.key)
         if said:
-            parts.append(tag("ul", said, class_="rules"))
+            parts.append(_rules(said))
         if section.key == "source":
             parts += [_hotspots(column, sources) for column in result.columns if column.tree.get("hotspots")]
         rows = rows_of(result, section)
@@ -153,7 +149,6 @@ def _hotspots(column: Measured, sources: Sources) -> Element:
     return table(f"Costliest instructions, {title}", heads, rows)
 
 
-def _finding(column: Measured, finding: Finding) -> Element:
-    name = f"{column.name}: " if column.name else ""
-    advice = tag("span", finding.advice, class_="advice") if finding.advice else None
-    return tag("li", f"{name}{finding.text}. ", advice)
+def _rules(found: Sequence[Finding]) -> Element:
+    advice = [tag("span", one.advice, class_="advice") if one.advice else None for one in found]
+    return tag("ul", [tag("li", f"{one.text}. ", tip) for one, tip in zip(found, advice, strict=True)], class_="rules")

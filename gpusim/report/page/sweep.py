@@ -62,9 +62,7 @@ def pictures_of(axes: Sequence[str], points: Sequence[Point]) -> list[Picture]:
 
 
 def _heat_map(axes: Sequence[str], points: Sequence[Point]) -> Picture | None:
-    """Draw cycles over the two axes with the most values; where further axes differ, the fewest cycles of
-    each field.
-    """
+    """Draw cycles over the two axes with the most values; of further axes the fewest cycles of each field."""
     ranked = sorted(axes, key=lambda axis: -len({_key(point.values[axis]) for point in points}))[:2]
     if len(ranked) < 2:
         return None
@@ -89,9 +87,7 @@ def _heat_map(axes: Sequence[str], points: Sequence[Point]) -> Picture | None:
 
 
 def _front(axes: Sequence[str], points: Sequence[Point]) -> Picture:
-    """Draw cycles against the KiB of the memories that the sweep varies, or against the bytes moved from
-    and to DRAM.
-    """
+    """Draw cycles against the KiB of the memories that the sweep varies, else against DRAM's bytes."""
     memories = [sizes({axis: point.values[axis] for axis in axes}) for point in points]
     if any(memories):
         what = "KiB of " + " + ".join(dict.fromkeys(path for held in memories for path in held))
@@ -132,9 +128,7 @@ def _parallel(axes: Sequence[str], points: Sequence[Point]) -> Picture:
 
 
 def _scale(values: Sequence[Any]) -> tuple[list[float], list[tuple[float, str]]]:
-    """Return places from 0 to 1, and marks with their text: by size for numbers, one after another for
-    anything else.
-    """
+    """Return places from 0 to 1, and marks with their text: by size for numbers, else one after another."""
     if all(map(is_number, values)):
         low, high = min(values), max(values)
         places = [(value - low) / (high - low) if high > low else 0.5 for value in values]
