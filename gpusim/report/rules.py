@@ -58,9 +58,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "launch_overhead",
         "launch",
-        lambda run: (
-            1 - run.number("kernel.time_us") / run.get("host.time_us") if run.get("host.time_us") else None
-        ),
+        lambda run: 1 - run.number("kernel.time_us") / run.get("host.time_us") if run.get("host.time_us") else None,
         0.3,
         "launching takes {measure} of the host's {host.time_us}",
         "fewer launches, longer kernels",

@@ -5,6 +5,7 @@ clocks, which lie between cycles, keep their place. The format is Perfetto's Tra
 """
 
 from bisect import bisect_right, insort
+from collections import defaultdict
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -17,6 +18,7 @@ SEQUENCE = 1
 PACKETS = 10_000  # made before they become bytes
 Cycle = int | float | Fraction
 CUT_OFF = {"cut off": "it was under way when the recording ended"}  # a slice's note
+_TEXTS = "debug_annotation_string_values"
 
 _BEGIN, _END, _COUNTER = TrackEvent.TYPE_SLICE_BEGIN, TrackEvent.TYPE_SLICE_END, TrackEvent.TYPE_COUNTER
 
@@ -32,10 +34,7 @@ class TraceFile:
         self._builder = TraceProtoBuilder()
         self._packets = 0
         self._bytes = bytearray()
-        self._names: dict[str, int] = {}
-        self._categories: dict[str, int] = {}
-        self._keys: dict[str, int] = {}
-        self._texts: dict[str, int] = {}
+        self._interned: defaultdict[str, dict[str, int]] = defaultdict(dict)  # by table of the format
         self._tracks = 0
         self.slices = 0
         packet = self._new_packet()
@@ -74,17 +73,15 @@ class TraceFile:
         self.slices += 1
         packet = self._event(track, cycle, _BEGIN)
         event = packet.track_event
-        event.name_iid = self._intern(self._names, name, packet, "event_names", "name")
-        event.category_iids.append(self._intern(self._categories, category, packet, "event_categories", "name"))
+        event.name_iid = self._intern(packet, "event_names", name)
+        event.category_iids.append(self._intern(packet, "event_categories", category))
         for key, value in (notes or {}).items():
             note = event.debug_annotations.add()
-            note.name_iid = self._intern(self._keys, key, packet, "debug_annotation_names", "name")
+            note.name_iid = self._intern(packet, "debug_annotation_names", key)
             if isinstance(value, int):
                 note.int_value = value
             else:
-                note.string_value_iid = self._intern(
-                    self._texts, value, packet, "debug_annotation_string_values", "str"
-                )
+                note.string_value_iid = self._intern(packet, _TEXTS, value)
 
     def end(self, track: int, cycle: Cycle) -> None:
         """End the innermost open slice of the track."""
@@ -133,14 +130,17 @@ class TraceFile:
         packet.track_event.track_uuid = track
         return packet
 
-    @staticmethod
-    def _intern(known: dict[str, int], text: str, packet: Any, table: str, field: str) -> int:
+    def _intern(self, packet: Any, table: str, text: str) -> int:
+        known = self._interned[table]
         number = known.get(text)
         if number is None:
             number = known[text] = len(known) + 1
             entry = getattr(packet.interned_data, table).add()
             entry.iid = number
-            setattr(entry, field, text.encode() if field == "str" else text)
+            if table == _TEXTS:
+                entry.str = text.encode()
+            else:
+                entry.name = text
         return number
 
 

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from gpusim.base.errors import UserError, unknown_name
-from gpusim.base.html import Element, table, tag, written
+from gpusim.base.html import Element, beside, hashed, table, tag, written
 from gpusim.base.intervals import differ
 from gpusim.base.picture import KINDS
 from gpusim.base.table import is_number
 from gpusim.base.version import __version__
 from gpusim.report.page import pictures, sweep
-from gpusim.report.page.assets import beside, hashed
 from gpusim.report.page.parts import Sources, answers, configuration, rows, sections, summary
 from gpusim.report.result import Result
 from gpusim.report.sections import SECTIONS
@@ -141,13 +140,13 @@ def _comparison(results: Mapping[str, Result], detailed: Mapping[str, Result]) -
             f"Sections follow of the {_FASTEST} fastest results and of the slowest; all are in table and pictures."
         )
     alike = len({point.result.kind for point in points}) == 1  # a network is not slower than a layer
-    first = points[0].measured.number("kernel.cycles") if alike else 0
+    first = points[0].result.last.number("kernel.cycles") if alike else 0
     rows = []
     for point in points:
-        cycles = point.measured.number("kernel.cycles")
+        cycles = point.result.last.number("kernel.cycles")
         ratio = (f"{cycles / first:.3f}", cycles / first) if first and cycles else NOTHING
         values = [(sweep.said(value), value if is_number(value) else None) for value in map(point.values.get, named)]
-        measured = [(point.measured.text(path), point.measured.get(path)) for path in COMPARED]
+        measured = [(point.result.last.text(path), point.result.last.get(path)) for path in COMPARED]
         rows.append((point.name, *values, *measured, ratio))
     heads = ("result", *named, *COMPARED, "cycles / first's")
     return tag(
@@ -166,15 +165,15 @@ def _fewest(points: Sequence[sweep.Point]) -> Element | None:
     """Say which result has the fewest cycles, and which ones cannot be distinguished from it; None of a single one."""
     path = "kernel.cycles"
     timed = [
-        ((point.measured.number(path), half_width(point.measured.tree, path) or 0.0), point)
+        ((point.result.last.number(path), half_width(point.result.last.tree, path) or 0.0), point)
         for point in points
-        if point.measured.number(path)
+        if point.result.last.number(path)
     ]
     if len(timed) < 2:
         return None
     least, fastest = min(timed, key=lambda one: one[0][0])
     same = [point.name for cycles, point in timed if point is not fastest and not differ(cycles, least)]
-    text = f"The fewest cycles: {fastest.measured.text(path)}, {fastest.name}."
+    text = f"The fewest cycles: {fastest.result.last.text(path)}, {fastest.name}."
     if same:
         listed = ", ".join(same) if len(same) <= _NAMED else f"{len(same)} more"
         text += f" Not distinguishable from it: {listed}."

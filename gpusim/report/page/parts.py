@@ -90,9 +90,6 @@ def sections(result: Result, pictures: dict[str, list[Picture]], prefix: str, so
             )  # fmt: skip
 
 
-QUESTION = "Where does the time go?"
-
-
 def answers(result: Result, pictures: Sequence[Picture] = (), prefix: str = "") -> Element | None:
     """Show where the time of a run of many rows goes: pictures, sums by pass, kind or stream, the dearest rows."""
     tables = summaries(result)
@@ -100,7 +97,9 @@ def answers(result: Result, pictures: Sequence[Picture] = (), prefix: str = "") 
         return None
     drawn = [picture.element(prefix) for picture in pictures]
     told = tag("ul", [tag("li", line) for line in (*closing(result), *choice_lines(result))])
-    return tag("section", tag("h3", QUESTION), drawn, [table.html(sortable=False) for table in tables], told)
+    return tag(
+        "section", tag("h3", "Where does the time go?"), drawn, [table.html(sortable=False) for table in tables], told
+    )
 
 
 def rows(result: Result) -> Element | None:

@@ -9,7 +9,7 @@ from gpusim.base.picture import Picture
 from gpusim.base.sizes import sizes
 from gpusim.base.table import amount, is_number
 from gpusim.report.page import charts
-from gpusim.report.result import Measured, Result
+from gpusim.report.result import Result
 from gpusim.report.values import half_width
 from gpusim.results import metrics
 
@@ -22,17 +22,12 @@ _CYCLES, _DRAM = "kernel.cycles", "dram.bytes"
 class Point:
     """One result among several.
 
-    name: of its file; values: on the axes; result: the whole of it, of which `measured` is compared.
+    name: of its file; values: on the axes; result: the whole of it, of which the last column is compared.
     """
 
     name: str
     values: Mapping[str, Any]
     result: Result
-
-    @property
-    def measured(self) -> Measured:
-        """The column of the result that is compared: the last one."""
-        return self.result.last
 
 
 def points_of(results: Mapping[str, Result]) -> tuple[list[str], list[Point]]:
@@ -54,7 +49,7 @@ def points_of(results: Mapping[str, Result]) -> tuple[list[str], list[Point]]:
 
 def pictures_of(axes: Sequence[str], points: Sequence[Point]) -> list[Picture]:
     """Draw heat map, Pareto front and parallel coordinates, as far as the axes allow."""
-    timed = [point for point in points if point.measured.number(_CYCLES)]
+    timed = [point for point in points if point.result.last.number(_CYCLES)]
     if len(timed) < 2 or not axes:
         return []
     heat_map = _heat_map(axes, timed)
@@ -71,7 +66,7 @@ def _heat_map(axes: Sequence[str], points: Sequence[Point]) -> Picture | None:
     fewest: dict[tuple[str, str], float] = {}
     for point in points:
         field = (_key(point.values[down]), _key(point.values[across]))
-        fewest[field] = min(fewest.get(field, float("inf")), point.measured.number(_CYCLES))
+        fewest[field] = min(fewest.get(field, float("inf")), point.result.last.number(_CYCLES))
     values = [[fewest.get((_key(line), _key(column))) for column in columns] for line in lines]
     rows = [(line, *row) for line, row in zip(map(said, lines), values, strict=True)]
     best = min(fewest, key=lambda field: fewest[field])
@@ -93,9 +88,9 @@ def _front(axes: Sequence[str], points: Sequence[Point]) -> Picture:
         what = "KiB of " + " + ".join(dict.fromkeys(path for held in memories for path in held))
         costs = [sum(held.values()) for held in memories]
     else:
-        what, costs = "DRAM bytes", [point.measured.number(_DRAM) for point in points]
-    cycles = [point.measured.number(_CYCLES) for point in points]
-    widths = [half_width(point.measured.tree, _CYCLES) for point in points]
+        what, costs = "DRAM bytes", [point.result.last.number(_DRAM) for point in points]
+    cycles = [point.result.last.number(_CYCLES) for point in points]
+    widths = [half_width(point.result.last.tree, _CYCLES) for point in points]
     best = front([((x, 0.0), (y, w or 0.0)) for x, y, w in zip(costs, cycles, widths, strict=True)])
     drawn = list(zip(costs, cycles, best, strict=True))
     noise = " Cycles whose intervals overlap are not distinguishable: none of them beats the other." * any(widths)
@@ -111,7 +106,7 @@ def _front(axes: Sequence[str], points: Sequence[Point]) -> Picture:
 def _parallel(axes: Sequence[str], points: Sequence[Point]) -> Picture:
     shown = list(axes[:MOST_AXES])
     scales = [_scale([point.values[axis] for point in points]) for axis in shown]
-    measured = [[point.measured.number(path) for point in points] for path in (_DRAM, _CYCLES)]
+    measured = [[point.result.last.number(path) for point in points] for path in (_DRAM, _CYCLES)]
     scales += [_scale(values) for values in measured]
     lines = [[scale[0][number] for scale in scales] for number in range(len(points))]
     names = [*shown, "DRAM bytes", "cycles"]
