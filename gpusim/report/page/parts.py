@@ -97,9 +97,8 @@ def answers(result: Result, pictures: Sequence[Picture] = (), prefix: str = "") 
         return None
     drawn = [picture.element(prefix) for picture in pictures]
     told = tag("ul", [tag("li", line) for line in (*closing(result), *choice_lines(result))])
-    return tag(
-        "section", tag("h3", "Where does the time go?"), drawn, [table.html(sortable=False) for table in tables], told
-    )
+    shown = [table.html(sortable=False) for table in tables]
+    return tag("section", tag("h3", "Where does the time go?"), drawn, shown, told)
 
 
 def rows(result: Result) -> Element | None:
