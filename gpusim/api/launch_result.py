@@ -75,7 +75,7 @@ class LaunchResult(Mapping[str, Any]):
 
     def _repr_html_(self) -> str:
         """Return the result as HTML for notebooks."""
-        from gpusim.report.page.fragment import fragment
+        from gpusim.report.page.parts import fragment
 
         return fragment(self.to_dict())
 

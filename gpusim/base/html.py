@@ -1,7 +1,10 @@
 """HTML as a tree of elements, which the standard library escapes and writes."""
 
+import base64
+import hashlib
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -71,3 +74,13 @@ def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], sor
 def written(element: Element) -> str:
     """Return the element as HTML."""
     return ElementTree.tostring(element, encoding="unicode", method="html")
+
+
+def beside(module: str, name: str) -> str:
+    """Read the text of the file `name` in the folder of a module, given that module's `__file__`."""
+    return Path(module).with_name(name).read_text(encoding="utf-8")
+
+
+def hashed(text: str) -> str:
+    """Return a script or a style as a source of a content security policy: by its SHA-256."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

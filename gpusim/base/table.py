@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
+from gpusim.base.errors import MissingExtraError
+
 if TYPE_CHECKING:
     from gpusim.base.html import Element
 
@@ -125,6 +127,18 @@ class Table:
         objects = [dict(zip(self._heads(), map(value_of, row), strict=True)) for row in self.rows]
         return json.dumps(objects, indent=1, default=bytes.hex) + "\n"
 
+    def parquet(self) -> bytes:
+        """Write Parquet; a column of mixed types becomes text. Raises MissingExtraError without pyarrow."""
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError:
+            raise MissingExtraError("writing Parquet", "parquet") from None
+        arrays = {head: _alike([value_of(row[k]) for row in self.rows]) for k, head in enumerate(self._heads())}
+        contents = io.BytesIO()
+        pyarrow.parquet.write_table(pyarrow.table(arrays), contents)
+        return contents.getvalue()
+
     def html(self, sortable: bool = True) -> "Element":
         """Make an element of a page, whose numbers can be sorted by their values."""
         from gpusim.base.html import table
@@ -140,12 +154,21 @@ class Table:
 
     def _is_right(self, number: int) -> bool:
         right = self.columns[number].right
-        return any(_is_number(value_of(row[number])) for row in self.rows) if right is None else right
+        return any(is_number(value_of(row[number])) for row in self.rows) if right is None else right
+
+
+def _alike(values: list[Any]) -> list[Any]:
+    """Convert values to one type: integers mixed with floats become floats, any other mixture becomes text."""
+    types = {type(value) for value in values if value is not None}
+    if len(types) <= 1:
+        return values
+    to = float if types == {int, float} else str
+    return [None if value is None else to(value) for value in values]
 
 
 def amount(value: Any) -> str:
     """Write '1,234', '0.1235', or a text as it is: whole from a thousand on, else four digits."""
-    if not _is_number(value):
+    if not is_number(value):
         return str(value)
     return f"{value:,.4g}" if isinstance(value, float) and abs(value) < 1000 else f"{value:,.0f}"
 
@@ -175,12 +198,13 @@ def _exact(column: Column, cell: Any) -> str:
     return str(cell) if column.write is None else column.write(cell)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Tell whether a value counts as a number, which a truth value does not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _sorted_by(text: str, value: Any) -> Any:
-    return (text, value) if _is_number(value) else text
+    return (text, value) if is_number(value) else text
 
 
 def _one_line(text: str) -> str:

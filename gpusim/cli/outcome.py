@@ -81,7 +81,7 @@ def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, live: L
         folder(options.out)
         kept_files = {f"--out {options.out}: {name}": options.out / name for name in KEPT}
         check_outputs(written | kept_files, asked.inputs)
-    terminal.Wanted(options.sections, options.details).check()
+    terminal.Wanted(options.sections, options.details).chosen()
     cycles = window_of(options.timeline, options.window)
     of_launches = timeline_of(asked.work.kind, options) == "launches"
     reporter = Reporter(options.quiet)

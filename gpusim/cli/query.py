@@ -1,15 +1,13 @@
 """`gpusim query`: the store asked in SQL."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from gpusim.base.outputs import check_outputs, put
+from gpusim.base.table import Table, columns
 from gpusim.cli.options import CsvOption, JsonOption, StoreFile
-
-if TYPE_CHECKING:
-    from gpusim.store.table import Table
 
 
 def query(
@@ -19,17 +17,17 @@ def query(
     csv_file: CsvOption = None,
 ) -> None:
     """Ask the store in SQL; nothing can be changed."""
-    from gpusim.report import listing
     from gpusim.store.project import store_to_read
     from gpusim.store.reading import Results
 
     path = store_to_read(store)
     check_outputs({"--json": json_file, "--csv": csv_file}, [path])
     with Results(path) as results:
-        found: Table = results.query(sql)
+        found = results.query(sql)
+    table = Table(columns(*found.columns), found.rows)
     if json_file is not None:
-        put(json_file, listing.as_json(found.columns, found.rows))
+        put(json_file, table.json())
     if csv_file is not None:
-        put(csv_file, listing.as_csv(found.columns, found.rows))
+        put(csv_file, table.csv())
     if json_file is None and csv_file is None:
-        listing.show(found.columns, found.rows, sys.stdout)
+        table.show(sys.stdout)

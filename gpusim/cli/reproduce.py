@@ -13,6 +13,7 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import check_outputs
 from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter, clock
+from gpusim.base.table import Table, columns
 from gpusim.base.version import __version__
 from gpusim.cli.options import FreshPoints, JobsOption, LiveOptions, QuietOption, StoreFile
 
@@ -85,7 +86,6 @@ def reproduce(
 
 
 def _list(reproduction: "Reproduction", figures: "Mapping[str, Figure]", exact: bool) -> None:
-    from gpusim.report import listing
     from gpusim.reproduce.plan import plan_of
 
     plan = plan_of(reproduction, figures, exact)
@@ -93,7 +93,7 @@ def _list(reproduction: "Reproduction", figures: "Mapping[str, Figure]", exact: 
         (name, len(plan.by_figure[name]), clock(plan.seconds(name)), figure.title) for name, figure in figures.items()
     ]
     rows.append(("all, each point once", len(plan.points), clock(plan.seconds()), ""))
-    listing.show(["figure", "points", "estimated m:ss of one process", "what"], rows, sys.stdout)
+    Table(columns("figure", "points", "estimated m:ss of one process", "what"), rows).show(sys.stdout)
 
 
 def _run(

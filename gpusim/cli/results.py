@@ -14,6 +14,7 @@ from gpusim.base.errors import UserError, nearest
 from gpusim.base.files import write_whole
 from gpusim.base.outputs import check_outputs, put
 from gpusim.base.progress import Reporter
+from gpusim.base.table import Table, columns
 from gpusim.cli.options import CsvOption, DetailsOption, JsonOption, SectionsOption, StoreFile, metrics_option
 
 if TYPE_CHECKING:
@@ -83,7 +84,6 @@ class ListOptions:
 
 def list_(options: ListOptions) -> None:
     """List runs: number, name, what was run, on what, how it ended, its time, when."""
-    from gpusim.report import listing
     from gpusim.store.project import store_to_read
     from gpusim.store.reading import Results
 
@@ -96,7 +96,7 @@ def list_(options: ListOptions) -> None:
         found = results.rows(sql, [*values, limit])
         if not count:
             _check_paths(results, options.having)
-    listing.show(found.columns, found.rows[::-1], sys.stdout)
+    Table(columns(*found.columns), found.rows[::-1]).show(sys.stdout)
     if count > limit:
         print(f"the newest {limit} of {count} runs; --last 0 lists all", file=sys.stderr)
     elif not count:
@@ -105,14 +105,13 @@ def list_(options: ListOptions) -> None:
 
 def sweeps(store: StoreFile = None) -> None:
     """List sweeps: number, name, title, axes, how many points it has, how many are known and failed, when."""
-    from gpusim.report import listing
     from gpusim.store.project import store_to_read
     from gpusim.store.reading import Results
 
     with Results(store_to_read(store)) as results:
         found = results.rows(_SWEEPS)
     codes = {row["sources"] for row in found}
-    columns = ["sweep", "name", "title", "axes", "points", "known", "failed", "started", "code"]
+    heads = ["sweep", "name", "title", "axes", "points", "known", "failed", "started", "code"]
     rows = []
     for row in found:
         axes = list(json.loads(row["specification"]).get("axes", {}))
@@ -120,8 +119,8 @@ def sweeps(store: StoreFile = None) -> None:
         short = ", ".join(path.rpartition(".")[2] for path in axes)
         counts = (row["points"], row["known"], row["failed"])
         rows.append((row["id"], row["name"], title, short, *counts, row["started"], row["sources"]))
-    shown = len(columns) if len(codes) > 1 else -1
-    listing.show(columns[:shown], [row[:shown] for row in rows], sys.stdout)
+    shown = len(heads) if len(codes) > 1 else -1
+    Table(columns(*heads[:shown]), [row[:shown] for row in rows]).show(sys.stdout)
     if not rows:
         print(f"{results.path}: no sweep has been stored in it; gpusim sweep runs one", file=sys.stderr)
 
@@ -141,7 +140,7 @@ def show(
     from gpusim.store.sweeps import sweep_meant
 
     wanted = Wanted(sections, details)
-    wanted.check()
+    wanted.chosen()  # an unknown one is refused before anything is read
     check_outputs({"--json": json_file})
     from gpusim.report.document import as_json
     from gpusim.store.records import stored_run
@@ -220,7 +219,6 @@ class ExportOptions:
 
 def export(options: ExportOptions) -> None:
     """Write runs with their metrics, a column each, or one table of the store, as CSV or Parquet."""
-    from gpusim.report import listing
     from gpusim.store.project import store_to_read
     from gpusim.store.reading import Results
 
@@ -233,10 +231,11 @@ def export(options: ExportOptions) -> None:
     check_outputs(outputs, [path])
     with Results(path) as results:
         found = results.wide(*options.metrics) if options.table is None else results.table(options.table)
+    table = Table(columns(*found.columns), found.rows)
     if options.parquet is not None:
-        write_whole(options.parquet, listing.as_parquet(found.columns, found.rows))
+        write_whole(options.parquet, table.parquet())
     if options.csv_file is not None:
-        put(options.csv_file, listing.as_csv(found.columns, found.rows))
+        put(options.csv_file, table.csv())
 
 
 def _conditions(options: ListOptions) -> tuple[list[str], list[Any]]:
@@ -262,14 +261,14 @@ def _conditions(options: ListOptions) -> tuple[list[str], list[Any]]:
 
 def _check_paths(results: "Results", having: Sequence[str]) -> None:
     """Raise UserError for a `--with` whose path no run's configuration has; it names the newest one's nearest."""
-    from gpusim.compare.sides import flat
+    from gpusim.results import metrics
 
     for text in having:
         path, _ = _path_and_value(text)
         if results.rows("SELECT 1 FROM configurations WHERE json_type(json, ?) IS NOT NULL LIMIT 1", [path]):
             continue
         newest = results.rows("SELECT id FROM runs ORDER BY id DESC LIMIT 1").rows
-        known = [known for known, _ in flat(results.configuration(newest[0][0]))] if newest else []
+        known = [known for known, _ in metrics.leaves(results.configuration(newest[0][0]))] if newest else []
         plain = path.removeprefix("$.").replace('"', "")
         guess = nearest(plain, known)
         hint = f"; did you mean '{guess}'?" if guess else ""
@@ -288,15 +287,14 @@ def _path_and_value(text: str) -> tuple[str, Any]:
 
 def _show_sweep(sweep: "SweepTable", json_file: Path | None, wanted: "Wanted") -> None:
     """Print the sweep's points, as `gpusim sweep` does, and which is the best."""
-    from gpusim.report import listing
-
+    table = Table(columns(*sweep.columns), sweep.rows)
     if wanted.sections or wanted.details:
         raise UserError(f"{sweep.label}: sections are of a run; gpusim compare and report tell more of a sweep")
     if json_file is not None:
-        put(json_file, listing.as_json(sweep.columns, sweep.rows))
+        put(json_file, table.json())
         return
     print(f"{sweep.label}: {sweep.title}; {sweep.known} of {sweep.planned} points are known\n")
-    listing.show(sweep.columns, sweep.rows, sys.stdout)
+    table.show(sys.stdout)
     best = sweep.best()
     if best:
         where = ", ".join(f"{path} {best[0][path]}" for path in sweep.axes)
@@ -304,12 +302,22 @@ def _show_sweep(sweep: "SweepTable", json_file: Path | None, wanted: "Wanted") -
         print(f"\nleast {sweep.usual_metric}: {best[0][sweep.usual_metric]:,.6g} at {where}{others}")
 
 
+def _show_plain(text: str) -> None:
+    """Print a text that was written for a pipe; on a terminal, its lines with tabs as a table, the others below it."""
+    lines = text.splitlines()
+    rows = [line.split("\t") for line in lines if "\t" in line]
+    if not (rows and sys.stdout.isatty()):
+        sys.stdout.write(text)
+        return
+    Table(columns(*rows[0]), rows[1:], notes=[line for line in lines if "\t" not in line]).show(sys.stdout)
+
+
 def _show_result(stored: "StoredRun", wanted: "Wanted") -> None:
     """Print the run's result as the command that made it does."""
-    from gpusim.report import listing, terminal
+    from gpusim.report import terminal
 
     if "plain" in stored.content:  # a network's of an earlier version
-        listing.show_plain(stored.content["plain"], sys.stdout)
+        _show_plain(stored.content["plain"])
         return
     document = stored.document()
     if "figures" in document and not (wanted.sections or wanted.details):

@@ -15,6 +15,7 @@ from gpusim.base.files import write_whole
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter
+from gpusim.base.table import Table, columns
 from gpusim.cli.options import (
     CsvOption,
     FreshPoints,
@@ -28,7 +29,7 @@ from gpusim.cli.options import (
 if TYPE_CHECKING:
     from gpusim.config.files import Document
     from gpusim.config.sweep import Method, SweepSpec
-    from gpusim.store.table import Table
+    from gpusim.store.table import Table as StoredTable
 
 EXIT_SOME_FAILED = 1
 
@@ -176,7 +177,6 @@ def _check_metrics(asked: Sequence[str]) -> None:
 
 
 def _list(spec: "SweepSpec") -> None:
-    from gpusim.report import listing
     from gpusim.sweep.points import points_of
     from gpusim.sweep.tasks import check_paths
 
@@ -184,26 +184,25 @@ def _list(spec: "SweepSpec") -> None:
         raise UserError("--list: the points of method search follow from the results of those before")
     check_paths(spec)
     rows = [(number, *point.values()) for number, point in enumerate(points_of(spec))]
-    listing.show(["point", *spec.axes], rows, sys.stdout)
+    Table(columns("point", *spec.axes), rows).show(sys.stdout)
 
 
 def _show(number: int, spec: "SweepSpec", options: SweepOptions, reporter: Reporter) -> None:
-    from gpusim.report import listing
-
-    table, said = _table(number, spec, options)
+    found, said = _table(number, spec, options)
+    table = Table(columns(*found.columns), found.rows)
     if options.csv_file is not None:
-        text = listing.as_csv(table.columns, table.rows)
+        text = table.csv()
         if options.csv_file == STANDARD_OUTPUT:
             sys.stdout.write(text)
         else:
             write_whole(options.csv_file, text)
     if not options.quiet and options.csv_file != STANDARD_OUTPUT:
-        listing.show(table.columns, table.rows, sys.stdout)
+        table.show(sys.stdout)
     for line in said:
         reporter.say(line)
 
 
-def _table(number: int, spec: "SweepSpec", options: SweepOptions) -> "tuple[Table, list[str]]":
+def _table(number: int, spec: "SweepSpec", options: SweepOptions) -> "tuple[StoredTable, list[str]]":
     """Return the points as a table, and lines about them.
 
     With objectives, both say what these come to and which points are on the front.

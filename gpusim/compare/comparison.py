@@ -83,14 +83,14 @@ def compare(sides: Sequence[Side]) -> Comparison:
 
 
 def _part(name: str, parts: Sequence[Part]) -> PartCompared:
-    first = parts[0].metrics
+    first, first_time, last_time = parts[0].metrics, parts[0].estimate(TIME), parts[-1].estimate(TIME)
     changes = [change for path in first if (change := _change(path, parts)) is not None]
     return PartCompared(
         name,
         [number(part.metrics.get(TIME)) for part in parts],
         sorted(changes, key=lambda change: -change.size),
         [findings(first, part.metrics) for part in parts[1:]],
-        _is_distinct(parts),
+        first_time is None or last_time is None or first_time[1] + last_time[1] == 0 or differ(first_time, last_time),
     )
 
 
@@ -106,11 +106,6 @@ def _change(path: str, parts: Sequence[Part]) -> Change | None:
         return None  # within their confidence intervals
     first, last = numbers[0], numbers[-1]
     return Change(path, values, last / first if first and last is not None else None)
-
-
-def _is_distinct(parts: Sequence[Part]) -> bool:
-    first, last = parts[0].estimate(TIME), parts[-1].estimate(TIME)
-    return first is None or last is None or first[1] + last[1] == 0 or differ(first, last)
 
 
 def _configuration(sides: Sequence[Side]) -> dict[str, list[Any]]:

@@ -167,9 +167,7 @@ ROOFLINES = ("valu", "salu", "lds", "l1", "l2", "dram", "fetch", "dispatch")
 
 
 def findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Finding]:
-    """Return the rules that apply to two runs' metrics, the largest change first; those that contradict the change of
-    time last.
-    """
+    """Return the rules that apply to two runs, the largest change first; last those against the change of time."""
     slower = _slower(before, after)
     found = [finding for rule in RULES if (finding := _applied(rule, before, after, slower)) is not None]
     return sorted([*found, *roofline_moved(before, after)], key=lambda one: (one.against, -abs(one.change)))

@@ -45,22 +45,20 @@ class Side:
 
 
 def side(text: str, store: Path) -> Side:
-    """Read a run by its number or name, or a JSON file; after a colon, the name of one of its parts. Raises
-    UserError.
+    """Read a run by its number or name, or a JSON file; after a colon, the name of one of its parts.
+
+    Raises UserError where there is no such run, file or part.
     """
     whole, _, part = text.rpartition(":")
     named = [(text, ""), *([(whole, part)] if whole else [])]
     for name, chosen in named:
         if _is_file(name):
             return _chosen(_of_file(Path(name)), chosen)
-    if any(_looks_like_a_file(name) for name, _ in named):
+    if any(name.endswith(".json") or "/" in name for name, _ in named):
         raise UserError(f"{text}: there is no such file")
-    for name, chosen in named:
-        if _is_run(name, store):
-            return _chosen(_of_store(name, store), chosen)
     with Results(store) as results:
-        results.run(named[-1][0])  # raises, and says what there is
-    raise AssertionError(text)
+        name, chosen = next((one for one in named if _is_run(results, one[0])), named[-1])
+        return _chosen(_of_store(results, name), chosen)
 
 
 def _chosen(found: Side, part: str) -> Side:
@@ -79,25 +77,21 @@ def _is_file(name: str) -> bool:
         return False
 
 
-def _looks_like_a_file(text: str) -> bool:
-    return text.endswith(".json") or "/" in text
-
-
-def _is_run(name: str, store: Path) -> bool:
-    with Results(store) as results:
-        try:
-            results.run(name)
-        except UserError:
-            return False
+def _is_run(results: Results, name: str) -> bool:
+    try:
+        results.run(name)
+    except UserError:
+        return False
     return True
 
 
-def _of_store(name: str, store: Path) -> Side:
-    with Results(store) as results:
-        stored = stored_run(results, name)
-        units = dict(results.rows("SELECT name, unit FROM metric_names").rows)
+def _of_store(results: Results, name: str) -> Side:
+    stored = stored_run(results, name)
+    units = dict(results.rows("SELECT name, unit FROM metric_names").rows)
     found = _of_document(stored.document(), f"run {stored.label}", str(stored.row["title"]))
-    return Side(found.label, found.title, found.parts, dict(flat(stored.configuration)), {**units, **found.units})
+    return Side(
+        found.label, found.title, found.parts, dict(metrics.leaves(stored.configuration)), {**units, **found.units}
+    )
 
 
 def _of_file(path: Path) -> Side:
@@ -111,14 +105,12 @@ def _of_file(path: Path) -> Side:
 
 
 def _of_document(document: Mapping[str, Any], label: str, title: str) -> Side:
-    """Make a side of a result's object: a part for each variant, and for each of its rows; or figures of
-    microbenchmarks.
-    """
+    """Make a side of a result's object: a part for each variant and row; or the figures of microbenchmarks."""
     configuration = document.get("config", {"gpu": document.get("gpu", {})})
     if "figures" in document:
         parts = {"": Part({figure["name"]: figure["value"] for figure in document["figures"]})}
         units = {figure["name"]: figure["unit"] for figure in document["figures"]}
-        return Side(label, title or "microbenchmarks", parts, dict(flat(configuration)), units)
+        return Side(label, title or "microbenchmarks", parts, dict(metrics.leaves(configuration)), units)
     if "schema_version" not in document:
         raise UserError(f"{label}: holds no result: it is no file of --json")
     result = read(document, label)
@@ -132,7 +124,7 @@ def _of_document(document: Mapping[str, Any], label: str, title: str) -> Side:
         known = any(part.metrics.get("kernel.wavefront_instructions") for part in parts.values())
         if not known:
             raise UserError(f"{label}: holds no result: nothing was finished")
-    return Side(label, title or result.what, parts, dict(flat(configuration)), {})
+    return Side(label, title or result.what, parts, dict(metrics.leaves(configuration)), {})
 
 
 def _metrics(tree: Mapping[str, Any]) -> Part:
@@ -141,13 +133,6 @@ def _metrics(tree: Mapping[str, Any]) -> Part:
     widths = {path.removesuffix(SUFFIX): width for path, width in values.items() if path.endswith(SUFFIX)}
     exact = {path: value for path, value in values.items() if not path.endswith(SUFFIX)}
     return Part(exact, {path: width for path, width in widths.items() if isinstance(width, float)})
-
-
-def flat(values: Any, prefix: str = "") -> list[tuple[str, Any]]:
-    """Return (path, value) for each value of a configuration."""
-    if not isinstance(values, Mapping):
-        return [(prefix.removesuffix("."), values)]
-    return [leaf for name, held in values.items() for leaf in flat(held, f"{prefix}{name}.")]
 
 
 def number(value: Any) -> float | None:

@@ -11,30 +11,16 @@ from typing import Any
 
 from gpusim.base.errors import UserError
 from gpusim.base.intervals import Estimate, differ
-from gpusim.compare.rules import (
-    ROOFLINES,
-    RULES,
-    TIME,
-    Finding,
-    Rule,
-    Topic,
-    findings,
-    goes_against,
-    moved,
-    nearest_roofline,
-    said,
-    speaks,
-)
-from gpusim.compare.sides import Part, flat
+from gpusim.compare import rules
+from gpusim.compare.rules import TIME, Finding, Rule
+from gpusim.compare.sides import Part
+from gpusim.results.metrics import leaves
 from gpusim.store.reading import Results
 from gpusim.store.sweeps import SweepTable
 
 # what a comparison of points needs: times, and what the rules measure
-MEASURED = tuple(
-    dict.fromkeys(
-        [TIME, "kernel.cycles", *(path for rule in RULES for path in rule.paths), *(f"roofline.{r}" for r in ROOFLINES)]
-    )
-)
+_OF_RULES = [*(path for rule in rules.RULES for path in rule.paths), *(f"roofline.{r}" for r in rules.ROOFLINES)]
+MEASURED = tuple(dict.fromkeys([TIME, "kernel.cycles", *_OF_RULES]))
 MOST_CONFIGURATIONS = 100  # pairs whose configurations are set side by side; of more points, the first ones
 LEAST_CORRELATED = 4  # points from which on a correlation is told
 VARIES = "differs by point"
@@ -74,7 +60,7 @@ class PointCompared:
     @cached_property
     def why(self) -> list[list[Finding]]:
         """For each sweep but the first, what may explain that its time differs."""
-        return [findings(self.parts[0].metrics, part.metrics) for part in self.parts[1:]]
+        return [rules.findings(self.parts[0].metrics, part.metrics) for part in self.parts[1:]]
 
 
 @dataclass(frozen=True)
@@ -101,7 +87,7 @@ class Moved:
     by this change, the mean time should have changed the other way.
     """
 
-    topic: Topic
+    topic: rules.Topic
     text: str
     change: float
     points: int
@@ -175,7 +161,7 @@ def _side(results: Results, sweep: SweepTable, axes: Sequence[str], metrics: Seq
     for row in sweep:
         if row["state"] != "done" or not row[TIME]:
             continue
-        held = dict(flat(results.configuration(row["run"]))) if missing else {}
+        held = dict(leaves(results.configuration(row["run"]))) if missing else {}
         values = {path: row[path] if path in sweep.axes else fixed.get(path, held.get(path)) for path in axes}
         widths = {path: row[path + "_half_width"] for path in metrics if row.get(path + "_half_width")}
         key = (*(_alike(values[path]) for path in axes), "" if one_variant else row["variant"])
@@ -184,9 +170,7 @@ def _side(results: Results, sweep: SweepTable, axes: Sequence[str], metrics: Seq
 
 
 def _alike(value: Any) -> str:
-    """Return a key that is the same for equal values: 512 is 512.0, yes is 1, as in a store; lists and sections become
-    JSON.
-    """
+    """Return a key that is the same for equal values: 512 is 512.0, yes is 1, as in a store; lists become JSON."""
     if isinstance(value, int | float):
         return repr(float(value))
     return json.dumps(value) if isinstance(value, list | Mapping) else str(value)
@@ -233,7 +217,7 @@ def _moved(points: Sequence[PointCompared], number: int) -> list[Moved]:
         if point.is_distinct(number)
     ]
     slower = math.fsum(ratio for _, _, ratio in pairs) > 0
-    found = [one for rule in RULES if (one := _of_rule(rule, pairs, slower)) is not None]
+    found = [one for rule in rules.RULES if (one := _of_rule(rule, pairs, slower)) is not None]
     return sorted([*found, *_rooflines(pairs)], key=lambda one: (one.against, -abs(one.change)))
 
 
@@ -241,16 +225,16 @@ _Pairs = Sequence[tuple[Mapping[str, Any], Mapping[str, Any], float]]
 
 
 def _of_rule(rule: Rule, pairs: _Pairs, slower: bool) -> Moved | None:
-    measured = [(found, ratio) for a, b, ratio in pairs if (found := moved(rule, a, b)) is not None]
+    measured = [(found, ratio) for a, b, ratio in pairs if (found := rules.moved(rule, a, b)) is not None]
     if not measured:
         return None
     before, after, change = (statistics.fmean(found[part] for found, _ in measured) for part in range(3))
-    if not speaks(rule, change):
+    if not rules.speaks(rule, change):
         return None
-    spoken = sum(speaks(rule, found[2]) for found, _ in measured)
+    spoken = sum(rules.speaks(rule, found[2]) for found, _ in measured)
     with_time = _correlation([found[2] for found, _ in measured], [ratio for _, ratio in measured])
-    against = goes_against(rule, change, slower)
-    return Moved(rule.topic, said(rule, before, after, change), change, spoken, len(measured), with_time, against)
+    against = rules.goes_against(rule, change, slower)
+    return Moved(rule.topic, rules.said(rule, before, after, change), change, spoken, len(measured), with_time, against)
 
 
 def _correlation(changes: Sequence[float], ratios: Sequence[float]) -> float | None:
@@ -264,7 +248,7 @@ def _correlation(changes: Sequence[float], ratios: Sequence[float]) -> float | N
 
 def _rooflines(pairs: _Pairs) -> list[Moved]:
     """Return the changes of the nearest bound, the most frequent first."""
-    bounds = [(nearest_roofline(a), nearest_roofline(b)) for a, b, _ in pairs]
+    bounds = [(rules.nearest_roofline(a), rules.nearest_roofline(b)) for a, b, _ in pairs]
     known = [(a, b) for a, b in bounds if a is not None and b is not None]
     others = Counter((a[0], b[0]) for a, b in known if a[0] != b[0])
     found = []
@@ -279,13 +263,11 @@ def _rooflines(pairs: _Pairs) -> list[Moved]:
 def _fixed(
     results: Results, sides: Sequence[_Side], axes: Sequence[str], keys: Sequence[_Key]
 ) -> dict[str, Sequence[Any]]:
-    """Return what differs besides the axes: values of the first pairs' configurations, and the code that ran the
-    sweeps.
-    """
+    """Return what differs besides the axes: values of the first pairs' configurations, and the sweeps' code."""
     found: dict[str, list[list[Any]]] = {}
     listed = keys[:MOST_CONFIGURATIONS]
     for key in listed:
-        held = [dict(flat(results.configuration(side.points[key][0]["run"]))) for side in sides]
+        held = [dict(leaves(results.configuration(side.points[key][0]["run"]))) for side in sides]
         for path in dict.fromkeys(path for one in held for path in one):
             values = [one.get(path) for one in held]
             if path not in axes and any(value != values[0] for value in values):

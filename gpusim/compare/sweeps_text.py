@@ -17,9 +17,7 @@ MOST_ALONE = 4  # points named that not all sweeps have
 
 
 def show(found: SweepsCompared, out: TextIO, everything: bool = False) -> None:
-    """Print a comparison: what is compared, the mean, what changed, and the points whose time changed most. everything:
-    all.
-    """
+    """Print a comparison: the mean, what changed, the points whose time changed most; everything: all points."""
     letters = [letter(number) for number in range(len(found.sweeps))]
     for one, sweep in zip(letters, found.sweeps, strict=True):
         print(f"{one}  {sweep.label}: {sweep.title}", file=out)
@@ -70,8 +68,8 @@ def _show_moved(head: str, moved: Sequence[Moved], out: TextIO, everything: bool
         goes = "" if one.correlation is None else f", correlation with the time {one.correlation:+.2f}"
         although = "although " if one.against else ""
         _print(f"  {one.topic:<9} {although}{one.text}; {where}{goes}", out)
-    if len(listed) < len(moved):
-        print(f"  and {len(moved) - len(listed)} more (--all)", file=out)
+    for line in more(listed, moved):
+        print(f"  {line}", file=out)
 
 
 def _show_points(found: SweepsCompared, letters: Sequence[str], out: TextIO, everything: bool) -> None:

@@ -5,10 +5,9 @@ from dataclasses import asdict
 from typing import Any, TextIO
 
 from gpusim.base.table import Column, Table, columns
-from gpusim.compare.comparison import Change, Comparison, PartCompared
+from gpusim.compare.comparison import Comparison, PartCompared
 from gpusim.compare.rules import TIME
-from gpusim.report.values import shown
-from gpusim.results import metrics
+from gpusim.report.values import shown, unit_of
 
 MOST_FINDINGS, MOST_CHANGES, MOST_VALUES, MOST_PARTS = 8, 12, 10, 12
 
@@ -77,7 +76,15 @@ def _show_part(found: Comparison, part: PartCompared, letters: Sequence[str], ou
     print("largest changes", file=out)
     units = {path: unit for one in found.sides for path, unit in one.units.items()}
     heads = [Column("metric"), *columns(*letters, f"{letters[-1]}/{letters[0]}", right=True), Column("unit")]
-    rows = [(c.path, *(shown(c.path, v) for v in c.values), _factor(c), _unit(c.path, units)) for c in changes]
+    rows = [
+        (
+            c.path,
+            *(shown(c.path, v) for v in c.values),
+            "from 0" if c.ratio is None else f"{c.ratio:.3f}",
+            unit_of(c.path, units.get(c.path, "")),
+        )
+        for c in changes
+    ]
     Table(heads, rows, notes=more(changes, part.changes)).show(out)
 
 
@@ -112,16 +119,6 @@ def _time(value: float | None) -> str:
 def _ratio(part: PartCompared) -> str:
     first, last = part.times_us[0], part.times_us[-1]
     return f"{last / first:.3f}" if first and last is not None else "–"
-
-
-def _factor(change: Change) -> str:
-    return "from 0" if change.ratio is None else f"{change.ratio:.3f}"
-
-
-def _unit(path: str, units: dict[str, str]) -> str:
-    metric = metrics.describe(path)
-    unit = metric.unit if metric is not None else units.get(path, "")
-    return "" if unit == "fraction" else unit
 
 
 def _short(value: Any) -> str:

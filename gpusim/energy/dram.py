@@ -43,6 +43,18 @@ def burst_pj_per_bit(volts: float, idd4_ma: float, idd3n_ma: float, gbps: float)
 
 _O_CONNOR = "O'Connor et al., MICRO 2017, section 2"
 _AMD = "AMD's infographic of 2015: for 320 GB/s GDDR5 takes 30 W, HBM 9 W"
+_HBM1 = Power(
+    volts=1.2,
+    idd0_ma=65,
+    idd2n_ma=40,
+    idd3n_ma=55,
+    idd5_ma=250,
+    read_pj_per_bit=burst_pj_per_bit(1.2, 360, 55, 1 * 128),
+    write_pj_per_bit=burst_pj_per_bit(1.2, 440, 55, 1 * 128),
+    io_pj_per_bit=0.3,
+    source="DRAMsim3's HBM1_4Gb_x128: 1 Gb/s a pin, VDD 1.2 V",
+    bits_source=f"the same, IDD4R 360 mA and IDD4W 440 mA; pins: HBM2's, {_O_CONNOR}",
+)
 POWER: Mapping[str, Power] = {
     "gddr5": Power(
         volts=1.5,
@@ -57,27 +69,11 @@ POWER: Mapping[str, Power] = {
         bits_source="the same, IDD4R 1080 mA and IDD4W 1160 mA; pins assumed: with 4 pJ a stream of reads takes what "
         f"lies between {_AMD} (11.7 pJ a bit) and 14 pJ a bit in O'Connor et al., MICRO 2017",
     ),
-    "hbm1": Power(
-        volts=1.2,
-        idd0_ma=65,
-        idd2n_ma=40,
-        idd3n_ma=55,
-        idd5_ma=250,
-        read_pj_per_bit=burst_pj_per_bit(1.2, 360, 55, 1 * 128),
-        write_pj_per_bit=burst_pj_per_bit(1.2, 440, 55, 1 * 128),
-        io_pj_per_bit=0.3,
-        source="DRAMsim3's HBM1_4Gb_x128: 1 Gb/s a pin, VDD 1.2 V",
-        bits_source=f"the same, IDD4R 360 mA and IDD4W 440 mA; pins: HBM2's, {_O_CONNOR}",
-    ),
-    "hbm2": Power(
-        volts=1.2,
-        idd0_ma=65,
-        idd2n_ma=40,
-        idd3n_ma=55,
-        idd5_ma=250,
+    "hbm1": _HBM1,
+    "hbm2": replace(
+        _HBM1,
         read_pj_per_bit=2.24,
         write_pj_per_bit=2.24,
-        io_pj_per_bit=0.3,
         source="DRAMsim3's HBM2_8Gb_x128: VDD 1.2 V",
         bits_source=f"{_O_CONNOR}: 2.24 pJ a bit to move data on the die, 0.3 for the pins",
     ),

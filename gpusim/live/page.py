@@ -2,9 +2,8 @@
 
 from functools import cache
 
-from gpusim.report.page import assets as report
-from gpusim.report.page.assets import beside, hashed
-from gpusim.report.page.charts import COLOURS
+from gpusim.base.html import beside, hashed
+from gpusim.report.page import charts
 
 
 @cache
@@ -24,8 +23,8 @@ def policy() -> str:
 
 @cache
 def _style() -> str:
-    colours = "".join(f" --c{number}: {colour};" for number, colour in enumerate(COLOURS))
-    return f"{beside(report.__file__, 'page.css')}:root {{{colours} }}\n{beside(__file__, 'page.css')}"
+    colours = "".join(f" --c{number}: {colour};" for number, colour in enumerate(charts.COLOURS))
+    return f"{beside(charts.__file__, 'page.css')}:root {{{colours} }}\n{beside(__file__, 'page.css')}"
 
 
 @cache

@@ -68,8 +68,8 @@ class Sender:
         if last is not None:
             if last.machine is not None:  # it has gone on since the progress was reported
                 m, run = last.machine, last.machine.run
-                counted = int(m.wheel.now), int(run.done), int(run.workgroups), int(run.instructions)
-                last = replace(last, **dict(zip(_COUNTED, counted, strict=True)))
+                last = replace(last, cycles=int(m.wheel.now), wavefront_instructions=int(run.instructions))
+                last = replace(last, workgroups_done=int(run.done), workgroups_total=int(run.workgroups))
             self._moment(work, last, time.monotonic())
         self._launch = _Launch()  # a launch's machine is large
         self._send({"kind": "ended", "work": work})
@@ -124,6 +124,3 @@ class Sender:
             with contextlib.suppress(OSError):
                 self._socket.close()
             self._socket = None
-
-
-_COUNTED = ("cycles", "workgroups_done", "workgroups_total", "wavefront_instructions")

@@ -11,31 +11,21 @@ import numpy as np
 
 from gpusim.base.counters import EACH
 from gpusim.core.counters import MACHINE_TABLES
+from gpusim.core.cu import state as cu
 from gpusim.core.cu.counters import STALL_REASONS
-from gpusim.core.cu.state import (
-    AT_BARRIER,
-    FETCHING,
-    FREE,
-    LGKM_FULL,
-    PAUSED,
-    READY,
-    SLOTS,
-    VM_FULL,
-    WAITING,
-)
 from gpusim.core.laws import held
 from memory.dram.controller import bus_busy_cycles
 
 # what a resident wavefront does, as the page names it, by its state
 STATES: Mapping[str, tuple[int, ...]] = {
-    "ready": (READY,),
-    "waiting for memory or LDS": (WAITING,),
-    "at a barrier": (AT_BARRIER,),
-    "with too many accesses in flight": (VM_FULL, LGKM_FULL),
-    "waiting for instructions": (FETCHING,),
-    "paused": (PAUSED,),
+    "ready": (cu.READY,),
+    "waiting for memory or LDS": (cu.WAITING,),
+    "at a barrier": (cu.AT_BARRIER,),
+    "with too many accesses in flight": (cu.VM_FULL, cu.LGKM_FULL),
+    "waiting for instructions": (cu.FETCHING,),
+    "paused": (cu.PAUSED,),
 }
-assert FREE not in {number for numbers in STATES.values() for number in numbers}
+assert cu.FREE not in {number for numbers in STATES.values() for number in numbers}
 
 _TABLES = [  # without what instances keep apart
     replace(table, counters=tuple(c for c in table.counters if c.aggregation is not EACH)) for table in MACHINE_TABLES
@@ -103,14 +93,15 @@ def rates(before: Moment, now: Moment) -> dict[str, float | None]:
 
 
 def compute_units(m: Any) -> list[dict[str, Any]]:
-    """List for each compute unit its resident workgroups, its wavefronts by STATES, its stalls in wavefront-cycles by
-    reason.
-    """
-    cus = int(m.cu.cus)
-    states = np.asarray(m.cu.wave["state"][: cus * SLOTS]).reshape(cus, SLOTS)
+    """List each compute unit's resident workgroups, wavefronts by STATES, and wavefront-cycles by stall reason."""
+    count = int(m.cu.cus)
+    states = np.asarray(m.cu.wave["state"][: count * cu.SLOTS]).reshape(count, cu.SLOTS)
     doing = np.stack([np.isin(states, numbers).sum(axis=1) for numbers in STATES.values()], axis=1).tolist()
-    workgroups, stalls = m.cu.wg_resident[:cus].tolist(), m.cu.stalls[:cus, : len(STALL_REASONS)].tolist()
-    return [{"workgroups": workgroups[cu], "states": doing[cu], "stalls": stalls[cu]} for cu in range(cus)]
+    workgroups, stalls = m.cu.wg_resident[:count].tolist(), m.cu.stalls[:count, : len(STALL_REASONS)].tolist()
+    return [
+        {"workgroups": resident, "states": numbers, "stalls": cycles}
+        for resident, numbers, cycles in zip(workgroups, doing, stalls, strict=True)
+    ]
 
 
 def queues(m: Any) -> list[dict[str, Any]]:

@@ -1,7 +1,5 @@
 """DNNMark's figures and the paper's claims, as tables: what `gpusim net --dnnmark` puts into its result."""
 
-from typing import Any
-
 from gpusim.base.table import Column, Table
 from gpusim.report.result import Result
 
@@ -16,28 +14,16 @@ _RATES = ("ipc", "eligible_warps_per_cycle")  # of which values are no fractions
 
 def benchmark_tables(result: Result) -> list[Table]:
     """Return the tables of the benchmarks' figures and of the claims; none of any other result."""
-    tree = result.columns[-1].tree
+    tree = result.last.tree
     benchmarks, claims = tree.get("benchmarks"), tree.get("claims")
     found = []
     if benchmarks:
-        figures = [Column(NAMES[name], _rate if name in _RATES else _fraction) for name in NAMES]
+        figures = [Column(NAMES[name], ("{:.2f}" if name in _RATES else "{:.0%}").format) for name in NAMES]
         columns = [Column("benchmark"), Column("pass"), Column("time us", "{:,.1f}".format), *figures]
         rows = [[one["name"], one["pass"], one["time_us"], *(one[name] for name in NAMES)] for one in benchmarks]
         found.append(Table(columns, rows, "benchmarks", "the paper's figures 9 to 12"))
     if claims:
-        columns = [Column("claim"), Column("holds", _answer), Column("because")]
+        columns = [Column("claim"), Column("holds", lambda holds: "yes" if holds else "no"), Column("because")]
         rows = [[one["claim"], one["holds"], one["because"]] for one in claims]
         found.append(Table(columns, rows, "claims", "the paper's claims"))
     return found
-
-
-def _rate(value: float) -> str:
-    return f"{value:.2f}"
-
-
-def _fraction(value: float) -> str:
-    return f"{100 * value:.0f}%"
-
-
-def _answer(holds: Any) -> str:
-    return "yes" if holds else "no"

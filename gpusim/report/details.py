@@ -1,13 +1,13 @@
 """The sections of a result, with every metric, its unit, its ratio where two were run, and what the rules say."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Any
 
 from gpusim.report.layout import Line, plain, wrapped
 from gpusim.report.result import Measured, Result
-from gpusim.report.rule import STALLS, findings
-from gpusim.report.rules import RULES
+from gpusim.report.rule import STALLS
+from gpusim.report.rules import found_in
 from gpusim.report.sections import Section, paths_of
 from gpusim.report.values import NOTHING, percent, shown, unit_of, value_at, with_half_width
 from gpusim.results import metrics
@@ -36,13 +36,14 @@ def rows_of(result: Result, section: Section) -> list[tuple[str, ...]]:
     """Return the rows of a section's metrics: path, each column's value, the ratio of the last column to the first
     (where there are several), unit. Metrics without any value are left out.
     """
-    ratios = _ratios(result)
+    several = len(result.columns) > 1
+    ratios = metrics.normalized(dict(result.last.tree), dict(result.columns[0].tree)) if several else {}
     rows = []
     for path in paths_of(section):
         cells = [with_half_width(column.tree, path) + _share(column, path) for column in result.columns]
         if all(cell == NOTHING for cell in cells):
             continue
-        if len(result.columns) > 1:
+        if several:
             factor = ratios.get(path)
             cells.append("" if factor is None else f"{factor:.3f} ×")
         rows.append((path, *cells, unit_of(path)))
@@ -82,12 +83,6 @@ def hotspot_rows(column: Measured) -> list[dict[str, Any]]:
     return found
 
 
-def _ratios(result: Result) -> dict[str, float | None]:
-    if len(result.columns) < 2:
-        return {}
-    return metrics.normalized(dict(result.columns[-1].tree), dict(result.columns[0].tree))
-
-
 def _share(column: Measured, path: str) -> str:
     share = column.share(path)
     return f" ({percent(share)})" if share is not None else ""
@@ -103,18 +98,14 @@ def _body(result: Result, section: Section, width: int) -> Iterator[Line]:
         if section.key == "source":
             yield from _hotspots(column, width)
             yield from _resident(column, width)
-    for column in result.columns:
-        for finding in findings((rule for rule in RULES if rule.section == section.key), column):
-            name = f"{column.name}: " if column.name else ""
-            yield from wrapped(f"{name}{finding.text}", width, 4, "yellow", "  ! ")
-            if finding.advice:
-                yield from wrapped(finding.advice, width, 6, "", "    > ")
+    for finding in found_in(result, section.key):
+        yield from wrapped(finding.text, width, 4, "yellow", "  ! ")
+        if finding.advice:
+            yield from wrapped(finding.advice, width, 6, "", "    > ")
 
 
 def _table(heads: Sequence[str], rows: Sequence[tuple[str, ...]], width: int) -> Iterator[Line]:
-    """Yield the aligned rows; if they are wider than `width`, the values go on lines of their own below
-    path and unit.
-    """
+    """Yield the aligned rows; values that would exceed `width` go on lines of their own below path and unit."""
     cells = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     whole = 2 + sum(cells) + 2 * (len(cells) - 1)
     yield from wrapped("; ".join(heads[1:-1]), width, 4, "dim", "  ")
@@ -164,10 +155,10 @@ def _resident(column: Measured, width: int) -> Iterator[Line]:
     ended = f"{launch.number('kernel.workgroups'):,} of {launch.number('kernel.workgroups_total'):,} workgroups"
     when = f" in cycle {launch.number('kernel.cycles'):,}" if launch.get("kernel.cycles") is not None else ""
     yield from wrapped(f"{launch.kernel}: stopped{when}, {ended} had ended; resident:", width, 4, "bold", "  ")
-    for line in group_lines([_group(held) for held in groups]):
+    places = [SourceLine(SourceFile(held["file"]), held["line"]) if "line" in held else None for held in groups]
+    resident = [
+        WavefrontGroup(held["count"], held["address"], held["instruction"], held["state"], place)
+        for held, place in zip(groups, places, strict=True)
+    ]
+    for line in group_lines(resident):
         yield from wrapped(line, width, 6, "", "    ")
-
-
-def _group(held: Mapping[str, Any]) -> WavefrontGroup:
-    line = SourceLine(SourceFile(held["file"]), held["line"]) if "line" in held else None
-    return WavefrontGroup(held["count"], held["address"], held["instruction"], held["state"], line)

@@ -59,9 +59,7 @@ def document(
 
 
 def as_json(result: dict[str, Any]) -> str:
-    """Write the JSON text of `document`'s object; a program's launches take one line each, as there may be
-    thousands.
-    """
+    """Write the JSON text of `document`'s object; a program's launches, maybe thousands, take one line each."""
     if not any("launch" in launch for launch in result.get("launches") or ()):
         return json.dumps(result, indent=2, allow_nan=False) + "\n"
     launches = ",\n".join(f"    {json.dumps(launch, allow_nan=False)}" for launch in result["launches"])
@@ -139,7 +137,7 @@ def _row(part: PartRecord, record: RunRecord) -> dict[str, Any]:
         **part.values,
         "verification": {"passed": None} if verification is None else asdict(verification),
         **timed,
-        **({} if facts is None else {"metrics": part_tree(part, record)}),
+        **({} if facts is None else {"metrics": part_tree(facts, record)}),
     }
 
 
@@ -169,16 +167,11 @@ def _timed(facts: RunFacts, whole: RunFacts) -> dict[str, Any]:
     }
 
 
-def part_tree(part: PartRecord, record: RunRecord) -> dict[str, Any]:
-    """Return all metrics of a part except those of each compute unit, which would make a result of many
-    rows too large.
+def part_tree(facts: RunFacts, record: RunRecord) -> dict[str, Any]:
+    """Return all metrics of some launches of a run except those of each compute unit; they are found out once.
+
+    With those of each compute unit a result of many rows would be too large.
     """
-    assert part.facts is not None
-    return launch_part_tree(part.facts, record)
-
-
-def launch_part_tree(facts: RunFacts, record: RunRecord) -> dict[str, Any]:
-    """Return the same metrics of any launches of a run; they are found out once for all who ask."""
 
     def make() -> dict[str, Any]:
         tree = metrics.launch_tree(facts, record.energy)

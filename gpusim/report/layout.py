@@ -34,11 +34,6 @@ def plain(text: str) -> Line:
     return [(text, "")]
 
 
-def heading(text: str) -> Line:
-    """Return a section's heading: a bold line."""
-    return [(text, "bold")]
-
-
 def wrapped(text: str, width: int, indent: int = 0, style: str = "", first: str = "") -> list[Line]:
     """Break a text into lines of at most `width` columns, all but the first indented; the first begins with `first`."""
     lines = textwrap.wrap(
@@ -86,9 +81,7 @@ def write(lines: Iterable[Line], out: TextIO) -> None:
 
 
 def is_poor(out: TextIO) -> bool:
-    """Tell whether a stream should get ASCII only: it is a dumb terminal, or its encoding lacks the
-    characters of bars.
-    """
+    """Tell whether a stream should get ASCII only: a dumb terminal, or an encoding without the characters of bars."""
     if out.isatty() and os.environ.get("TERM") in ("dumb", "unknown"):
         return True
     try:

@@ -8,7 +8,7 @@ from gpusim.base.table import Table
 from gpusim.report.benchmarks import benchmark_tables
 from gpusim.report.layout import fitted, plain, width_of, wrapped, write
 from gpusim.report.result import Result, read
-from gpusim.report.rows import choice_lines, rows_table, sparse_table, summaries
+from gpusim.report.rows import choice_lines, rows_table, sparse_tables, summaries
 from gpusim.report.screen import screen
 
 
@@ -17,22 +17,21 @@ def as_markdown(document: Mapping[str, Any]) -> str:
     result = read(document)
     if not result.rows:
         raise UserError("--markdown: is of networks and programs; a run's page is made by gpusim report")
-    parts = [f"{result.title}\n", *_stopped(result)]
-    parts += [table.markdown() for table in (*summaries(result), *benchmark_tables(result), rows_table(result))]
-    sparse = sparse_table(result)
-    parts += [sparse.markdown()] if sparse is not None else []
+    partial = f"PARTIAL, {result.stopped_by}: all figures are of what was simulated by then\n"
+    parts = [f"{result.title}\n", *([partial] if result.stopped_by else [])]
+    parts += [table.markdown() for table in (*summaries(result), *all_rows(result))]
     parts += ["".join(f"- {line}\n" for line in choice_lines(result))]
     return "\n".join(part for part in parts if part)
 
 
-def _stopped(result: Result) -> list[str]:
-    return [f"PARTIAL, {result.stopped_by}: all figures are of what was simulated by then\n"] * bool(result.stopped_by)
+def all_rows(result: Result) -> list[Table]:
+    """Return the tables that go row by row: a benchmark's figures and claims, all rows, the layers that skip zeros."""
+    return [*benchmark_tables(result), rows_table(result), *sparse_tables(result)]
 
 
 def show_rows(result: Result, stream: TextIO) -> None:
     """Print where the time goes first, then what holds for the whole, then row by row."""
     width = width_of(stream)
-    sparse = sparse_table(result)
     if result.kind == "hip":
         tables = [rows_table(result), *summaries(result)]
     else:
@@ -40,7 +39,7 @@ def show_rows(result: Result, stream: TextIO) -> None:
         for table in summaries(result):
             _show_table(table, stream)
         write([plain(""), *screen(result, width)[1:]], stream)
-        tables = [*benchmark_tables(result), rows_table(result), *([sparse] if sparse is not None else [])]
+        tables = all_rows(result)
     for table in tables:
         _show_table(table, stream)
     for line in choice_lines(result):

@@ -24,9 +24,7 @@ _UNITS = {"valu": "vector ALUs", "salu": "scalar ALUs", "lds": "LDS", "l1": "L1"
 
 
 def nearest_bound(run: Measured) -> tuple[str, float]:
-    """Return the name of the largest roofline bound, except latency's, and its share of the kernel's cycles; ('', 0)
-    without timing.
-    """
+    """Return the largest roofline bound, except latency's, and its share of the cycles; ('', 0) without timing."""
     bounds = {name: run.share(f"roofline.{name}") or 0.0 for name in run.group("roofline") if name != "latency"}
     return max(bounds.items(), key=lambda item: item[1], default=("", 0.0))
 
@@ -46,9 +44,7 @@ def part_of(part: str, whole: str) -> Callable[[Measured], float | None]:
 
 
 def missing(path: str, unless: Callable[[Measured], bool]) -> Callable[[Measured], float | None]:
-    """Return a measure: 1 minus the metric at `path`, a share; None where it is unknown or `unless` holds
-    for the run.
-    """
+    """Return a measure: 1 minus the metric at `path`, a share; None where it is unknown or `unless` holds."""
 
     def share(run: Measured) -> float | None:
         return None if run.get(path) is None or unless(run) else 1 - run.number(path)
@@ -63,9 +59,7 @@ def far_from_roofline(run: Measured) -> float | None:
 
 
 def bound_figures(run: Measured) -> Mapping[str, str]:
-    """Return the figures of the nearest bound: its unit, its share of the cycles, advice, and the largest
-    stall reason.
-    """
+    """Return the figures of the nearest bound: its unit, its share, advice, and the largest stall reason."""
     name, near = nearest_bound(run)
     waits = run.group("stalls")
     largest = max((reason for reason in waits if reason != "issued"), key=lambda reason: waits[reason], default="")
@@ -111,7 +105,7 @@ def _lds_spots(run: Measured) -> list[Mapping[str, Any]]:
     return [spot for spot in spots if spot["instruction"].startswith("ds_") and spot.get("issued")]
 
 
-def _lds_conflicts(run: Measured) -> float | None:
+def lds_conflicts(run: Measured) -> float | None:
     """Return the share of the LDS's bank cycles that bank conflicts add.
 
     The listed instructions tell how wide the accesses are. Where none is listed, all accesses are assumed to have the
@@ -127,11 +121,6 @@ def _lds_conflicts(run: Measured) -> float | None:
     if listed:
         least = sum(spot["issued"] * _least_bank_cycles(spot["instruction"], passes) for spot in spots) / listed
     return max(1 - least * count / cycles, 0.0)
-
-
-def lds_matters(run: Measured) -> float | None:
-    """Return the share of bank cycles lost to conflicts, where the LDS is busy enough for it to matter; else None."""
-    return _lds_conflicts(run) if run.number("profile.shared_utilization") > 0.2 else None
 
 
 def lds_figures(run: Measured) -> Mapping[str, str]:
@@ -173,8 +162,3 @@ def wrong(run: Measured) -> float | None:
     """Return 1 if the result was compared and is wrong, 0 if it is right, None if it was not compared."""
     passed = run.get("verification.passed")
     return None if passed is None else float(not passed)
-
-
-def host_share(run: Measured) -> float | None:
-    """Return the share of the host's time in which no kernel runs."""
-    return 1 - run.number("kernel.time_us") / run.number("host.time_us") if run.number("host.time_us") else None

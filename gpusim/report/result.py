@@ -4,12 +4,12 @@
 result is read from its object, so that an old file, a run of this minute and one out of a store look the same.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.report.values import NOTHING, quantity, value_at
+from gpusim.report.values import quantity, shown, value_at
 from gpusim.results import metrics
 from isa.object.names import short
 
@@ -44,17 +44,13 @@ class Measured:
         return quantity(self.tree, path)
 
     def share(self, path: str) -> float | None:
-        """Return the share of a stall reason in all resident wavefront-cycles, or of a roofline bound in the kernel's
-        cycles.
-        """
+        """Return the share of a stall reason in the wavefront-cycles, or of a roofline bound in the cycles."""
         value, group = self.get(path), path.partition(".")[0]
         whole = {"stalls": sum(self.group("stalls").values()), "roofline": self.number("kernel.cycles")}.get(group)
         return value / whole if whole and value is not None else None
 
     def group(self, name: str) -> dict[str, Any]:
-        """Return the values of a group of metrics by name, without half-widths; empty where the group does
-        not apply.
-        """
+        """Return the values of a group of metrics by name, without half-widths; empty where it does not apply."""
         known = {metric.path.partition(".")[2] for metric in metrics.METRICS if metric.path.startswith(f"{name}.")}
         held = self.tree.get(name) or {}
         return {key: value for key, value in held.items() if key in known and value is not None}
@@ -62,8 +58,7 @@ class Measured:
     @property
     def kernel(self) -> str:
         """The name of the kernel, or the names of several, joined by ' + '."""
-        name = self.get("kernel.name")
-        return " + ".join(map(short, name.split(" + "))) if name else NOTHING
+        return shown("kernel.name", self.get("kernel.name") or None)
 
     @property
     def kernels(self) -> str:
@@ -82,26 +77,14 @@ class Measured:
         return f"{self.kernel}, {engine}{partial}"
 
     @property
-    def choice(self) -> str:
-        """How the kernel was chosen by shape, with the cycles of the others relative to it; empty where there was no
-        choice.
-        """
-        held = self.tree.get("choice")
-        return choice_text(held, self.number("kernel.cycles")) if held else ""
-
-    @property
-    def sampling(self) -> str:
-        """How much was simulated, if only a part was; empty otherwise, and of many rows, whose tables end with it."""
-        return "" if self.tree.get("rows") else sampling_text(self.tree.get("sampling"))
-
-    @property
     def remarks(self) -> list[str]:
         """What a reader must know about how the run was made, before reading its figures."""
-        blocks, said = self.get("data.column_blocks"), [self.sampling]
+        blocks, choice = self.get("data.column_blocks"), self.tree.get("choice")
+        said = [] if self.tree.get("rows") else [sampling_text(self.tree.get("sampling"))]  # tables of rows end with it
         if blocks:
             said.append(f"A, B and C exceed the GPU's memory: {blocks} blocks of columns, with copies between them")
-        if self.choice:
-            said.append(f"kernel for this shape: {self.choice}")
+        if choice:
+            said.append(f"kernel for this shape: {choice_text(choice, self.number('kernel.cycles'))}")
         return [text for text in said if text]
 
 
@@ -128,9 +111,9 @@ class Result:
         return f"{self.what} on {self.machine}"
 
     @property
-    def is_network(self) -> bool:
-        """Whether the result is that of a network's iteration."""
-        return self.kind == "net"
+    def last(self) -> Measured:
+        """The column that ran last: the sparse one, where two were compared."""
+        return self.columns[-1]
 
     @property
     def kind(self) -> str:
@@ -177,7 +160,10 @@ def _read(document: Mapping[str, Any]) -> Result:
     """Read the variants as columns, each with its rows."""
     config = document["config"]
     gpu = config.get("gpu") or {}
-    bodies = {"": document} if "kernel" in document else dict(_variants(document))
+    variants = ((name, held) for name, held in document.items() if isinstance(held, Mapping))
+    bodies = {name: held for name, held in variants if isinstance(held.get("kernel"), Mapping)}
+    if "kernel" in document:
+        bodies = {"": document}
     if not bodies:
         raise KeyError("kernel")
     columns = [Measured(name, body, gpu) for name, body in bodies.items()]
@@ -190,9 +176,7 @@ def _read(document: Mapping[str, Any]) -> Result:
 
 
 def choice_text(choice: Mapping[str, Any], cycles: float = 0) -> str:
-    """Describe a KernelChoice's object: which kernel was chosen and how, and what the others take. cycles: of the
-    kernel that was run.
-    """
+    """Describe a KernelChoice's object: what was chosen, how, and what others take beside the run kernel's cycles."""
     chosen, measured = choice["kernel"], choice["cycles"]
     if choice.get("estimated"):
         said = [f"{name} {n:,} cycles" for name, n in choice["estimated"].items()]
@@ -214,12 +198,6 @@ def sampling_text(sampling: Mapping[str, Any] | None) -> str:
     return f"sampled by {sampling['method']}: {share}; {sampling['rounds']:.4g} rounds; {sure}; {sampling['reason']}"
 
 
-def _variants(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for name, held in document.items():
-        if isinstance(held, Mapping) and isinstance(held.get("kernel"), Mapping):
-            yield name, held
-
-
 def _row(row: Mapping[str, Any], variant: str, gpu: Mapping[str, Any]) -> "Row":
     for key in _OF_ROW if row.get("cycles") is None else (*_OF_ROW, *_OF_TIMED_ROW):
         row[key]  # KeyError: the object is damaged
@@ -238,9 +216,7 @@ def machine(gpu: Mapping[str, Any]) -> str:
 
 
 def what_ran(config: Mapping[str, Any], document: Mapping[str, Any] | None = None) -> str:
-    """Describe in a line what a configuration computes. document: the result's object, which names the networks that
-    ran.
-    """
+    """Describe in a line what a configuration computes; the result's document names the networks that ran."""
     if document is not None and "network" in document:
         phase = "training" if document["phase"] == "train" else document["phase"]
         return f"{document['network']}: {phase}, batch {document['batch']}"

@@ -33,12 +33,15 @@ BACKWARD = "backward"
 ZEROS = "zeros: of the map's values; padded: of the products with them, where the padding's zeros count too"
 ENGINE = "requests: the engine's; lines: that it read from DRAM; wasted: the share of them that went into no answer"
 
+_percent = "{:.1%}".format
+UNKNOWN = Cell(None, MISSING)  # says so on a pipe, too
+
 
 def summaries(result: Result) -> list[Table]:
     """Return the tables that answer where the time goes: by pass and kind of layer, or by stream; the dearest rows."""
     timed = [row for row in _last(result) if row.values.get("cycles") is not None]
     if result.kind == "hip":
-        return [table for table in (_streams(result),) if table is not None]
+        return _streams(result)
     if not timed or result.kind != "net":
         return []
     by_pass = _grouped(timed, "pass", lambda row: PHASES.get(row.values["pass"], BACKWARD))
@@ -54,7 +57,7 @@ def rows_table(result: Result) -> Table:
 
 def _last(result: Result) -> list[Row]:
     """Return the rows of the variant that ran last: of the sparse one, where two were compared."""
-    return [row for row in result.rows if row.variant == result.columns[-1].name]
+    return [row for row in result.rows if row.variant == result.last.name]
 
 
 def _grouped(rows: Sequence[Row], head: str, key: Callable[[Row], str]) -> Table:
@@ -68,39 +71,22 @@ def _grouped(rows: Sequence[Row], head: str, key: Callable[[Row], str]) -> Table
         time_us = sum(row.values["time_us"] for row in held)
         found.append((name, time_us, time_us / whole if whole else 0.0, sum(row.values["launches"] for row in held)))
     found.sort(key=lambda one: -one[1])
-    return Table(
-        [Column(head), Column("time us", "{:,.1f}".format), Column("share", _percent), Column("launches")],
-        found,
-        f"by-{head.partition(' ')[0]}",
-        f"time by {head}",
-    )
+    columns = [Column(head), Column("time us", "{:,.1f}".format), Column("share", _percent), Column("launches")]
+    return Table(columns, found, f"by-{head.partition(' ')[0]}", f"time by {head}")
 
 
 def _dearest(rows: Sequence[Row]) -> Table:
     """List the rows that take the most time, with what bounds them and what their wavefronts wait for."""
     dearest = sorted(rows, key=lambda row: -row.values["time_us"])[:DEAREST]
-    return Table(
-        [
-            Column("row"), Column("time us", "{:,.1f}".format), Column("share", _percent), Column("bound"),
-            Column("largest stall"),
-        ],
-        [
-            (
-                row.measured.name,
-                row.values["time_us"],
-                row.values["share"],
-                _bound(row.values),
-                next(((f"{reason.replace('_', ' ')} {_percent(share)}") for reason, share in _stalls(row)), MISSING),
-            )
-            for row in dearest
-        ],
-        "dearest",
-        f"the {DEAREST} dearest rows of {len(rows)}",
-    )  # fmt: skip
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}%"
+    columns = [
+        Column("row"), Column("time us", "{:,.1f}".format), Column("share", _percent), Column("bound"),
+        Column("largest stall"),
+    ]  # fmt: skip
+    cells = []
+    for row in dearest:
+        largest = next((f"{reason.replace('_', ' ')} {_percent(share)}" for reason, share in _stalls(row)), MISSING)
+        cells.append((row.measured.name, row.values["time_us"], row.values["share"], _bound(row.values), largest))
+    return Table(columns, cells, "dearest", f"the {DEAREST} dearest rows of {len(rows)}")
 
 
 def _bound(values: Mapping[str, Any]) -> str:
@@ -113,6 +99,10 @@ def _bound(values: Mapping[str, Any]) -> str:
 
 def _stalls(row: Row) -> list[tuple[str, float]]:
     return list((row.values.get("stalls") or {}).items())
+
+
+def _known(value: Any, write: Callable[[Any], str]) -> Cell:
+    return UNKNOWN if value is None else Cell(value, write(value))
 
 
 def three_digits(value: float) -> str:
@@ -139,20 +129,7 @@ def _number(row: Row, path: str, full: Callable[[float], str], brief: Callable[[
     return Cell(value, full(value), (brief or full)(value)) if isinstance(value, int | float) else None
 
 
-def _whole_percent(share: float) -> str:
-    return f"{100 * share:.0f}%"
-
-
-def _whole(share: float) -> str:
-    return f"{100 * share:.0f}"
-
-
-def _megabytes(size: float) -> str:
-    return f"{size / 1e6:,.1f}"
-
-
 def _layers(result: Result) -> Table:
-    """Make the table of layers and passes."""
     columns = [
         Column("layer"), Column("pass"), Column("time us", short="us", right=True),
         Column("share", short="%", right=True), Column("IPC", right=True), Column("bound", short="bound %"),
@@ -168,21 +145,19 @@ def _layers(result: Result) -> Table:
         full = ", ".join(f"{REASONS[reason][0]} {100 * share:.0f}%" for reason, share in stalls)
         brief = " ".join(f"{REASONS[reason][1]} {100 * share:.0f}" for reason, share in stalls)
         passed = (values.get("verification") or {}).get("passed")
-        of_bound = (bound["name"], 100 * bound["utilization"]) if bound else ("", 0.0)
+        near = f"{bound['name']} {100 * bound['utilization']:.0f}" if bound else ""
         rows.append(
             [
                 row.values["name"],
                 Cell(values["pass"], *PASSES.get(values["pass"], (values["pass"],) * 2)),
-                _time(values) or Cell(None, MISSING),
+                _time(values) or UNKNOWN,
                 _share(values),
                 _number(row, "kernel.ipc", "{:.1f}".format),
-                Cell(bound["name"], f"{of_bound[0]} {of_bound[1]:.0f}%", f"{of_bound[0]} {of_bound[1]:.0f}")
-                if bound
-                else "",
+                Cell(bound["name"], f"{near}%", near) if bound else "",
                 Cell(full, full, brief),
-                _number(row, "l1.hit_rate", _whole_percent, _whole),
-                _number(row, "l2.hit_rate", _whole_percent, _whole),
-                _number(row, "dram.bytes", _megabytes, lambda size: three_digits(size / 1e6)),
+                _number(row, "l1.hit_rate", "{:.0%}".format, lambda share: f"{100 * share:.0f}"),
+                _number(row, "l2.hit_rate", "{:.0%}".format, lambda share: f"{100 * share:.0f}"),
+                _number(row, "dram.bytes", lambda size: f"{size / 1e6:,.1f}", lambda size: three_digits(size / 1e6)),
                 _launches(values),
                 {None: MISSING, True: Cell(True, "yes"), False: Cell(False, "WRONG", "NO")}[passed],
             ]
@@ -214,7 +189,6 @@ def _launches(values: Mapping[str, Any]) -> Cell:
 
 
 def _kernels(result: Result) -> Table:
-    """Make the table of a program's kernels."""
     columns = [
         Column("launches", right=True), Column("cycles", right=True), Column("time us", right=True),
         Column("share", right=True), Column("bound", right=True), Column("instructions", right=True), Column("kernel"),
@@ -225,29 +199,26 @@ def _kernels(result: Result) -> Table:
         count, timed = values["launches"], values["timed"]
         launches = f"{count:,}" if timed in (0, count) else f"{count:,} ({timed:,} timed)"
         width = values.get("cycles_half_width")
-        cycles = values.get("cycles")
-        said = MISSING if cycles is None else f"{cycles:,}" + (f" ± {max(1, round(width)):,}" if width else "")
+        interval = f" ± {max(1, round(width)):,}" if width else ""
         rows.append(
             [
                 Cell(count, launches),
-                Cell(cycles, said),
-                _time(values) or Cell(None, MISSING),
-                Cell(None, MISSING)
-                if values.get("share") is None
-                else Cell(values["share"], _percent(values["share"])),
+                _known(values.get("cycles"), f"{{:,}}{interval}".format),
+                _time(values) or UNKNOWN,
+                _known(values.get("share"), _percent),
                 _bound(values),
-                Cell(values["wavefront_instructions"], f"{values['wavefront_instructions']:,}"),
+                _known(values["wavefront_instructions"], "{:,}".format),
                 short(values["name"]),
             ]
         )
     return Table(columns, rows, "rows", result.what, closing(result))
 
 
-def _streams(result: Result) -> Table | None:
-    """Make the table of a program's streams: what they did, and for how long."""
+def _streams(result: Result) -> list[Table]:
+    """Make the table of a program's streams: what they did, and for how long; none if none is known."""
     streams = result.document.get("streams")
     if not streams:
-        return None
+        return []
     whole = max(one["ended_us"] for one in streams)
     rows = [
         (
@@ -256,24 +227,16 @@ def _streams(result: Result) -> Table | None:
         )
         for one in streams
     ]  # fmt: skip
-    return Table(
-        [
-            Column("stream"), Column("kernels"), Column("kernels us", "{:,.1f}".format), Column("copies"),
-            Column("copied MB", "{:,.2f}".format), Column("copies us", "{:,.1f}".format), Column("busy", _percent),
-        ],
-        rows,
-        "streams",
-        f"by stream, of {whole:,.1f} us",
-    )  # fmt: skip
+    columns = [
+        Column("stream"), Column("kernels"), Column("kernels us", "{:,.1f}".format), Column("copies"),
+        Column("copied MB", "{:,.2f}".format), Column("copies us", "{:,.1f}".format), Column("busy", _percent),
+    ]  # fmt: skip
+    return [Table(columns, rows, "streams", f"by stream, of {whole:,.1f} us")]
 
 
 def closing(result: Result) -> list[str]:
     """Return the lines that hold for the whole run, as text below its rows."""
-    column = result.columns[-1]
-    total: Mapping[str, Any] = column.tree.get("total") or {}
-    if result.kind == "net":
-        return list(_of_network(result, column, total))
-    return list(_of_program(result, column))
+    return list((_of_network if result.kind == "net" else _of_program)(result, result.last))
 
 
 def _of_program(result: Result, column: Measured) -> Iterator[str]:
@@ -287,8 +250,8 @@ def _of_program(result: Result, column: Measured) -> Iterator[str]:
         )
 
 
-def _of_network(result: Result, column: Measured, total: Mapping[str, Any]) -> Iterator[str]:
-    rows = _last(result)
+def _of_network(result: Result, column: Measured) -> Iterator[str]:
+    rows, total = _last(result), column.tree.get("total") or {}
     timed = [row for row in rows if row.values.get("cycles") is not None]
     cycles, time_us = column.number("kernel.cycles"), column.number("kernel.time_us")
     if timed:
@@ -327,7 +290,6 @@ def _rates(timed: Sequence[Row], time_us: float) -> str:
 
 
 def _overhead(column: Measured, time_us: float) -> Iterator[str]:
-    """Say what launching adds on the host's clock."""
     host_us = column.number("host.time_us")
     if host_us:
         share = 1 - time_us / host_us
@@ -349,11 +311,11 @@ def _place(row: Row) -> str:
     return f"{row.values['name']} {PASSES.get(row.values['pass'], (row.values['pass'],))[0]}"
 
 
-def sparse_table(result: Result) -> Table | None:
-    """Make the table of layers that skip zeros, next to the dense ones where both ran; None if no layer does."""
+def sparse_tables(result: Result) -> list[Table]:
+    """Make the table of layers that skip zeros, next to the dense ones where both ran; none if no layer does."""
     rows = [row for row in _last(result) if row.values.get("zeros")]
     if not rows:
-        return None
+        return []
     both = len(result.columns) > 1
     dense = {
         (row.values["name"], row.values["pass"]): row for row in result.rows if both and row.variant != rows[0].variant
@@ -368,47 +330,35 @@ def sparse_table(result: Result) -> Table | None:
     notes = [ZEROS, *([ENGINE] if engine else [])]
     if both:
         notes.append("speed-up: cycles of the dense row / those of the sparse one, im2col and transpositions included")
-        whole = result.speed_up(result.columns[-1])
+        whole = result.speed_up(result.last)
         if whole is not None:
             notes.append(f"all rows: {whole:.3f}x")
     columns = [Column("layer"), *(Column(head, right=head != "dense by") for head in heads)]
-    return Table(columns, table, "sparse", "layers that skip zeros", notes)
+    return [Table(columns, table, "sparse", "layers that skip zeros", notes)]
 
 
 def _sparse_cells(row: Row, dense: Row | None, both: bool, engine: bool) -> list[Any]:
     zeros = row.values["zeros"]
-    cells: list[Any] = [Cell(zeros[key], f"{100 * zeros[key]:.1f}%") for key in ("fraction", "of_terms")]
-    cells.append(_plain_time(row))
+    cells: list[Any] = [_known(zeros[key], _percent) for key in ("fraction", "of_terms")]
+    cells.append(_known(row.values.get("time_us"), three_digits))
     if both:
         cycles, before = row.values.get("cycles"), dense.values.get("cycles") if dense is not None else None
         speed_up = before / cycles if cycles and before else None
         by = "" if dense is None else str(dense.values["operator"]).partition("(")[2].rstrip(")")
-        cells += [
-            _plain_time(dense),
-            Cell(None, MISSING) if speed_up is None else Cell(speed_up, f"{speed_up:.2f}x"),
-            by or Cell(None, MISSING),
-        ]
+        before_us = None if dense is None else dense.values.get("time_us")
+        cells += [_known(before_us, three_digits), _known(speed_up, "{:.2f}x".format), by or UNKNOWN]
     if engine:
         cells += _engine_cells(row)
     return cells
 
 
-def _plain_time(row: Row | None) -> Cell:
-    time_us = None if row is None else row.values.get("time_us")
-    return Cell(None, MISSING) if time_us is None else Cell(time_us, three_digits(time_us))
-
-
 def _engine_cells(row: Row) -> list[Any]:
     counts = row.measured.tree.get("engine")
     if not counts:
-        return [Cell(None, MISSING)] * 3
+        return [UNKNOWN] * 3
     wasted = counts["lines_wasted"] / counts["lines_fetched"] if counts["lines_fetched"] else 0.0
     lines = counts["lines_fetched"] + (counts.get("compacted_fetched") or 0)
-    return [
-        Cell(counts["requests"], scaled(counts["requests"])),
-        Cell(lines, scaled(lines)),
-        Cell(wasted, f"{100 * wasted:.0f}%"),
-    ]
+    return [_known(counts["requests"], scaled), _known(lines, scaled), _known(wasted, "{:.0%}".format)]
 
 
 def choice_lines(result: Result) -> list[str]:

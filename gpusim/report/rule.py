@@ -1,7 +1,7 @@
 """What a rule is: a share of something that is too large, said in words with figures, and what to do about it."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -38,7 +38,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a rule found in a run: text and advice with figures."""
+    """What a rule found in a run: text and advice with figures; the text begins with the run's name, if it has one."""
 
     rule: Rule
     share: float
@@ -53,21 +53,15 @@ class Finding:
 
 def findings(rules: Iterable[Rule], measured: Measured) -> list[Finding]:
     """Return the findings of the rules about a run, the most important first."""
-    found = []
+    found, name = [], f"{measured.name}: " if measured.name else ""
     for rule in rules:
         share = rule.measure(measured)
         if share is None or share <= rule.above:
             continue
         figures = {"measure": percent(share), **(rule.figures(measured) if rule.figures else {})}
         text, advice = _filled(rule.text, figures, measured), _filled(rule.advice, figures, measured)
-        found.append(Finding(rule, share, text + _place(rule.reason, measured), advice))
+        found.append(Finding(rule, share, f"{name}{text}{_place(rule.reason, measured)}", advice))
     return sorted(found, key=lambda finding: -finding.rank)
-
-
-def costliest(hotspots: Sequence[Mapping[str, Any]], reason: str) -> Mapping[str, Any] | None:
-    """Return the hot spot in front of which wavefronts spent most cycles for the stall reason; None without one."""
-    waiting = [spot for spot in hotspots if spot.get(reason)]
-    return max(waiting, key=lambda spot: spot[reason]) if waiting else None
 
 
 def place_of(spot: Mapping[str, Any]) -> str:
@@ -78,13 +72,12 @@ def place_of(spot: Mapping[str, Any]) -> str:
 
 
 def _place(reason: str, measured: Measured) -> str:
-    """Return the end of a sentence that says where most of a stall reason occurs; empty where no hot spots were
-    counted.
-    """
-    spot = costliest(measured.tree.get("hotspots") or (), reason) if reason else None
+    """Return the end of a sentence: where most of a stall reason occurs; empty where no hot spots were counted."""
+    spots = [spot for spot in measured.tree.get("hotspots") or () if reason and spot.get(reason)]
     whole = measured.get(f"stalls.{reason}")
-    if spot is None or not whole:
+    if not spots or not whole:
         return ""
+    spot = max(spots, key=lambda spot: spot[reason])
     return f"; {percent(spot[reason] / whole)} of that at {place_of(spot)}, {spot['instruction']}"
 
 

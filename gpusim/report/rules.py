@@ -3,25 +3,9 @@
 One row each. A threshold is where the matter begins to be worth a user's time, by judgement: no source has them.
 """
 
-from gpusim.report.measures import (
-    bound_figures,
-    compute_units,
-    far_from_roofline,
-    host_share,
-    idle_compute_units,
-    l2_stalls,
-    lds_figures,
-    lds_matters,
-    limiter,
-    missing,
-    nearest_bound,
-    not_ready,
-    not_vector,
-    part_of,
-    uneven,
-    wrong,
-)
-from gpusim.report.rule import Rule
+from gpusim.report import measures
+from gpusim.report.result import Result
+from gpusim.report.rule import Finding, Rule, findings
 
 
 def _stall(reason: str, above: float, text: str, advice: str) -> Rule:
@@ -36,37 +20,37 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "near_roofline",
         "speed_of_light",
-        lambda run: nearest_bound(run)[1],
+        lambda run: measures.nearest_bound(run)[1],
         0.8,
         "{bound} needs at least {near} of the kernel's cycles: it is the bottleneck",
         "{advice}",
-        bound_figures,
+        measures.bound_figures,
         weight=1.0,
     ),
     Rule(
         "far_from_roofline",
         "speed_of_light",
-        far_from_roofline,
+        measures.far_from_roofline,
         0.6,
         "no unit is busy: the nearest bound, {bound}, is {near} of the cycles; waits take the time, above all {wait}",
         "see Wavefront State Statistics; more resident wavefronts or more independent work hides waits",
-        bound_figures,
+        measures.bound_figures,
         weight=0.8,
     ),
     Rule(
         "few_workgroups",
         "launch",
-        idle_compute_units,
+        measures.idle_compute_units,
         0.0,
         "{kernel.workgroups_total} leave {measure} of the {units} compute units without any",
         "more, smaller workgroups: a larger batch, a smaller tile, or a split of the sum",
-        lambda run: {"units": str(round(compute_units(run)))},
+        lambda run: {"units": str(round(measures.compute_units(run)))},
         weight=1.0,
     ),
     Rule(
         "compute_units_idle",
         "launch",
-        missing("profile.sm_efficiency", lambda run: (idle_compute_units(run) or 0) > 0),
+        measures.missing("profile.sm_efficiency", lambda run: (measures.idle_compute_units(run) or 0) > 0),
         0.2,
         "compute units are without a workgroup for {measure} of the time: start, end and tail of the grid",
         "a grid that is a multiple of what fits the machine, or shorter workgroups",
@@ -74,7 +58,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "launch_overhead",
         "launch",
-        host_share,
+        lambda run: 1 - run.number("kernel.time_us") / run.get("host.time_us") if run.get("host.time_us") else None,
         0.3,
         "launching takes {measure} of the host's {host.time_us}",
         "fewer launches, longer kernels",
@@ -82,18 +66,18 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "low_occupancy",
         "occupancy",
-        missing("profile.achieved_occupancy", lambda run: run.number("profile.issue_slot_utilization") > 0.6),
+        measures.missing("profile.achieved_occupancy", lambda run: run.number("profile.issue_slot_utilization") > 0.6),
         0.7,
         "{profile.achieved_occupancy} of the wavefront slots are taken while a workgroup is resident;"
         " {limiter} allow {kernel.workgroups_per_compute_unit} a compute unit",
         "use less of {limiter} for each workgroup",
-        lambda run: {"limiter": limiter(run)},
+        lambda run: {"limiter": measures.limiter(run)},
         weight=0.4,
     ),
     Rule(
         "issue_slots_unused",
         "scheduler",
-        missing("profile.issue_slot_utilization", lambda run: False),
+        measures.missing("profile.issue_slot_utilization", lambda run: False),
         0.6,
         "compute units issue nothing in {measure} of their cycles; {profile.eligible_warps_per_cycle} could on average",
         "see Wavefront State Statistics for what they wait for",
@@ -142,7 +126,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "few_vector_instructions",
         "instructions",
-        not_vector,
+        measures.not_vector,
         0.6,
         "{measure} of the instructions are no vector arithmetic: addresses, control, waits, loads",
         "unroll, hoist addresses, let each work-item compute more",
@@ -151,17 +135,17 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "lds_bank_conflicts",
         "memory",
-        lds_matters,
+        lambda run: measures.lds_conflicts(run) if run.number("profile.shared_utilization") > 0.2 else None,
         0.15,
         "LDS bank conflicts cost {about} {measure} of LDS cycles ({each} an instruction): {where}",
         "pad rows, or swizzle addresses, so that work-items that go together fall into different banks",
-        lds_figures,
+        measures.lds_figures,
         weight=0.7,
     ),
     Rule(
         "l1_misses",
         "memory",
-        missing("l1.hit_rate", lambda run: run.number("profile.l2_utilization") < 0.2),
+        measures.missing("l1.hit_rate", lambda run: run.number("profile.l2_utilization") < 0.2),
         0.7,
         "{measure} of the accesses miss L1 (hit rate {l1.hit_rate}), and L2 is busy for {profile.l2_utilization}",
         "reuse what was loaded, through LDS or registers; let neighbours read neighbouring words",
@@ -170,7 +154,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "l1_stalled",
         "memory",
-        part_of("l1.full_stall_cycles", "cu.cycles"),
+        measures.part_of("l1.full_stall_cycles", "cu.cycles"),
         0.2,
         "L1's look-up waits for an MSHR, a queue or a return entry in {measure} of the cycles",
         "fewer outstanding lines: coalesced, wider accesses",
@@ -178,7 +162,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "l2_misses",
         "memory",
-        missing("l2.hit_rate", lambda run: run.number("profile.dram_utilization") < 0.3),
+        measures.missing("l2.hit_rate", lambda run: run.number("profile.dram_utilization") < 0.3),
         0.6,
         "{measure} of the accesses miss L2 (hit rate {l2.hit_rate}), and DRAM is busy for {profile.dram_utilization}",
         "block for L2's size, or order workgroups so that neighbours share operands",
@@ -186,7 +170,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "l2_stalled",
         "memory",
-        l2_stalls,
+        measures.l2_stalls,
         0.2,
         "L2 channels' oldest requests wait for an MSHR, a way or a queue in {measure} of their cycles",
         "fewer misses in flight at a time; spread addresses over channels (avoid strides of a power of two)",
@@ -194,7 +178,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "translation",
         "memory",
-        part_of("translation.stall_cycles", "cu.cycles"),
+        measures.part_of("translation.stall_cycles", "cu.cycles"),
         0.1,
         "first-level caches wait for address translation in {measure} of the cycles (L1 TLB {translation.l1_hit_rate})",
         "touch fewer pages at a time: other layout or larger gpu.translation.page_kib",
@@ -202,7 +186,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "dram_rows",
         "memory",
-        missing("dram.row_hit_rate", lambda run: run.number("profile.dram_utilization") < 0.2),
+        measures.missing("dram.row_hit_rate", lambda run: run.number("profile.dram_utilization") < 0.2),
         0.5,
         "{measure} of DRAM's accesses find another row or none open (row hits {dram.row_hit_rate})",
         "read longer runs of neighbouring lines; fewer streams at a time",
@@ -219,7 +203,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "engine_hasty",
         "engine",
-        part_of("engine.hasty", "engine.requests"),
+        measures.part_of("engine.hasty", "engine.requests"),
         0.2,
         "the engine searches {measure} of its requests line after line (hasty mode, warm-up)",
         "a larger SIB (engine.sib_kib) keeps columns' information; longer kernels pay less for warm-up",
@@ -228,7 +212,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "engine_waste",
         "engine",
-        part_of("engine.lines_wasted", "engine.lines_fetched"),
+        measures.part_of("engine.lines_wasted", "engine.lines_fetched"),
         0.25,
         "{measure} of the sparse lines that the engine read went into no compacted line",
         "a larger engine.prefetch_buffer_kib, or a shorter engine.prefetch_length",
@@ -237,7 +221,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "engine_blocked",
         "engine",
-        part_of("engine.lookup_blocked_cycles", "kernel.cycles"),
+        measures.part_of("engine.lookup_blocked_cycles", "kernel.cycles"),
         0.2,
         "requests wait for a SIB entry or a lane of the prefetch buffer in {measure} of the cycles",
         "a larger engine.sib_kib or engine.prefetch_buffer_kib",
@@ -245,7 +229,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "engine_few_prefetched",
         "engine",
-        not_ready,
+        measures.not_ready,
         0.5,
         "{measure} of the engine's requests find no finished line; an answer takes {engine.request_latency_cycles}",
         "more engine.compaction_units or a longer engine.prefetch_length",
@@ -253,7 +237,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "energy_dram",
         "energy",
-        part_of("energy.dram_uj", "energy.total_uj"),
+        measures.part_of("energy.dram_uj", "energy.total_uj"),
         0.75,
         "DRAM takes {measure} of the counted energy ({energy.dram_uj}, {energy.dram_pj_per_bit})",
         "move fewer bytes, in longer runs within an open row",
@@ -262,7 +246,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "uneven_compute_units",
         "distribution",
-        uneven,
+        measures.uneven,
         0.2,
         "the busiest compute unit issues more than the mean, which is {measure} below it",
         "more workgroups than fit at once, of equal length",
@@ -270,10 +254,16 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "wrong_result",
         "session",
-        wrong,
+        measures.wrong,
         0.0,
         "the result is WRONG: error {verification.max_error}, allowed is {verification.bound}",
         "the figures are those of a kernel that does not do its work; find the fault first",
         weight=9.0,
     ),
 )
+
+
+def found_in(result: Result, section: str = "") -> list[Finding]:
+    """Return what the rules find in each column of a result; section: its rules alone."""
+    rules = [rule for rule in RULES if section in ("", rule.section)]
+    return [finding for column in result.columns for finding in findings(rules, column)]

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from gpusim.report.layout import Line, bar, columns, heading, plain, wrapped
+from gpusim.report.layout import Line, bar, columns, plain, wrapped
 from gpusim.report.measures import unit_name
 from gpusim.report.result import Measured, Result
-from gpusim.report.rule import Finding, findings
-from gpusim.report.rules import RULES
+from gpusim.report.rule import Finding
+from gpusim.report.rules import found_in
 from gpusim.report.values import NOTHING, percent
 
 _LABEL = 23  # columns of the rows' names
@@ -24,7 +24,7 @@ def screen(result: Result, width: int) -> list[Line]:
         lines.append([(f"PARTIAL, {result.stopped_by}: all figures are of what was simulated by then", "bold yellow")])
     for column in result.columns:
         for remark in column.remarks:
-            lines += wrapped(f"{_prefix(column)}{remark}", width, 2)
+            lines += wrapped(f"{column.name}: {remark}" if column.name else remark, width, 2)
     if any(column.name for column in result.columns):
         lines += page.row("", lambda column: column.name, "bold")
     lines += _overview(result, page)
@@ -78,17 +78,12 @@ def modes(column: Measured) -> dict[str, float]:
     return {mode.replace("_", " "): column.number(f"engine.{mode}") / requests for mode in _MODES}
 
 
-def top_findings(result: Result, count: int = _FINDINGS) -> list[tuple[Measured, Finding]]:
-    """Return the most important findings with their columns; each rule once, for the column where it ranks highest."""
-    found = [(column, finding) for column in result.columns for finding in findings(RULES, column)]
-    said: dict[str, tuple[Measured, Finding]] = {}
-    for column, finding in sorted(found, key=lambda item: -item[1].rank):
-        said.setdefault(finding.rule.name, (column, finding))
+def top_findings(result: Result, count: int = _FINDINGS) -> list[Finding]:
+    """Return the most important findings; each rule once, for the column where it ranks highest."""
+    said: dict[str, Finding] = {}
+    for finding in sorted(found_in(result), key=lambda finding: -finding.rank):
+        said.setdefault(finding.rule.name, finding)
     return list(said.values())[:count]
-
-
-def _prefix(column: Measured) -> str:
-    return f"{column.name}: " if column.name else ""
 
 
 def _overview(result: Result, page: _Page) -> Iterator[Line]:
@@ -137,7 +132,7 @@ def _bars(title: str, explained: str, group: str, count: int, page: _Page) -> It
 def _memory(page: _Page) -> Iterator[Line]:
     if all(column.tree.get("l2") is None for column in page.measured):
         return
-    yield heading("memory")
+    yield [("memory", "bold")]
     yield from page.row("  L1, L2 hit rate", lambda c: f"{c.text('l1.hit_rate')}, {c.text('l2.hit_rate')}")
     yield from page.row("  L1, L2, DRAM latency", _latencies)
     yield from page.row("  DRAM traffic", _dram)
@@ -155,7 +150,7 @@ def _dram(column: Measured) -> str:
 
 
 def _engine(page: _Page) -> Iterator[Line]:
-    yield heading("engine")
+    yield [("engine", "bold")]
     yield from page.row("  requests", _modes)
     yield from page.row("  wasted lines", _wasted)
 
@@ -181,9 +176,9 @@ def _energy(column: Measured) -> str:
 def _found(result: Result, width: int) -> Iterator[Line]:
     found = top_findings(result)
     if found:
-        yield heading("look at")
-    for column, finding in found:
-        yield from wrapped(f"{_prefix(column)}{finding.text}", width, 4, "yellow", "  ! ")
+        yield [("look at", "bold")]
+    for finding in found:
+        yield from wrapped(finding.text, width, 4, "yellow", "  ! ")
 
 
 def hint() -> Line:

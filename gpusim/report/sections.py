@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 
 from gpusim.base.errors import UserError, unknown_name
@@ -105,27 +106,18 @@ def chosen(names: Sequence[str]) -> list[Section]:
 
 def paths_of(section: Section) -> list[str]:
     """Return the paths of the section's metrics, in the order of its list and, within a group, of METRICS."""
-    found: dict[str, None] = {}
-    for pattern in section.metrics:
-        found |= dict.fromkeys(path for path in _owners() if _matches(path, pattern) and _owners()[path] == section.key)
-    return list(found)
-
-
-def _matches(path: str, pattern: str) -> bool:
-    before, star, after = pattern.partition("*")
-    return path == pattern or (bool(star) and path.startswith(before) and path[len(before) :].endswith(after))
-
-
-def _owner(path: str) -> str:
-    """Return the key of the section to which a metric belongs; empty where no section names it.
-
-    The most precise mention counts: the path itself, then the longest pattern.
-    """
-    mentions = [(p == path, len(p), s.key) for s in SECTIONS for p in s.metrics if _matches(path, p)]
-    return max(mentions, key=lambda mention: mention[:2], default=(False, 0, ""))[2]
+    owned = [path for path, owner in _owners().items() if owner == section.key]
+    return list(dict.fromkeys(path for pattern in section.metrics for path in owned if fnmatchcase(path, pattern)))
 
 
 @cache
 def _owners() -> dict[str, str]:
-    """Return the key of the section that owns each metric, by path."""
-    return {metric.path: _owner(metric.path) for metric in METRICS}
+    """Return the key of the section that owns each metric, by path; empty where no section names it.
+
+    The most precise mention counts: the path itself, then the longest pattern.
+    """
+    owners = {}
+    for path in (metric.path for metric in METRICS):
+        mentions = [(p == path, len(p), s.key) for s in SECTIONS for p in s.metrics if fnmatchcase(path, p)]
+        owners[path] = max(mentions, key=lambda mention: mention[:2], default=(False, 0, ""))[2]
+    return owners

@@ -45,9 +45,7 @@ def _front(sweep: Any, metric: str) -> Element | None:
 
 
 def _heat_map(sweep: Any, metric: str) -> list[Element]:
-    """Make a heat map over the two axes with the most values; further axes and variants are reduced to the
-    least value.
-    """
+    """Make a heat map over the two axes with the most values; of further axes and variants the least value."""
     axes = sorted(sweep.axes, key=lambda path: -len(sweep.axes[path]))[:2]
     if len(axes) < 2 or any(not 1 < len(sweep.axes[path]) <= MOST_ROWS for path in axes):
         return []

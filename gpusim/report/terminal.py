@@ -25,10 +25,6 @@ class Wanted:
     sections: Sequence[str] = ()
     details: bool = False
 
-    def check(self) -> None:
-        """Raise UserError for an unknown key."""
-        chosen(self.sections)
-
     def chosen(self) -> list[Section]:
         """Return the sections to print; raises UserError for an unknown key."""
         found = chosen(self.sections)

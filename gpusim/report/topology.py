@@ -59,9 +59,7 @@ def of_kind(graph: nx.DiGraph, kind: str) -> list[str]:
 
 
 def check_reach(graph: nx.DiGraph) -> None:
-    """Check that every compute unit reaches every DRAM channel through its L1 and its scalar cache; raises
-    UserError.
-    """
+    """Raise UserError unless every compute unit reaches every DRAM channel through L1 and through the scalar cache."""
     channels = set(of_kind(graph, "dram"))
     for cu in of_kind(graph, "cu"):
         for kind in ("l1", "scalar_cache"):
@@ -72,9 +70,7 @@ def check_reach(graph: nx.DiGraph) -> None:
 
 
 def bandwidth_bytes_per_cycle(graph: nx.DiGraph) -> float:
-    """Return the most bytes per core cycle that can move from DRAM to the compute units: the maximum flow
-    of the graph.
-    """
+    """Return the maximum flow: the most bytes per core cycle that can move from DRAM to the compute units."""
     flow = nx.DiGraph()
     for a, b, data in graph.edges(data=True):
         if "bytes_per_cycle" in data:

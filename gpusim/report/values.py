@@ -26,7 +26,7 @@ def shown(path: str, value: Any) -> str:
     if isinstance(value, float):
         if not math.isfinite(value):
             return str(value)
-        if _is_fraction(path):
+        if _unit(path) == _FRACTION:
             return percent(value)
         if path.endswith("instructions_per_s"):
             return scaled(value)
@@ -34,10 +34,13 @@ def shown(path: str, value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def unit_of(path: str) -> str:
-    """Return the unit to print after a metric's value; empty for fractions, which are printed in per cent."""
-    metric = metrics.describe(path)
-    return "" if metric is None or metric.unit == _FRACTION else metric.unit
+def unit_of(path: str, other: str = "") -> str:
+    """Return the unit to print after a metric's value; empty for fractions, which are printed in per cent.
+
+    other: the unit of a path that is no metric's.
+    """
+    unit = _unit(path, other)
+    return "" if unit == _FRACTION else unit
 
 
 def value_at(tree: Mapping[str, Any], path: str) -> Any:
@@ -67,9 +70,9 @@ def quantity(tree: Mapping[str, Any], path: str) -> str:
     return f"{with_half_width(tree, path)} {unit_of(path)}".rstrip()
 
 
-def _is_fraction(path: str) -> bool:
+def _unit(path: str, other: str = "") -> str:
     metric = metrics.describe(path)
-    return metric is not None and metric.unit == _FRACTION
+    return other if metric is None else metric.unit
 
 
 def _histogram(buckets: list[int]) -> str:

@@ -9,7 +9,7 @@ from gpusim.base.progress import Reporter
 from gpusim.core.recording import Watcher
 from gpusim.report import terminal
 from gpusim.report.document import document
-from gpusim.report.page.fragment import fragment
+from gpusim.report.page.parts import fragment
 from gpusim.results.record import RunRecord
 from gpusim.running import runner
 from gpusim.running.job import Job

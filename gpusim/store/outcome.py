@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gpusim.base.errors import EXIT_USER_ERROR
-from gpusim.report.document import launch_part_tree, part_tree
+from gpusim.report.document import part_tree
 from gpusim.results import metrics
 from gpusim.results.metrics.half_widths import SUFFIX
 from gpusim.results.record import PartRecord, RunRecord
@@ -117,14 +117,14 @@ def _of_part(
         return
     whole: list[Value] | None = None
     if part.facts is not None:
-        whole = list(values_of(part_tree(part, record)))
+        whole = list(values_of(part_tree(part.facts, record)))
         yield Measured(whole, record.variant, part.name, part.what)
     known: dict[int, list[Value]] = {}  # launches of one class share their facts
     for launch in part.launches:
         if launch.facts is not None:
             if id(launch.facts) not in known:
                 alone = whole if len(part.launches) == 1 else None
-                known[id(launch.facts)] = alone or list(values_of(launch_part_tree(launch.facts, record)))
+                known[id(launch.facts)] = alone or list(values_of(part_tree(launch.facts, record)))
             yield Measured(known[id(launch.facts)], record.variant, part.name, part.what, launch=len(launches))
         numbers = numbered.next(launch.kernel)
         launches.append(LaunchRow(record.variant, launch.kernel, *numbers, part.name, part.what, launch.simulated))

@@ -55,21 +55,19 @@ class Counters:
             return
         totals = self._totals(m)
         d = {name: value - self._before[name] for name, value in totals.items()}
+        buses = self._gpu.dram.channels * int(m.dram.data_buses)
         seconds = cycles / self._gpu.clock_hz
         values = (
             d["instructions"] / cycles,
             _ratio(d["l1_hits"], d["l1_reads"]),
             _ratio(d["l2_hits"], d["l2_hits"] + d["l2_misses"] + d["l2_merges"]),
-            _ratio(d["bus_clocks"] * int(m.dram.cycles), cycles * self._buses(m) * int(m.dram.clocks)),
+            _ratio(d["bus_clocks"] * int(m.dram.cycles), cycles * buses * int(m.dram.clocks)),
             d["dram_bytes"] / seconds / 1e9,
         )
         for track, value in zip(self._rates, values, strict=True):
             self._out.value(track, self._cycle, value)
         self._draw_levels(m, cycle)
         self._cycle, self._before = cycle, totals
-
-    def _buses(self, m: Any) -> int:
-        return self._gpu.dram.channels * int(m.dram.data_buses)
 
     def close(self, m: Any, cycle: int) -> None:
         """End the last interval in cycle `cycle`; the rates are 0 after it."""

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpusim.timeline.lanes import Lanes
-from gpusim.timeline.trace_file import CUT_OFF, TraceFile
+from gpusim.timeline.trace_file import CUT_OFF, Lanes, TraceFile
 from memory.ports import SPARSE_DEPTH
 from spartan.state import IN_FLIGHT, NONE
 

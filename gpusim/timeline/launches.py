@@ -12,12 +12,10 @@ from operator import attrgetter
 from pathlib import Path
 
 from gpusim.base.files import write_whole
+from gpusim.report.rows import BACKWARD, PHASES
 from gpusim.results.record import CommandTimes, stream_numbers
 from gpusim.timeline.trace_file import TraceFile
 from isa.object.names import short
-
-_PHASES = {"forward": "forward", "loss": "forward", "update": "update"}  # by pass; any other is in "backward"
-_BACKWARD = "backward"
 
 
 def write_launches(path: Path, variants: Mapping[str, Sequence[CommandTimes]]) -> list[str]:
@@ -43,7 +41,7 @@ def write_launches(path: Path, variants: Mapping[str, Sequence[CommandTimes]]) -
 def _draw(out: TraceFile, root: int, times: Sequence[CommandTimes]) -> None:
     """Draw one variant: its phases and layers, then a track of kernels and one of copies for each stream."""
     in_order = sorted(times, key=lambda one: one.started_us)
-    if any(_pass_of(one) in (*_PHASES, "backward_data") for one in in_order):
+    if any(_pass_of(one) in (*PHASES, "backward_data") for one in in_order):
         groups: Sequence[tuple[str, Callable[[CommandTimes], str]]] = (
             ("passes", _phase_of),
             ("layers", attrgetter("place")),
@@ -85,4 +83,4 @@ def _pass_of(one: CommandTimes) -> str:
 
 
 def _phase_of(one: CommandTimes) -> str:
-    return _PHASES.get(_pass_of(one), _BACKWARD)
+    return PHASES.get(_pass_of(one), BACKWARD)

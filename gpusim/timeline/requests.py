@@ -10,34 +10,24 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from gpusim.core.cu.state import SIMD_BITS, SLOTS
-from gpusim.timeline.lanes import Lanes
-from gpusim.timeline.trace_file import CUT_OFF, TraceFile
+from gpusim.timeline.trace_file import CUT_OFF, Lanes, TraceFile
 from gpusim.timeline.window import Window
 from isa.trace import LINE_ADDRESS_MASK, LINE_SPARSE
 from memory.cache.instruction import FETCH_ID
 from memory.cache.l1_state import HIT, MERGE, MISS
 from memory.cache.l2_state import HIT as L2_HIT
 from memory.cache.l2_state import MERGED as L2_MERGED
-from memory.network.state import (
-    ATOMIC,
-    ATOMIC_RETURN,
-    FIRST_SCALAR_PORT,
-    KIND_MASK,
-    READ,
-    SOURCE_CU_SHIFT,
-    SOURCE_ID_SHIFT,
-    WRITE,
-)
+from memory.network import state as network
 
 FETCH = -1  # a kind of request beside the crossbar's: an instruction cache's read
 KINDS = {
     FETCH: "instruction fetch",
-    READ: "load",
-    WRITE: "store",
-    ATOMIC: "atomic",
-    ATOMIC_RETURN: "atomic with return",
+    network.READ: "load",
+    network.WRITE: "store",
+    network.ATOMIC: "atomic",
+    network.ATOMIC_RETURN: "atomic with return",
 }
-RETURNING = (READ, ATOMIC_RETURN)
+RETURNING = (network.READ, network.ATOMIC_RETURN)
 RESULTS = {HIT: "hit", MERGE: "merge", MISS: "miss"}
 RANK = SLOTS  # after the wavefronts' slots
 UNKNOWN = -1
@@ -63,8 +53,11 @@ class Request:
 
 
 def _kind(source: int) -> int:
-    fetches = source >> SOURCE_CU_SHIFT & 255 >= FIRST_SCALAR_PORT and source >> SOURCE_ID_SHIFT & FETCH_ID
-    return FETCH if fetches else source & KIND_MASK
+    fetches = (
+        source >> network.SOURCE_CU_SHIFT & 255 >= network.FIRST_SCALAR_PORT
+        and source >> network.SOURCE_ID_SHIFT & FETCH_ID
+    )
+    return FETCH if fetches else source & network.KIND_MASK
 
 
 class Requests:
@@ -78,7 +71,7 @@ class Requests:
         scalar_latency, fetch_latency: cycles from an answer to scalar registers, or to instruction buffers.
         """
         self._out, self._parent = out, parent
-        self._latency = {READ: scalar_latency, FETCH: fetch_latency}
+        self._latency = {network.READ: scalar_latency, FETCH: fetch_latency}
         self._window = window
         self._lanes: dict[int, Lanes] = {}
         self._last: dict[int, Request] = {}  # by port: the last sent
@@ -91,7 +84,7 @@ class Requests:
 
     def looked_up(self, cycle: int, cu: int, result: int, token: int, line: int) -> None:
         """Note that a CU's L1 has looked a line up, or passed its request on without a look-up."""
-        request = self._last.pop(cu) if result == MISS else Request(cu, READ, line, cycle, result)
+        request = self._last.pop(cu) if result == MISS else Request(cu, network.READ, line, cycle, result)
         request.slot = token & 63
         if result == MERGE:
             self._merged.setdefault((cu, line), []).append(request)
@@ -109,7 +102,7 @@ class Requests:
         request.line, request.channel = line, channel
         request.steps += [("request network", came), ("L2 queue", cycle)]
         request.l2 = "hit" if result == L2_HIT else "merge" if result == L2_MERGED else "miss"
-        at_once = result == L2_HIT or source & KIND_MASK == WRITE
+        at_once = result == L2_HIT or source & network.KIND_MASK == network.WRITE
         if not at_once:
             request.steps.append(("compaction engine" if line & LINE_SPARSE else "DRAM", UNKNOWN))
         early = self._early.pop((channel, came), None)
@@ -133,7 +126,7 @@ class Requests:
         """Note that a cache has taken the answer from the crossbar, and draw the request if that ends it."""
         request = self._pop(self._returning, channel, source, source)
         request.steps.append(("response network", cycle))
-        if port >= FIRST_SCALAR_PORT:
+        if port >= network.FIRST_SCALAR_PORT:
             self._draw(request, cycle + self._latency.get(request.kind, 0))
         elif request.kind not in RETURNING or request.slot == UNKNOWN:
             self._draw(request, cycle)
@@ -166,7 +159,7 @@ class Requests:
 
         It is drawn if L2's look-up tells its line.
         """
-        return Request(source >> SOURCE_CU_SHIFT & 255, _kind(source), UNKNOWN, self._window.begin)
+        return Request(source >> network.SOURCE_CU_SHIFT & 255, _kind(source), UNKNOWN, self._window.begin)
 
     def _pop(self, table: dict[tuple[int, int], deque[Request]], a: int, b: int, source: int) -> Request:
         queue = table.get((a, b))
@@ -193,7 +186,7 @@ class Requests:
             lanes = self._lanes[request.port] = Lanes(self._out, "memory requests", self._parent(request.port), RANK)
         track = lanes.take(begin, end)
         name = KINDS[request.kind]
-        if request.kind == READ:
+        if request.kind == network.READ:
             name = f"{name} {RESULTS[request.result]}"
         self._out.begin(track, begin, name, "request", notes)
         for step, t in [*request.steps, (last_step, end)]:

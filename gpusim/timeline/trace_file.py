@@ -4,6 +4,8 @@ One cycle of the simulated clock is a microsecond of the trace, so that the view
 clocks, which lie between cycles, keep their place. The format is Perfetto's TrackEvent; strings are interned.
 """
 
+from bisect import bisect_right, insort
+from collections import defaultdict
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -16,6 +18,7 @@ SEQUENCE = 1
 PACKETS = 10_000  # made before they become bytes
 Cycle = int | float | Fraction
 CUT_OFF = {"cut off": "it was under way when the recording ended"}  # a slice's note
+_TEXTS = "debug_annotation_string_values"
 
 _BEGIN, _END, _COUNTER = TrackEvent.TYPE_SLICE_BEGIN, TrackEvent.TYPE_SLICE_END, TrackEvent.TYPE_COUNTER
 
@@ -31,10 +34,7 @@ class TraceFile:
         self._builder = TraceProtoBuilder()
         self._packets = 0
         self._bytes = bytearray()
-        self._names: dict[str, int] = {}
-        self._categories: dict[str, int] = {}
-        self._keys: dict[str, int] = {}
-        self._texts: dict[str, int] = {}
+        self._interned: defaultdict[str, dict[str, int]] = defaultdict(dict)  # by table of the format
         self._tracks = 0
         self.slices = 0
         packet = self._new_packet()
@@ -73,17 +73,15 @@ class TraceFile:
         self.slices += 1
         packet = self._event(track, cycle, _BEGIN)
         event = packet.track_event
-        event.name_iid = self._intern(self._names, name, packet, "event_names", "name")
-        event.category_iids.append(self._intern(self._categories, category, packet, "event_categories", "name"))
+        event.name_iid = self._intern(packet, "event_names", name)
+        event.category_iids.append(self._intern(packet, "event_categories", category))
         for key, value in (notes or {}).items():
             note = event.debug_annotations.add()
-            note.name_iid = self._intern(self._keys, key, packet, "debug_annotation_names", "name")
+            note.name_iid = self._intern(packet, "debug_annotation_names", key)
             if isinstance(value, int):
                 note.int_value = value
             else:
-                note.string_value_iid = self._intern(
-                    self._texts, value, packet, "debug_annotation_string_values", "str"
-                )
+                note.string_value_iid = self._intern(packet, _TEXTS, value)
 
     def end(self, track: int, cycle: Cycle) -> None:
         """End the innermost open slice of the track."""
@@ -132,12 +130,30 @@ class TraceFile:
         packet.track_event.track_uuid = track
         return packet
 
-    @staticmethod
-    def _intern(known: dict[str, int], text: str, packet: Any, table: str, field: str) -> int:
+    def _intern(self, packet: Any, table: str, text: str) -> int:
+        known = self._interned[table]
         number = known.get(text)
         if number is None:
             number = known[text] = len(known) + 1
             entry = getattr(packet.interned_data, table).add()
             entry.iid = number
-            setattr(entry, field, text.encode() if field == "str" else text)
+            if table == _TEXTS:
+                entry.str = text.encode()
+            else:
+                entry.name = text
         return number
+
+
+class Lanes:
+    """Tracks of one name below one parent, made when needed, for slices that overlap."""
+
+    def __init__(self, out: TraceFile, name: str, parent: int, rank: int = 0) -> None:
+        self._out, self._name, self._parent, self._rank = out, name, parent, rank
+        self._free: list[tuple[int, int]] = []  # cycle from which a track is free, track
+
+    def take(self, begin: int, end: int) -> int:
+        """Return a track for [begin, end): of those free, the one that was freed last, else a new one."""
+        at = bisect_right(self._free, (begin, 1 << 62)) - 1
+        track = self._free.pop(at)[1] if at >= 0 else self._out.track(self._name, self._parent, self._rank)
+        insort(self._free, (end, track))
+        return track

@@ -2,34 +2,18 @@
 
 from typing import Any
 
+from gpusim.core.cu import state as cu
 from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.cu.spec import SIMDS
-from gpusim.core.cu.state import (
-    AT_BARRIER,
-    CU_BITS,
-    FETCH,
-    FETCHING,
-    FREE,
-    ISSUED,
-    LGKM_FULL,
-    MEMORY,
-    PAUSED,
-    SIMD_BITS,
-    SLOTS,
-    SYNCHRONIZATION,
-    THROTTLE,
-    VM_FULL,
-    WAITING,
-)
 from gpusim.timeline.trace_file import TraceFile
 
 READY = "ready"  # cut off before it was known whether its pipe was blocked or another wavefront went first
 _REASON_OF_STATE = {
-    WAITING: MEMORY,
-    VM_FULL: THROTTLE,
-    LGKM_FULL: THROTTLE,
-    AT_BARRIER: SYNCHRONIZATION,
-    FETCHING: FETCH,
+    cu.WAITING: cu.MEMORY,
+    cu.VM_FULL: cu.THROTTLE,
+    cu.LGKM_FULL: cu.THROTTLE,
+    cu.AT_BARRIER: cu.SYNCHRONIZATION,
+    cu.FETCHING: cu.FETCH,
 }
 
 
@@ -68,10 +52,8 @@ class Wavefronts:
         """Draw the wavefront's next `cycles` as spent on `reason`, in front of or on static instruction `pc`."""
         begin = self._accounted[w]
         end = self._accounted[w] = begin + cycles
-        if reason == ISSUED:
-            self._draw(w, begin, end, self._mnemonics[pc], STALL_REASONS[reason], self._at[pc])
-        else:
-            self._draw(w, begin, end, STALL_REASONS[reason], STALL_REASONS[reason], self._at[pc])
+        name = self._mnemonics[pc] if reason == cu.ISSUED else STALL_REASONS[reason]
+        self._draw(w, begin, end, name, STALL_REASONS[reason], self._at[pc])
 
     def ended(self, w: int, cycle: int) -> None:
         """End the wavefront's residence; its time is accounted for up to `cycle`."""
@@ -85,15 +67,15 @@ class Wavefronts:
             self._accounted[w] = int(m.cu.wave[w].mark)
             self._drawn[w] = max(cycle, self._drawn.get(w, 0))
             # an instruction is charged its whole turn when it issues; which one it was is not known any more
-            self._draw(w, cycle, self._accounted[w], STALL_REASONS[ISSUED], STALL_REASONS[ISSUED], {})
+            self._draw(w, cycle, self._accounted[w], STALL_REASONS[cu.ISSUED], STALL_REASONS[cu.ISSUED], {})
 
     def close(self, m: Any, cycle: int) -> None:
         """Stop drawing in `cycle`, where the states of resident wavefronts are cut off."""
         for w in self._wavefronts:
             begin = self._accounted[w]
-            if begin < cycle and m.cu.wave[w].state != FREE:
+            if begin < cycle and m.cu.wave[w].state != cu.FREE:
                 state = int(m.cu.wave[w].state)
-                reason = int(m.cu.wave[w].pause_reason) if state == PAUSED else _REASON_OF_STATE.get(state)
+                reason = int(m.cu.wave[w].pause_reason) if state == cu.PAUSED else _REASON_OF_STATE.get(state)
                 name = READY if reason is None else STALL_REASONS[reason]
                 self._draw(w, begin, cycle, name, name, self._at[int(m.cu.wave[w].pc)])
             self._end(w, max(cycle, self._drawn[w]))
@@ -110,10 +92,10 @@ class Wavefronts:
     def _begin(self, w: int, cycle: int) -> None:
         workgroup, number, dispatched = self._wavefronts[w]
         if w not in self._tracks:
-            simd, slot = divmod(w & (SLOTS - 1), 1 << SIMD_BITS)
-            rank = w & (SLOTS - 1)
+            rank = w & (cu.SLOTS - 1)
+            simd, slot = divmod(rank, 1 << cu.SIMD_BITS)
             assert simd < SIMDS
-            self._tracks[w] = self._out.track(f"SIMD {simd} slot {slot}", self._cus[w >> CU_BITS], rank)
+            self._tracks[w] = self._out.track(f"SIMD {simd} slot {slot}", self._cus[w >> cu.CU_BITS], rank)
         notes = {"workgroup": workgroup, "wavefront": number, "dispatched in cycle": dispatched}
         self._out.begin(self._tracks[w], cycle, f"workgroup {workgroup} wavefront {number}", "wavefront", notes)
         self._shown.add(w)

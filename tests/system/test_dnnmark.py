@@ -27,7 +27,7 @@ from gpusim.networks.dnnmark import (
 from gpusim.networks.run import Wanted
 from gpusim.report.benchmarks import NAMES
 from gpusim.report.many import as_markdown
-from gpusim.report.page.fragment import fragment
+from gpusim.report.page.parts import fragment
 from gpusim.report.result import read
 from gpusim.running.script import ran
 from gpusim.store.reading import Results

@@ -13,9 +13,9 @@ from gpusim.config.workload import EngineMode
 from gpusim.networks import run
 from gpusim.networks.kept import Kept
 from gpusim.report.many import as_markdown
-from gpusim.report.page.fragment import fragment
+from gpusim.report.page.parts import fragment
 from gpusim.report.result import read
-from gpusim.report.rows import sparse_table
+from gpusim.report.rows import sparse_tables
 from spartan.engine_spec import EngineSpec
 from tests.support.network_runs import GPU, Ran, piped, run_job, shown
 from tests.support.small_networks import layer
@@ -92,8 +92,7 @@ def test_a_speed_up_is_against_the_fastest_dense_algorithm(
     assert result.speed_up(result.columns[0]) == 1, "the dense one is what all are compared with"
     assert result.speed_up(result.columns[1]) == cycles[0] / cycles[1], "wherever it is shown"
     assert lenet["normalized"]["kernel.cycles"] == cycles[1] / cycles[0], "as of any run"
-    table = sparse_table(result)
-    assert table is not None
+    (table,) = sparse_tables(result)
     (row,) = table.rows
     shown_there = dict(zip((column.head for column in table.columns), row, strict=True))
     assert shown_there["speed-up"].value == ratio and shown_there["dense by"] == chosen["kernel"]

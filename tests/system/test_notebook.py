@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpusim.report.page.fragment import fragment
+from gpusim.report.page.parts import fragment
 from tests.support.results import QUIET, changed, network_of, result_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -21,9 +21,9 @@ def label(text: str) -> str:
     return clean(short).replace("$", r"\$")
 
 
-def bars_size(names: int, series: int = 1, width: float = 7.2) -> tuple[float, float]:
+def bars_size(names: int, series: int = 1) -> tuple[float, float]:
     """Return width and height, in inches, of a figure with horizontal bars."""
-    return width, max(1.2 + _BAR_INCHES * names * max(series, 1), 1.9)
+    return 7.2, max(1.2 + _BAR_INCHES * names * max(series, 1), 1.9)
 
 
 def grouped_bars(figure: Any, names: Sequence[str], series: Mapping[str, Sequence[float | None]], axis: str) -> None:
@@ -144,9 +144,7 @@ def front(
 def parallel(
     figure: Any, names: Sequence[str], lines: Sequence[Sequence[float]], ticks: Sequence[Sequence[tuple[float, str]]]
 ) -> None:
-    """Draw parallel coordinates: for each point a line over the axes, with values from 0 to 1; the last axis gives the
-    colour. ticks: for each axis (place, text).
-    """
+    """Draw points (x, y, whether on the Pareto front), the front as a line, and the half-widths of y as error bars."""
     from matplotlib import colormaps
 
     axes = _axes(figure, left=0.3, bottom=0.6)

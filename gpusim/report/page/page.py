@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from gpusim.base.errors import UserError, unknown_name
-from gpusim.base.html import Element, table, tag, written
+from gpusim.base.html import Element, beside, hashed, table, tag, written
 from gpusim.base.intervals import differ
 from gpusim.base.picture import KINDS
+from gpusim.base.table import is_number
 from gpusim.base.version import __version__
 from gpusim.report.page import pictures, sweep
-from gpusim.report.page.assets import beside, hashed
 from gpusim.report.page.parts import Sources, answers, configuration, rows, sections, summary
 from gpusim.report.result import Result
 from gpusim.report.sections import SECTIONS
@@ -90,7 +90,7 @@ def detailed_of(results: Mapping[str, Result]) -> dict[str, Result]:
     """
     if len(results) <= MOST_DETAILED:
         return dict(results)
-    cycles = {name: sweep.measured_of(result).number("kernel.cycles") for name, result in results.items()}
+    cycles = {name: result.last.number("kernel.cycles") for name, result in results.items()}
     timed = sorted((name for name in results if cycles[name]), key=lambda name: cycles[name]) or list(results)
     chosen = {*timed[:_FASTEST], *timed[-_SLOWEST:]}
     return {name: result for name, result in results.items() if name in chosen}
@@ -119,9 +119,7 @@ def _panel(prefix: str, name: str, result: Result, sources: Sources) -> Element:
 
 
 def _tabs(names: Sequence[str], panels: Sequence[Element]) -> Element:
-    """Make buttons that show one result; hidden until the script makes them work, which then hides the
-    other results.
-    """
+    """Make buttons that show one result; hidden until the script makes them work."""
     buttons = []
     for number, (name, panel) in enumerate(zip(names, panels, strict=True), 1):
         prefix = panel.get("id", "")
@@ -142,13 +140,13 @@ def _comparison(results: Mapping[str, Result], detailed: Mapping[str, Result]) -
             f"Sections follow of the {_FASTEST} fastest results and of the slowest; all are in table and pictures."
         )
     alike = len({point.result.kind for point in points}) == 1  # a network is not slower than a layer
-    first = points[0].measured.number("kernel.cycles") if alike else 0
+    first = points[0].result.last.number("kernel.cycles") if alike else 0
     rows = []
     for point in points:
-        cycles = point.measured.number("kernel.cycles")
+        cycles = point.result.last.number("kernel.cycles")
         ratio = (f"{cycles / first:.3f}", cycles / first) if first and cycles else NOTHING
-        values = [(sweep.said(point.values[axis]), _key(point.values[axis])) for axis in named]
-        measured = [(point.measured.text(path), point.measured.get(path)) for path in COMPARED]
+        values = [(sweep.said(value), value if is_number(value) else None) for value in map(point.values.get, named)]
+        measured = [(point.result.last.text(path), point.result.last.get(path)) for path in COMPARED]
         rows.append((point.name, *values, *measured, ratio))
     heads = ("result", *named, *COMPARED, "cycles / first's")
     return tag(
@@ -156,7 +154,7 @@ def _comparison(results: Mapping[str, Result], detailed: Mapping[str, Result]) -
         tag("h2", "Comparison"),
         tag("p", "Columns: what differs in the configurations, then what was measured.", class_="tells"),
         [tag("p", remark, class_="remark") for remark in remarks],
-        _fewest(points),
+        _fewest(points) if alike else None,
         table("Comparison of the results", heads, rows),
         [picture.element("c") for picture in sweep.pictures_of(axes, points)],
         id="comparison",
@@ -164,30 +162,22 @@ def _comparison(results: Mapping[str, Result], detailed: Mapping[str, Result]) -
 
 
 def _fewest(points: Sequence[sweep.Point]) -> Element | None:
-    """Say which result has the fewest cycles, and which ones cannot be distinguished from it; None if that makes no
-    sense.
-    """
+    """Say which result has the fewest cycles, and which ones cannot be distinguished from it; None of a single one."""
     path = "kernel.cycles"
-    if len({point.result.kind for point in points}) > 1:
-        return None  # a network is not slower than a layer
     timed = [
-        ((point.measured.number(path), half_width(point.measured.tree, path) or 0.0), point)
+        ((point.result.last.number(path), half_width(point.result.last.tree, path) or 0.0), point)
         for point in points
-        if point.measured.number(path)
+        if point.result.last.number(path)
     ]
     if len(timed) < 2:
         return None
     least, fastest = min(timed, key=lambda one: one[0][0])
     same = [point.name for cycles, point in timed if point is not fastest and not differ(cycles, least)]
-    text = f"The fewest cycles: {fastest.measured.text(path)}, {fastest.name}."
+    text = f"The fewest cycles: {fastest.result.last.text(path)}, {fastest.name}."
     if same:
         listed = ", ".join(same) if len(same) <= _NAMED else f"{len(same)} more"
         text += f" Not distinguishable from it: {listed}."
     return tag("p", text)
-
-
-def _key(value: object) -> int | float | str | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _policy(script: str) -> str:

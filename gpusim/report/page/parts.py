@@ -1,19 +1,18 @@
 """What the page says of one result: summary, sections with rules, layers, source, configuration."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from gpusim.base.html import Element, table, tag
+from gpusim.base.html import Element, table, tag, written
 from gpusim.base.picture import Picture
-from gpusim.report.benchmarks import benchmark_tables
 from gpusim.report.details import heads_of, hotspot_rows, rows_of
+from gpusim.report.many import all_rows
 from gpusim.report.measures import nearest_bound, unit_name
-from gpusim.report.page.sweep import leaves
-from gpusim.report.result import Measured, Result
-from gpusim.report.rows import choice_lines, closing, rows_table, sparse_table, summaries
-from gpusim.report.rule import Finding, findings
-from gpusim.report.rules import RULES
+from gpusim.report.result import Measured, Result, read
+from gpusim.report.rows import choice_lines, closing, summaries
+from gpusim.report.rule import Finding
+from gpusim.report.rules import found_in
 from gpusim.report.screen import top_findings, verified
 from gpusim.report.sections import SECTIONS, Section
 from gpusim.report.values import NOTHING, percent
@@ -32,6 +31,13 @@ _SUMMARY = {
     "DRAM written": "profile.dram_write_throughput",
 }
 Sources = dict[str, list[str]]
+
+
+def fragment(document: Mapping[str, Any]) -> str:
+    """Return the HTML of a result's JSON object for notebooks, without styles or scripts of its own."""
+    result = read(document)
+    parts = [tag("p", tag("strong", result.title)), answers(result), summary(result), rows(result)]
+    return written(tag("div", *parts))
 
 
 def summary(result: Result) -> Element:
@@ -61,7 +67,7 @@ def summary(result: Result) -> Element:
         [tag("p", remark, class_="remark") for remark in remarks],
         table("Summary", heads, rows, sortable=False),
         tag("h4", "Look at") if found else None,
-        tag("ul", [_finding(column, finding) for column, finding in found], class_="rules") if found else None,
+        _rules(found) if found else None,
     )
 
 
@@ -69,13 +75,9 @@ def sections(result: Result, pictures: dict[str, list[Picture]], prefix: str, so
     """Yield the sections that have something to show."""
     for section in SECTIONS:
         parts: list[Element] = [picture.element(prefix) for picture in pictures.get(section.key, ())]
-        said = [
-            _finding(column, finding)
-            for column in result.columns
-            for finding in findings((rule for rule in RULES if rule.section == section.key), column)
-        ]
+        said = found_in(result, section.key)
         if said:
-            parts.append(tag("ul", said, class_="rules"))
+            parts.append(_rules(said))
         if section.key == "source":
             parts += [_hotspots(column, sources) for column in result.columns if column.tree.get("hotspots")]
         rows = rows_of(result, section)
@@ -88,35 +90,27 @@ def sections(result: Result, pictures: dict[str, list[Picture]], prefix: str, so
             )  # fmt: skip
 
 
-QUESTION = "Where does the time go?"
-
-
 def answers(result: Result, pictures: Sequence[Picture] = (), prefix: str = "") -> Element | None:
     """Show where the time of a run of many rows goes: pictures, sums by pass, kind or stream, the dearest rows."""
     tables = summaries(result)
     if not tables:
         return None
     drawn = [picture.element(prefix) for picture in pictures]
-    return tag("section", tag("h3", QUESTION), drawn, [table.html(sortable=False) for table in tables], _told(result))
-
-
-def _told(result: Result) -> Element:
-    return tag("ul", [tag("li", line) for line in (*closing(result), *choice_lines(result))])
+    told = tag("ul", [tag("li", line) for line in (*closing(result), *choice_lines(result))])
+    shown = [table.html(sortable=False) for table in tables]
+    return tag("section", tag("h3", "Where does the time go?"), drawn, shown, told)
 
 
 def rows(result: Result) -> Element | None:
     """Make the table of a network's layers and passes, or of a program's kernels; None for a run without rows."""
     if not result.rows:
         return None
-    sparse = sparse_table(result)
-    tables = [table.html() for table in (*benchmark_tables(result), rows_table(result))]
-    tables += [] if sparse is None else [sparse.html()]
-    return tag("details", tag("summary", f"All {len(result.rows)} rows"), tables)
+    return tag("details", tag("summary", f"All {len(result.rows)} rows"), [one.html() for one in all_rows(result)])
 
 
 def configuration(result: Result) -> Element:
     """Make the table of every value of the configuration."""
-    rows = [(path, str(value)) for path, value in leaves(result.config)]
+    rows = [(path, str(value)) for path, value in metrics.leaves(result.config)]
     return tag("details", tag("summary", "Configuration: every value"), table("Configuration", ("path", "value"), rows))
 
 
@@ -139,11 +133,12 @@ def _hotspots(column: Measured, sources: Sources) -> Element:
         name = PurePath(spot["file"]).name if spot["file"] else None
         place = f"{name}:{spot['line']}" if name else NOTHING
         lines = sources.get(name or "", [])
+        share = 100 * spot["share"]
         text = lines[spot["line"] - 1].strip() if name and 0 < spot["line"] <= len(lines) else ""
         rows.append(
             (
                 (f"{spot['address']:#07x}", spot["address"]), tag("code", spot["instruction"]),
-                (f"{spot['cycles']:,}", spot["cycles"]), _number(spot["share"], 100), reasons, place,
+                (f"{spot['cycles']:,}", spot["cycles"]), (f"{share:,.4g}", share), reasons, place,
                 tag("code", text) if text else "",
             )
         )  # fmt: skip
@@ -152,11 +147,6 @@ def _hotspots(column: Measured, sources: Sources) -> Element:
     return table(f"Costliest instructions, {title}", heads, rows)
 
 
-def _finding(column: Measured, finding: Finding) -> Element:
-    name = f"{column.name}: " if column.name else ""
-    advice = tag("span", finding.advice, class_="advice") if finding.advice else None
-    return tag("li", f"{name}{finding.text}. ", advice)
-
-
-def _number(value: Any, factor: float = 1.0) -> Any:
-    return NOTHING if value is None else (f"{factor * value:,.4g}", factor * value)
+def _rules(found: Sequence[Finding]) -> Element:
+    advice = [tag("span", one.advice, class_="advice") if one.advice else None for one in found]
+    return tag("ul", [tag("li", f"{one.text}. ", tip) for one, tip in zip(found, advice, strict=True)], class_="rules")

@@ -42,8 +42,7 @@ def pictures_of(result: Result) -> dict[str, list[Picture]]:
         "energy": [_energy(measured)],
         "launch": [_layers(result), _normalized(result)],
     }
-    found = {key: [picture for picture in drawn if picture is not None] for key, drawn in made.items()}
-    return {key: drawn for key, drawn in found.items() if drawn or key != ANSWER}
+    return {key: [picture for picture in drawn if picture is not None] for key, drawn in made.items()}
 
 
 def _names(measured: Sequence[Measured]) -> list[str]:
@@ -156,7 +155,6 @@ def _engine(measured: Sequence[Measured]) -> Picture | None:
 
 
 def _energy(measured: Sequence[Measured]) -> Picture | None:
-    """Draw the energy of each run, by part."""
     known = [one for one in measured if one.number("energy.total_uj")]
     if not known:
         return None
@@ -165,8 +163,7 @@ def _energy(measured: Sequence[Measured]) -> Picture | None:
 
 
 def _dearest(result: Result) -> Picture | None:
-    """Draw the rows that take the most time, and the sum of the others."""
-    timed = [row for row in result.rows if row.values.get("time_us") and row.variant == result.columns[-1].name]
+    timed = [row for row in result.rows if row.values.get("time_us") and row.variant == result.last.name]
     if len(timed) < 2:
         return None
     timed.sort(key=lambda row: -row.values["time_us"])
@@ -179,7 +176,6 @@ def _dearest(result: Result) -> Picture | None:
 
 
 def _layers(result: Result) -> Picture | None:
-    """Draw a network's time by layer and pass."""
     timed = [row for row in result.rows if row.measured.tree and row.values.get("time_us") is not None][:_MOST_LAYERS]
     if not timed:
         return None

@@ -7,10 +7,11 @@ from typing import Any
 from gpusim.base.intervals import front
 from gpusim.base.picture import Picture
 from gpusim.base.sizes import sizes
-from gpusim.base.table import amount
+from gpusim.base.table import amount, is_number
 from gpusim.report.page import charts
-from gpusim.report.result import Measured, Result
+from gpusim.report.result import Result
 from gpusim.report.values import half_width
+from gpusim.results import metrics
 
 _IRRELEVANT = ("run.hotspots", "run.checked", "run.verify")  # decide what is reported, not what is simulated
 MOST_AXES = 7  # of a picture with parallel coordinates
@@ -21,22 +22,12 @@ _CYCLES, _DRAM = "kernel.cycles", "dram.bytes"
 class Point:
     """One result among several.
 
-    name: of its file; values: on the axes; result: the whole of it, of which `measured` is compared.
+    name: of its file; values: on the axes; result: the whole of it, of which the last column is compared.
     """
 
     name: str
     values: Mapping[str, Any]
     result: Result
-
-    @property
-    def measured(self) -> Measured:
-        """The column of the result that is compared: the last one."""
-        return measured_of(self.result)
-
-
-def measured_of(result: Result) -> Measured:
-    """Return the column of a result that is compared with other results: the last one."""
-    return result.columns[-1]
 
 
 def points_of(results: Mapping[str, Result]) -> tuple[list[str], list[Point]]:
@@ -44,8 +35,8 @@ def points_of(results: Mapping[str, Result]) -> tuple[list[str], list[Point]]:
 
     There are no paths if the results are of different kinds, which differ in nearly everything.
     """
-    flat = {name: dict(leaves(result.config)) for name, result in results.items()}
-    kinds = {(result.is_network, *result.config) for result in results.values()}
+    flat = {name: dict(metrics.leaves(result.config)) for name, result in results.items()}
+    kinds = {(result.kind == "net", *result.config) for result in results.values()}
     paths = list(dict.fromkeys(path for values in flat.values() for path in values)) if len(kinds) == 1 else []
     axes = [
         path
@@ -56,20 +47,9 @@ def points_of(results: Mapping[str, Result]) -> tuple[list[str], list[Point]]:
     return axes, points
 
 
-def leaves(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """Return (path, value) for each value of a configuration; a list counts as one value."""
-    found: list[tuple[str, Any]] = []
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            found += leaves(value, f"{prefix}{key}.")
-        else:
-            found.append((f"{prefix}{key}", value))
-    return found
-
-
 def pictures_of(axes: Sequence[str], points: Sequence[Point]) -> list[Picture]:
     """Draw heat map, Pareto front and parallel coordinates, as far as the axes allow."""
-    timed = [point for point in points if point.measured.number(_CYCLES)]
+    timed = [point for point in points if point.result.last.number(_CYCLES)]
     if len(timed) < 2 or not axes:
         return []
     heat_map = _heat_map(axes, timed)
@@ -77,9 +57,7 @@ def pictures_of(axes: Sequence[str], points: Sequence[Point]) -> list[Picture]:
 
 
 def _heat_map(axes: Sequence[str], points: Sequence[Point]) -> Picture | None:
-    """Draw cycles over the two axes with the most values; where further axes differ, the fewest cycles of
-    each field.
-    """
+    """Draw cycles over the two axes with the most values; of further axes the fewest cycles of each field."""
     ranked = sorted(axes, key=lambda axis: -len({_key(point.values[axis]) for point in points}))[:2]
     if len(ranked) < 2:
         return None
@@ -88,7 +66,7 @@ def _heat_map(axes: Sequence[str], points: Sequence[Point]) -> Picture | None:
     fewest: dict[tuple[str, str], float] = {}
     for point in points:
         field = (_key(point.values[down]), _key(point.values[across]))
-        fewest[field] = min(fewest.get(field, float("inf")), point.measured.number(_CYCLES))
+        fewest[field] = min(fewest.get(field, float("inf")), point.result.last.number(_CYCLES))
     values = [[fewest.get((_key(line), _key(column))) for column in columns] for line in lines]
     rows = [(line, *row) for line, row in zip(map(said, lines), values, strict=True)]
     best = min(fewest, key=lambda field: fewest[field])
@@ -104,17 +82,15 @@ def _heat_map(axes: Sequence[str], points: Sequence[Point]) -> Picture | None:
 
 
 def _front(axes: Sequence[str], points: Sequence[Point]) -> Picture:
-    """Draw cycles against the KiB of the memories that the sweep varies, or against the bytes moved from
-    and to DRAM.
-    """
+    """Draw cycles against the KiB of the memories that the sweep varies, else against DRAM's bytes."""
     memories = [sizes({axis: point.values[axis] for axis in axes}) for point in points]
     if any(memories):
         what = "KiB of " + " + ".join(dict.fromkeys(path for held in memories for path in held))
         costs = [sum(held.values()) for held in memories]
     else:
-        what, costs = "DRAM bytes", [point.measured.number(_DRAM) for point in points]
-    cycles = [point.measured.number(_CYCLES) for point in points]
-    widths = [half_width(point.measured.tree, _CYCLES) for point in points]
+        what, costs = "DRAM bytes", [point.result.last.number(_DRAM) for point in points]
+    cycles = [point.result.last.number(_CYCLES) for point in points]
+    widths = [half_width(point.result.last.tree, _CYCLES) for point in points]
     best = front([((x, 0.0), (y, w or 0.0)) for x, y, w in zip(costs, cycles, widths, strict=True)])
     drawn = list(zip(costs, cycles, best, strict=True))
     noise = " Cycles whose intervals overlap are not distinguishable: none of them beats the other." * any(widths)
@@ -130,7 +106,7 @@ def _front(axes: Sequence[str], points: Sequence[Point]) -> Picture:
 def _parallel(axes: Sequence[str], points: Sequence[Point]) -> Picture:
     shown = list(axes[:MOST_AXES])
     scales = [_scale([point.values[axis] for point in points]) for axis in shown]
-    measured = [[point.measured.number(path) for point in points] for path in (_DRAM, _CYCLES)]
+    measured = [[point.result.last.number(path) for point in points] for path in (_DRAM, _CYCLES)]
     scales += [_scale(values) for values in measured]
     lines = [[scale[0][number] for scale in scales] for number in range(len(points))]
     names = [*shown, "DRAM bytes", "cycles"]
@@ -147,10 +123,8 @@ def _parallel(axes: Sequence[str], points: Sequence[Point]) -> Picture:
 
 
 def _scale(values: Sequence[Any]) -> tuple[list[float], list[tuple[float, str]]]:
-    """Return places from 0 to 1, and marks with their text: by size for numbers, one after another for
-    anything else.
-    """
-    if all(map(_is_number, values)):
+    """Return places from 0 to 1, and marks with their text: by size for numbers, else one after another."""
+    if all(map(is_number, values)):
         low, high = min(values), max(values)
         places = [(value - low) / (high - low) if high > low else 0.5 for value in values]
         marks = [(0.0, said(low)), (1.0, said(high))] if high > low else [(0.5, said(low))]
@@ -164,21 +138,17 @@ def _scale(values: Sequence[Any]) -> tuple[list[float], list[tuple[float, str]]]
 def _ordered(kinds: Mapping[str, Any]) -> list[Any]:
     """Return the values with numbers first, by size, and then the others in the order of the results."""
     values = list(kinds.values())
-    numbers = [value for value in values if _is_number(value)]
+    numbers = [value for value in values if is_number(value)]
     return sorted(numbers) + [value for value in values if not any(value is number for number in numbers)]
 
 
 def _key(value: Any) -> str:
     """Return a key that is the same for equal values: 512 is 512.0."""
-    return repr(float(value) if _is_number(value) else value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return repr(float(value) if is_number(value) else value)
 
 
 def said(value: Any) -> str:
     """Format a configuration's value for a reader."""
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "–"}[value]
-    return amount(value) if _is_number(value) else str(value)
+    return amount(value) if is_number(value) else str(value)

@@ -1,14 +1,42 @@
-"""Metrics of the kernel as a whole: time, instructions, occupancy, distance to the roofline."""
+"""Metrics of the kernel as a whole: time, instructions, occupancy, distance to the roofline, and `profile`.
 
-from gpusim.results.metrics.metric import derived, ratio
+The latter has the names that nvprof's users know (CUDA profiler user's guide, metrics reference). A warp there is a
+wavefront here, an SM a compute unit.
+"""
+
+from gpusim.base.counters import Counts
+from gpusim.results.metrics.metric import Metric, derived, quotient, ratio
+
+LINE_BYTES = 64
+
+
+def _gb_s(lines: int, kernel: Counts) -> float | None:
+    return ratio(LINE_BYTES * lines, 1e3 * (kernel.cycles / (kernel.clock_ghz * 1e3)))
+
+
+def _utilization(name: str, definition: str, bound: str) -> Metric:
+    def utilization(roofline: Counts, kernel: Counts) -> float | None:
+        return ratio(getattr(roofline, bound), kernel.cycles)
+
+    return derived(f"profile.{name}", "fraction", definition, utilization)
+
+
+def _stall_share(name: str, reason: str) -> Metric:
+    def share(stalls: Counts) -> float | None:
+        waited = sum(cycles for other, cycles in stalls.items() if other != "issued")
+        return ratio(getattr(stalls, reason), waited)
+
+    return derived(f"profile.stall_{name}", "fraction", f"stalls.{reason} / all stalls", share)
+
 
 KERNEL = (
     derived("kernel.time_us", "us", "kernel.cycles / clock", lambda kernel: kernel.cycles / (kernel.clock_ghz * 1e3)),
-    derived(
+    quotient(
         "kernel.ipc",
         "instructions/cycle",
         "wavefront instructions per cycle, whole machine",
-        lambda kernel: ratio(kernel.wavefront_instructions, kernel.cycles),
+        "wavefront_instructions",
+        "cycles",
     ),
     derived(
         "kernel.occupancy",
@@ -24,4 +52,67 @@ KERNEL = (
             max((cycles for bound, cycles in roofline.items() if bound != "latency"), default=0.0), kernel.cycles
         ),
     ),
+    derived(
+        "profile.sm_efficiency",
+        "fraction",
+        "compute-unit cycles in which a workgroup was resident / all",
+        lambda cu: ratio(cu.active_cycles, cu.cycles),
+    ),
+    derived(
+        "profile.achieved_occupancy",
+        "fraction",
+        "resident wavefronts / wavefront slots, mean over the cycles in which a workgroup was resident",
+        lambda stalls, cu: ratio(sum(stalls.values()) * cu.cycles, cu.wavefront_slot_cycles * cu.active_cycles),
+    ),
+    derived(
+        "profile.ipc",
+        "instructions/cycle",
+        "wavefront instructions per compute unit and cycle",
+        lambda kernel, cu: ratio(kernel.wavefront_instructions, cu.cycles),
+    ),
+    derived(
+        "profile.issue_slot_utilization",
+        "fraction",
+        "compute-unit cycles in which at least one instruction was issued / all",
+        lambda cu: ratio(cu.issue_cycles, cu.cycles),
+    ),
+    derived(
+        "profile.eligible_warps_per_cycle",
+        "wavefronts",
+        "wavefronts of a compute unit that issued or could have issued, mean over all cycles",
+        lambda stalls, cu: ratio(stalls.issued + stalls.not_selected, cu.cycles),
+    ),
+    _utilization("alu_fu_utilization", "vector ALU cycles / SIMD cycles", "valu"),
+    _utilization("shared_utilization", "LDS bank cycles / compute-unit cycles", "lds"),
+    _utilization(
+        "tex_utilization", "vector L1: cycles of look-up or of return, the larger, / compute-unit cycles", "l1"
+    ),
+    _utilization("l2_utilization", "L2 requests / channel cycles", "l2"),
+    _utilization("dram_utilization", "DRAM data-bus cycles / channel cycles", "dram"),
+    derived(
+        "profile.l2_throughput",
+        "GB/s",
+        "64 bytes for each L2 request / time",
+        lambda l2, kernel: _gb_s(l2.read_transactions + l2.store_transactions + l2.atomic_transactions, kernel),
+    ),
+    derived(
+        "profile.dram_read_throughput",
+        "GB/s",
+        "64 bytes for each line read from DRAM / time",
+        lambda dram, kernel: _gb_s(dram.reads, kernel),
+    ),
+    derived(
+        "profile.dram_write_throughput",
+        "GB/s",
+        "64 bytes for each line written to DRAM / time",
+        lambda dram, kernel: _gb_s(dram.writes, kernel),
+    ),
+    _stall_share("inst_fetch", "instruction_fetch"),
+    _stall_share("branch_resolving", "branch_latency"),
+    _stall_share("exec_dependency", "execution_dependency"),
+    _stall_share("memory_dependency", "memory_dependency"),
+    _stall_share("memory_throttle", "memory_throttle"),
+    _stall_share("sync", "synchronization"),
+    _stall_share("not_selected", "not_selected"),
+    _stall_share("other", "idle"),
 )

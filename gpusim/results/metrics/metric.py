@@ -1,8 +1,8 @@
 """What a metric is: a path in the result, a unit, a definition, and how its value follows from what was counted."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from gpusim.base.counters import Counter, CounterTable, Counts, NotCounted
@@ -15,80 +15,78 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric of a launch, or of the sum of several.
+    """One metric of a launch, of the sum of several, or of a run as a whole.
 
-    sections: those of the facts that the formula `of` takes, in order; counter: the counter that the metric reports
-    unchanged, None if the metric is derived.
+    reads: what the formula `of` takes, in order, by the names of `known_of`; counter: the counter that the metric
+    reports unchanged, None if the metric is derived.
     """
 
     path: str
     unit: str
     definition: str
-    sections: tuple[str, ...]
+    reads: tuple[str, ...]
     of: Callable[..., Any]
     counter: Counter | None = None
 
-    def value(self, facts: RunFacts) -> Any:
-        """Return the metric of a launch; None where it does not apply or was not counted."""
-        sections = [facts[name] for name in self.sections]
-        if None in sections:
+    @property
+    def of_run(self) -> bool:
+        """Whether a single launch does not have it, such as the time on the host's clock."""
+        return "run" in self.reads
+
+    def value(self, known: Mapping[str, Any]) -> Any:
+        """Return the metric by what is known (`known_of`); None where it does not apply or was not counted."""
+        held = [known.get(name) for name in self.reads]
+        if None in held:
             return None
         try:
-            return self.of(*sections)
+            return self.of(*held)
         except NotCounted:
             return None
 
 
-@dataclass(frozen=True)
-class RunMetric:
-    """One metric of a run that a single launch does not have, such as the time on the host's clock."""
+def known_of(facts: RunFacts, energy: "EnergyModel | None" = None, run: "RunRecord | None" = None) -> dict[str, Any]:
+    """Return what formulas may read, by the names of their parameters.
 
-    path: str
-    unit: str
-    definition: str
-    of: "Callable[[RunRecord], Any]"
-
-
-@dataclass(frozen=True)
-class EnergyMetric:
-    """One metric of a launch, or of the sum of several, that needs the energies of the machine's events."""
-
-    path: str
-    unit: str
-    definition: str
-    of: "Callable[[EnergyModel, RunFacts], float | None]"
-
-    def value(self, facts: RunFacts, energy: "EnergyModel | None") -> float | None:
-        """Return the metric of a launch; None without energies, or where a count or an energy is unknown."""
-        return None if energy is None else self.of(energy, facts)
+    These are the sections of the facts, and where there are: `facts`, all of them; `energy`, of the machine's events;
+    `run`, as a whole.
+    """
+    more = {"facts": facts, "energy": energy, "run": run}
+    return facts.sections | {name: held for name, held in more.items() if held is not None}
 
 
 def derived(path: str, unit: str, definition: str, formula: Callable[..., Any]) -> Metric:
-    """Make a metric that is computed from counts: `formula`'s parameters are the sections that it reads."""
+    """Make a metric that is computed: `formula`'s parameters are what it reads, by the names of `known_of`."""
     code = formula.__code__
     return Metric(path, unit, definition, code.co_varnames[: code.co_argcount], formula)
+
+
+def total(path: str, unit: str, definition: str, *counts: str) -> Metric:
+    """Make a metric that is the sum of counts of its own section."""
+    return Metric(path, unit, definition, (path.partition(".")[0],), lambda section: _sum(section, counts))
+
+
+def quotient(path: str, unit: str, definition: str, part: str, *whole: str) -> Metric:
+    """Make a metric that is a count of its own section, divided by the sum of other counts of it."""
+
+    def of(section: Counts) -> float | None:
+        return ratio(getattr(section, part), _sum(section, whole))
+
+    return Metric(path, unit, definition, (path.partition(".")[0],), of)
 
 
 def counted(tables: Iterable[CounterTable]) -> list[Metric]:
     """Make a metric for each counter of the tables."""
     return [
-        Metric(
-            f"{table.section}.{counter.name}",
-            counter.unit,
-            counter.meaning,
-            (table.section,),
-            partial(_count, counter.name),
-            counter,
-        )
+        Metric(f"{table.section}.{c.name}", c.unit, c.meaning, (table.section,), attrgetter(c.name), c)
         for table in tables
-        for counter in table.counters
+        for c in table.counters
     ]
-
-
-def _count(name: str, section: Counts) -> Any:
-    return getattr(section, name)
 
 
 def ratio(part: float, whole: float) -> float | None:
     """Return part / whole; None if `whole` is 0."""
     return part / whole if whole else None
+
+
+def _sum(section: Counts, names: Iterable[str]) -> Any:
+    return sum(getattr(section, name) for name in names)

@@ -11,7 +11,7 @@ from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
 from gpusim.compare.comparison import compare
 from gpusim.compare.rules import RULES, SHARE, Rule, findings
-from gpusim.compare.sides import Part, Side, flat, side
+from gpusim.compare.sides import Part, Side, side
 from gpusim.core.facts import RunFacts
 from gpusim.results import metrics
 from gpusim.results.record import RunRecord
@@ -144,7 +144,11 @@ def test_times_within_their_confidence_intervals_are_not_distinguishable() -> No
 
 
 def test_configurations_are_flat() -> None:
-    assert flat({"a": {"b": 1, "c": {"d": [1]}}, "e": None}) == [("a.b", 1), ("a.c.d", [1]), ("e", None)]
+    assert list(metrics.leaves({"a": {"b": 1, "c": {"d": [1]}}, "e": None})) == [
+        ("a.b", 1),
+        ("a.c.d", [1]),
+        ("e", None),
+    ]
 
 
 @pytest.fixture

@@ -160,7 +160,7 @@ def test_a_run_takes_the_chosen_kernel_and_says_so(machine: Machine) -> None:
     assert "96 x 200 x 64: measuring" in said.getvalue()
     result = document(job.resolved(), records)
     assert result["choice"]["kernel"] == "sgemm_4x4" and result["choice"]["cycles"]["sgemm_4x4"] == 50_000
-    assert read(result).columns[0].choice.startswith("sgemm_4x4 by measurement; ")
+    assert read(result).columns[0].remarks[0].startswith("kernel for this shape: sgemm_4x4 by measurement; ")
     shown = "\n".join("".join(text for text, _ in line) for line in screen(read(result), 200))
     assert "kernel for this shape: sgemm_4x4 by measurement; " in shown
     assert "kernel for this shape: sgemm_4x4 by measurement; " in "".join(summary(read(result)).itertext())

@@ -17,6 +17,7 @@ from gpusim.energy.spec import DramEnergySpec, EnergySpec
 from gpusim.report.document import config_hash
 from gpusim.results import metrics
 from gpusim.results.metrics.energy import ENERGY
+from gpusim.results.metrics.metric import known_of
 from gpusim.results.record import RunRecord
 from memory.dram.spec import DramSpec
 from memory.dram.timing import resolve
@@ -27,6 +28,11 @@ AT_45_NM = EnergySpec(process_nm=45)
 
 def facts(**sections: dict[str, Any]) -> RunFacts:
     return RunFacts.of(**sections)
+
+
+def energy_of(model: EnergyModel, launch: RunFacts) -> dict[str, Any]:
+    """The energies of a launch, by what the metrics call them."""
+    return {metric.path.partition(".")[2]: metric.value(known_of(launch, model)) for metric in ENERGY}
 
 
 def gpu(standard: str = "gddr5", **dram: Any) -> GpuSpec:
@@ -50,17 +56,16 @@ def test_dram_of_a_launch_by_hand() -> None:
     model = EnergyModel.of(EnergySpec(), gpu())
     counts = {"activates": 10, "bytes_read": 6400, "bytes_written": 640, "refreshes": 2}
     launch = facts(dram=counts, kernel={"cycles": 2474, "clock_ghz": 1.237})
-    assert model.activates(launch) == pytest.approx(10 * 6000e-6)
-    assert model.reads(launch) == pytest.approx(6400 * 8 * 4.921875e-6)
-    assert model.writes(launch) == pytest.approx(640 * 8 * 5.546875e-6)
-    assert model.pins(launch) == pytest.approx(7040 * 8 * 4e-6)
-    assert model.refreshes(launch) == pytest.approx(2 * 300 * 114 / 1.75 * 1e-6)
+    found = energy_of(model, launch)
+    assert found["dram_activate_uj"] == pytest.approx(10 * 6000e-6)
+    assert found["dram_read_uj"] == pytest.approx(6400 * 8 * 4.921875e-6)
+    assert found["dram_write_uj"] == pytest.approx(640 * 8 * 5.546875e-6)
+    assert found["dram_pins_uj"] == pytest.approx(7040 * 8 * 4e-6)
+    assert found["dram_refresh_uj"] == pytest.approx(2 * 300 * 114 / 1.75 * 1e-6)
     # eight channels of 675 mW for 2 us
-    assert model.background(launch) == pytest.approx(8 * 0.675 * 2)
-    assert model.all_dram(launch) == pytest.approx(
-        0.06 + 0.252 + 0.0284 + 0.22528 + 0.039085714285714285 + 10.8, rel=1e-9
-    )
-    assert model.pj_per_bit(launch) == pytest.approx(model.all_dram(launch) * 1e6 / (7040 * 8))
+    assert found["dram_background_uj"] == pytest.approx(8 * 0.675 * 2)
+    assert found["dram_uj"] == pytest.approx(0.06 + 0.252 + 0.0284 + 0.22528 + 0.039085714285714285 + 10.8, rel=1e-9)
+    assert found["dram_pj_per_bit"] == pytest.approx(found["dram_uj"] * 1e6 / (7040 * 8))
 
 
 @pytest.mark.parametrize(
@@ -78,9 +83,11 @@ def test_a_stream_takes_about_what_is_published(standard: str, least: float, mos
 
 def test_a_bank_s_refresh_is_a_part_of_all_banks() -> None:
     launch = facts(dram={"refreshes": 16})
-    whole = EnergyModel.of(EnergySpec(), gpu("hbm1"))
-    by_bank = EnergyModel.of(EnergySpec(), gpu("hbm1", refresh="per_bank"))
-    assert by_bank.refreshes(launch) == pytest.approx(whole.refreshes(launch) / 8)  # pairs of 16 banks
+    whole, by_bank = (
+        energy_of(EnergyModel.of(EnergySpec(), gpu("hbm1", **dram)), launch)["dram_refresh_uj"]
+        for dram in ({}, {"refresh": "per_bank"})
+    )
+    assert by_bank == pytest.approx(whole / 8)  # pairs of 16 banks
 
 
 def test_sram_by_hand() -> None:
@@ -103,15 +110,16 @@ def test_caches_and_engine_of_a_launch_by_hand() -> None:
         cu={"lds_busy_cycles": 1000},
         engine={"requests": 7, "lines_fetched": 11, "accurate": 3, "responses": 5},
     )
-    assert model.l1(launch) == pytest.approx(121 * model.l1_line_pj * 1e-6)
-    assert model.l2(launch) == pytest.approx(63 * 320e-6)
-    assert model.lds(launch) == pytest.approx(1000 * 80e-6)
-    assert model.sib(launch) == pytest.approx((7 * 2 + 11) * 20e-6)
-    assert model.cmi(launch) == pytest.approx(8 * 20e-6)
-    assert model.prefetch_buffer(launch) == pytest.approx(10 * 160e-6)
-    assert model.compaction(launch) == pytest.approx(11 * 9.6e-6)
-    assert model.engine(launch) == pytest.approx((25 * 20 + 8 * 20 + 10 * 160 + 11 * 9.6) * 1e-6)
-    assert model.total(launch) is None  # DRAM was not counted
+    found = energy_of(model, launch)
+    assert found["l1_uj"] == pytest.approx(121 * model.l1_line_pj * 1e-6)
+    assert found["l2_uj"] == pytest.approx(63 * 320e-6)
+    assert found["lds_uj"] == pytest.approx(1000 * 80e-6)
+    assert found["sib_uj"] == pytest.approx((7 * 2 + 11) * 20e-6)
+    assert found["cmi_uj"] == pytest.approx(8 * 20e-6)
+    assert found["prefetch_buffer_uj"] == pytest.approx(10 * 160e-6)
+    assert found["compaction_uj"] == pytest.approx(11 * 9.6e-6)
+    assert found["engine_uj"] == pytest.approx((25 * 20 + 8 * 20 + 10 * 160 + 11 * 9.6) * 1e-6)
+    assert found["total_uj"] is None  # DRAM was not counted
 
 
 def test_the_engine_of_a_launch_that_compacted_on_writing_by_hand() -> None:
@@ -121,11 +129,12 @@ def test_the_engine_of_a_launch_that_compacted_on_writing_by_hand() -> None:
     engine = {"requests": 3, "lines_fetched": 0, "accurate": 0, "responses": 3, **written}
     l2 = {"hits": 1, "misses": 3, "mshr_merges": 0, "fills": 0, "sparse_fills": 3, "write_backs": 0}
     launch = facts(engine=engine, l2=l2)
-    assert model.l2(launch) == pytest.approx((7 + 9) * 320e-6)
-    assert model.sib(launch) == pytest.approx(3 * 2 * 20e-6)
-    assert model.cmi(launch) == pytest.approx(1 * 20e-6)
-    assert model.prefetch_buffer(launch) == pytest.approx(2 * (3 - 2 + 4) * 160e-6)
-    assert model.compaction(launch) == pytest.approx(9 * 9.6e-6)
+    found = energy_of(model, launch)
+    assert found["l2_uj"] == pytest.approx((7 + 9) * 320e-6)
+    assert found["sib_uj"] == pytest.approx(3 * 2 * 20e-6)
+    assert found["cmi_uj"] == pytest.approx(1 * 20e-6)
+    assert found["prefetch_buffer_uj"] == pytest.approx(2 * (3 - 2 + 4) * 160e-6)
+    assert found["compaction_uj"] == pytest.approx(9 * 9.6e-6)
 
 
 def test_energies_scale_with_the_process() -> None:
@@ -139,10 +148,12 @@ def test_energies_scale_with_the_process() -> None:
 def test_what_is_not_known_is_not_invented() -> None:
     assert set(POWER) == {"gddr5", "hbm1", "hbm2"}
     unknown = EnergyModel.of(EnergySpec(), gpu("gddr6"))
-    assert unknown.activates(facts(dram={"activates": 3})) is None
+    launch = facts(dram={"activates": 3})
+    assert energy_of(unknown, launch)["dram_activate_uj"] is None
     given = DramEnergySpec(activate_pj=2000)
-    assert EnergyModel.of(EnergySpec(dram=given), gpu("gddr6")).activates(facts(dram={"activates": 3})) == 6e-3
-    assert EnergyModel.of(EnergySpec(dram=given), gpu()).activates(facts(dram={"activates": 3})) == 6e-3
+    for standard in ("gddr6", "gddr5"):
+        model = EnergyModel.of(EnergySpec(dram=given), gpu(standard))
+        assert energy_of(model, launch)["dram_activate_uj"] == 6e-3
 
 
 def full_facts(times: int, engine: bool) -> RunFacts:

@@ -22,9 +22,8 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.model import EnergyModel
 from gpusim.energy.spec import EnergySpec
 from gpusim.results import metrics
-from gpusim.results.metrics.documentation import markdown
-from gpusim.results.metrics.elsewhere import ROCPROF, names_elsewhere
-from gpusim.results.metrics.metric import EnergyMetric, Metric, RunMetric
+from gpusim.results.metrics.documentation import ROCPROF, markdown, names_elsewhere
+from gpusim.results.metrics.metric import known_of
 from gpusim.results.record import RunRecord, VerificationFacts
 from spartan.engine_spec import EngineSpec
 
@@ -175,14 +174,16 @@ EXPECTED_OF_RUN = {
 
 def test_every_derived_metric_follows_from_its_own_counts() -> None:
     facts = prime_facts()
-    found = {m.path: m.value(facts) for m in metrics.METRICS if isinstance(m, Metric) and m.counter is None}
+    known = known_of(facts)
+    found = {m.path: m.value(known) for m in metrics.METRICS if m.counter is None and not m.of_run}
+    found = {path: value for path, value in found.items() if not path.startswith("energy.")}
     held = by_path(facts)
     assert found == pytest.approx({path: formula(held) for path, formula in EXPECTED.items()}, rel=1e-12)
 
 
 def test_every_counter_is_a_metric_of_its_own() -> None:
     facts = prime_facts()
-    found = {m.path: m.value(facts) for m in metrics.METRICS if isinstance(m, Metric) and m.counter is not None}
+    found = {m.path: m.value(known_of(facts)) for m in metrics.METRICS if m.counter is not None}
     assert found == by_path(facts)
     values = [str(value) for value in found.values()]
     assert len(set(values)) == len(values)
@@ -190,7 +191,8 @@ def test_every_counter_is_a_metric_of_its_own() -> None:
 
 def test_metrics_of_a_run_as_a_whole() -> None:
     run = record(prime_facts())
-    assert {m.path: m.of(run) for m in metrics.METRICS if isinstance(m, RunMetric)} == EXPECTED_OF_RUN
+    known = known_of(run.total, run.energy, run)
+    assert {m.path: m.value(known) for m in metrics.METRICS if m.of_run} == EXPECTED_OF_RUN
 
 
 def test_no_formula_fails_where_nothing_was_counted() -> None:
@@ -211,10 +213,9 @@ def test_a_launch_has_what_its_sections_give_and_none_for_the_rest(kept: set[str
     tree = metrics.launch_tree(facts, energy)
     expected: dict[str, dict[str, Any]] = {}
     for metric in metrics.METRICS:
-        if not isinstance(metric, RunMetric):
+        if not metric.of_run:
             group, _, name = metric.path.partition(".")
-            more = (energy,) if isinstance(metric, EnergyMetric) else ()
-            expected.setdefault(group, {})[name] = metric.value(facts, *more)
+            expected.setdefault(group, {})[name] = metric.value(known_of(facts, energy))
     known = {group: held if any(v is not None for v in held.values()) else None for group, held in expected.items()}
     assert tree == known and list(tree) == list(known)
     assert [list(held) for held in tree.values() if held] == [list(held) for held in known.values() if held]
@@ -228,7 +229,6 @@ def test_a_tree_holds_each_metric_at_its_path() -> None:
     assert [path for path, _ in metrics.leaves(tree)] == paths
     assert len(set(paths)) == len(paths)
     assert [metrics.describe(path) for path in paths] == list(metrics.METRICS)
-    assert [metrics.position(path) for path in paths] == list(range(len(paths)))
     assert metrics.describe("no.such.metric") is None
 
 

@@ -17,7 +17,7 @@ from gpusim.report.rows import (
     choice_lines,
     closing,
     rows_table,
-    sparse_table,
+    sparse_tables,
     summaries,
 )
 from gpusim.results.metrics import SCHEMA_VERSION
@@ -220,13 +220,12 @@ def both() -> Result:
 
 
 def test_layers_that_skip_zeros_stand_beside_the_dense_ones() -> None:
-    table = sparse_table(both())
-    assert table is not None
+    (table,) = sparse_tables(both())
     heads = ["layer", "zeros", "padded", "us", "dense us", "speed-up", "dense by", "requests", "lines", "wasted"]
     assert [column.head for column in table.columns] == heads
     assert texts(table) == [["a", "25.0%", "50.0%", "200", "600", "3.00x", "implicit", "1k", "300", "25%"]]
     assert table.notes[-1] == "all rows: 2.000x"
-    assert sparse_table(network(*TRAINED)) is None
+    assert sparse_tables(network(*TRAINED)) == []
     assert [one[0] for one in texts(rows_table(both()))] == ["a", "b"], "of the variant that ran last alone"
 
 

@@ -169,7 +169,7 @@ def test_a_section_alone_is_printed_without_the_screen() -> None:
 
 def test_an_unknown_section_is_answered_with_the_nearest() -> None:
     with pytest.raises(UserError, match="--section: unknown section 'memry'; did you mean 'memory'"):
-        Wanted(["memry"]).check()
+        Wanted(["memry"]).chosen()
 
 
 def test_a_rule_is_printed_in_its_section_with_what_to_do() -> None:

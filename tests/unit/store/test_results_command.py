@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from gpusim.base.errors import UserError
+from gpusim.base.table import Table, columns
 from gpusim.cli.main import invoke
 from gpusim.core.facts import RunFacts
-from gpusim.report import listing
 from gpusim.results.record import RunRecord
 from gpusim.store.keeper import Keeper, Started
 from gpusim.store.outcome import failed, of_records
@@ -150,7 +150,7 @@ def test_parquet_without_its_extra_says_how_to_get_it(store: Path, capfd: Any, m
 
 def test_parquet_has_the_rows() -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    written = listing.as_parquet(["a", "b", "c"], [(1, "x", 1), (None, 2, 0.5)])
+    written = Table(columns("a", "b", "c"), [(1, "x", 1), (None, 2, 0.5)]).parquet()
     assert parquet.read_table(io.BytesIO(written)).to_pylist() == [
         {"a": 1, "b": "x", "c": 1.0}, {"a": None, "b": "2", "c": 0.5},
     ]  # fmt: skip
