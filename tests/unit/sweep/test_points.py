@@ -258,9 +258,9 @@ def test_a_sweep_is_not_taken_for_a_run() -> None:
 def test_texts_and_lists_are_not_multiplied(text: str) -> None:
     values = {"a.b": 1, "c": "a"}
     with pytest.raises(UserError, match="texts and lists can be joined by \\+ alone"):
-        Constraint(text, values).holds(values)
+        bool(condition(text, values).value(values))
 
 
 def test_texts_can_be_joined() -> None:
     values = {"a": "x", "b": "y"}
-    assert Constraint("a + b == 'xy'", values).holds(values)
+    assert condition("a + b == 'xy'", values).value(values)
