@@ -7,14 +7,14 @@ IDD3N while its burst lasts; a refresh IDD5 - IDD2N for tRFC. Standing by is IDD
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from gpusim.energy.spec import DramEnergySpec
 from memory.dram.spec import DramSpec
 from memory.dram.timing import Timing, resolve
 
 
-@dataclass(frozen=True)
-class Power:
+class Power(NamedTuple):
     """Supply voltage, currents and energies of a channel of a standard.
 
     volts; idd0_ma, idd2n_ma, idd3n_ma, idd5_ma: currents; read_pj_per_bit, write_pj_per_bit: within the device;

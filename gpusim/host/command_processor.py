@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Progress, Reporter, reporting
@@ -42,8 +42,7 @@ class LaunchError(UserError):
     """A launch that asks for something impossible."""
 
 
-@dataclass(frozen=True)
-class LaunchCommand:
+class LaunchCommand(NamedTuple):
     """Run a kernel to its end.
 
     warm: whether L2 and the TLBs hold what the previous launch left there, or nothing; None: as `gpu.caches` says.
@@ -75,8 +74,7 @@ class LaunchCommand:
         }
 
 
-@dataclass(frozen=True)
-class CopyCommand:
+class CopyCommand(NamedTuple):
     """Move bytes between host and device over the host link. name: for people; move: moves them."""
 
     name: str

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from gpusim.store.sources import sources_hash
 
 Kind = Literal["run", "exec", "net", "hip", "microbench", "correlate"]
 
 
-@dataclass(frozen=True)
-class NetworkRows:
+class NetworkRows(NamedTuple):
     """A network as stores describe it. identity: distinguishes it from all others; layers: name and kind of each, in
     order.
     """

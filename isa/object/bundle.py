@@ -11,8 +11,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from elftools.elf.elffile import ELFFile
 
@@ -33,8 +32,7 @@ _ZLIB, _ZSTD = 0, 1
 _SIZES = {1: ("<I", 0), 2: ("<II", 1), 3: ("<QQ", 1)}
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """An entry of a bundle: its target, and where it lies in the bytes that hold the bundle."""
 
     target: str

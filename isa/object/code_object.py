@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from gpusim.base.errors import UserError
 from isa.object.bundle import code_objects
@@ -107,8 +108,7 @@ class Kernel:
         return bytes(image)
 
 
-@dataclass(frozen=True)
-class CodeObject:
+class CodeObject(NamedTuple):
     """A loaded code object: `source` (path or description) and its kernels by name."""
 
     source: str

@@ -2,7 +2,7 @@
 
 import io
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
@@ -28,8 +28,7 @@ class MalformedError(Exception):
     """A code object that cannot be used; the message says what is wrong, not in which file."""
 
 
-@dataclass(frozen=True)
-class Symbol:
+class Symbol(NamedTuple):
     """A symbol of the symbol table; `address` as linked."""
 
     name: str
@@ -39,8 +38,7 @@ class Symbol:
     section: int | None
 
 
-@dataclass(frozen=True)
-class Image:
+class Image(NamedTuple):
     """The parts of an ELF file that code objects use.
 
     `relocations` are (offset in image, addend): add the load base.

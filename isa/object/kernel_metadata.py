@@ -5,8 +5,7 @@ NT_AMD_HSA_METADATA. Both come out as the same `Metadata`.
 """
 
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgpack  # type: ignore[import-untyped]
 import yaml
@@ -18,8 +17,7 @@ NT_AMD_HSA_METADATA = ("AMD", 10)
 _IRREGULAR_KINDS = {"HiddenMultiGridSyncArg": "hidden_multigrid_sync_arg"}
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(NamedTuple):
     """An argument as the metadata gives it; sizes and offsets in bytes."""
 
     name: str
@@ -31,8 +29,7 @@ class Argument:
     value_type: str
 
 
-@dataclass(frozen=True)
-class Metadata:
+class Metadata(NamedTuple):
     """The metadata of one kernel; None for what it does not say."""
 
     arguments: tuple[Argument, ...] = ()

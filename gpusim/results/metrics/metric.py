@@ -1,9 +1,8 @@
 """What a metric is: a path in the result, a unit, a definition, and how its value follows from what was counted."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusim.base.counters import Counter, CounterTable, Counts, NotCounted
 from gpusim.core.facts import RunFacts
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
     from gpusim.results.record import RunRecord
 
 
-@dataclass(frozen=True)
-class Metric:
+class Metric(NamedTuple):
     """One metric of a launch, or of the sum of several.
 
     sections: those of the facts that the formula `of` takes, in order; counter: the counter that the metric reports
@@ -39,8 +37,7 @@ class Metric:
             return None
 
 
-@dataclass(frozen=True)
-class RunMetric:
+class RunMetric(NamedTuple):
     """One metric of a run that a single launch does not have, such as the time on the host's clock."""
 
     path: str
@@ -49,8 +46,7 @@ class RunMetric:
     of: "Callable[[RunRecord], Any]"
 
 
-@dataclass(frozen=True)
-class EnergyMetric:
+class EnergyMetric(NamedTuple):
     """One metric of a launch, or of the sum of several, that needs the energies of the machine's events."""
 
     path: str
