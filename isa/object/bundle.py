@@ -13,8 +13,6 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
-from elftools.elf.elffile import ELFFile
-
 from isa.object.elf_image import EM_AMDGPU, MAX_IMAGE_BYTES, MalformedError
 from isa.object.targets import GPU
 from isa.object.zstandard import ZstandardError, ZstandardMissingError, decompressed
@@ -63,6 +61,8 @@ def code_objects(file: BinaryIO) -> list[bytes]:
 
 
 def _fat_section(file: BinaryIO) -> memoryview:
+    from elftools.elf.elffile import ELFFile  # of programs and libraries alone: a code object starts sooner without it
+
     file.seek(0)
     machine = int.from_bytes(file.read(20)[18:], "little")
     elf = ELFFile(file)

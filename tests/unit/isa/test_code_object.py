@@ -2,7 +2,6 @@
 
 import struct
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from shutil import which
 
@@ -226,7 +225,7 @@ def test_an_object_linked_from_several_has_the_metadata_of_each() -> None:
         (owner, kind, msgpack.packb({**whole, "amdhsa.kernels": [kernel]})) for kernel in whole["amdhsa.kernels"]
     )
     assert len(notes) == 4
-    assert read_metadata(replace(image, notes=notes)) == read_metadata(image)
+    assert read_metadata(image._replace(notes=notes)) == read_metadata(image)
 
 
 def test_argument_defaults() -> None:
