@@ -9,7 +9,7 @@ import typer
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import Interrupt
-from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.base.pictures import check_format, require_matplotlib
 from gpusim.base.progress import Reporter, reporting
 from gpusim.cli.options import JobsOption, JsonOption, MarkdownOption, QuietOption
@@ -67,11 +67,8 @@ def check_sampling(
         interrupt.deferred = False
     if update is not None:
         outcomes = renewed(before, outcomes)
-    text = as_json(report.document(outcomes, spec))
-    if json_file == STANDARD_OUTPUT:
-        sys.stdout.write(text)
-    elif json_file is not None:
-        write_whole(json_file, text)
+    if json_file is not None:
+        put(json_file, as_json(report.document(outcomes, spec)))
     if picture is not None:
         write_whole(picture, report.picture(outcomes).file(picture.suffix.lower()))
     printed = sys.stderr if json_file == STANDARD_OUTPUT else sys.stdout

@@ -90,11 +90,10 @@ def correlate(
     jobs = asked.jobs or default_jobs()
     job = make_job("correlate", measured, points, files, paths, asked.limit_gflop, asked.fit, jobs)
     assert isinstance(job, MeasuredJob)
-    refuses = dict.fromkeys(("--timeline", "--hotspots", "--checked", "--max-cycles"), OF_MANY)
     made = JobAsked(
         lambda _: job, job.work, files, {"--picture": asked.picture}, asked.markdown,
         also=lambda result: _draw(measured, result, asked.picture),
-        shown=lambda result, out, as_page: _show(measured, result, out, as_page), refuses=refuses,
+        shown=lambda result, out, as_page: _show(measured, result, out, as_page), not_launched=OF_MANY,
     )  # fmt: skip
     return run_job(made, options, storing, live)
 

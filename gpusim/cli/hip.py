@@ -1,7 +1,6 @@
 """`gpusim hip`: an unmodified HIP program on the simulated GPU."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -75,18 +74,6 @@ def hip(
     ] = None,
 ) -> int:
     """Run an unmodified HIP program on the simulated GPU: its output and its exit code are its own."""
-    return hip_command(program or [], asked, options, sampling, storing, live)
-
-
-def hip_command(
-    program: Sequence[str],
-    asked: HipOptions,
-    options: JobOptions,
-    sampling: SamplingOptions,
-    storing: StoreOptions,
-    live: LiveOptions,
-) -> int:
-    """Run a HIP program on the simulated GPU; returns its exit code."""
     from gpusim.cli.outcome import LISTED_HOTSPOTS, JobAsked, run_job, timeline_of
     from gpusim.config.files import opened
     from gpusim.config.gpu import GPU_FOLDER

@@ -11,7 +11,7 @@ import typer
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import interrupt_python
-from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.base.pictures import check_format, require_matplotlib
 from gpusim.base.progress import Reporter
 from gpusim.base.table import Table
@@ -155,12 +155,9 @@ def _train(settings: "MonitorSpec", options: MonitorOptions, training: TrainingO
 def _shown(document: dict[str, Any], table: Table, options: MonitorOptions) -> None:
     from gpusim.report.document import as_json
 
-    to_output = options.json_file == STANDARD_OUTPUT
-    if to_output:
-        sys.stdout.write(as_json(document))
-    elif options.json_file is not None:
-        write_whole(options.json_file, as_json(document))
-    out = sys.stderr if to_output else sys.stdout
+    if options.json_file is not None:
+        put(options.json_file, as_json(document))
+    out = sys.stderr if options.json_file == STANDARD_OUTPUT else sys.stdout
     if options.markdown:
         out.write(replace(table, notes=()).markdown())
     elif not options.quiet:

@@ -100,21 +100,10 @@ def net(
     live: LiveOptions,
 ) -> int:
     """Run a network's layers, forward and backward, as kernels on the simulated GPU: one table with what each costs."""
-    command = dnnmark_command if asked.dnnmark else net_command
-    return command(source, asked, options, sampling, storing, live)
-
-
-def net_command(
-    source: Source,
-    asked: NetOptions,
-    options: JobOptions,
-    sampling: SamplingOptions,
-    storing: StoreOptions,
-    live: LiveOptions,
-) -> int:
-    """Run the network, or find what an equal run left in the store; returns the exit code."""
     from gpusim.cli.outcome import JobAsked, run_job
 
+    if asked.dnnmark:
+        return _dnnmark(source, asked, options, sampling, storing, live)
     if asked.size is not None:
         raise UserError("--size: belongs to --dnnmark; a network's file says its input's shape itself")
     network = source.load()
@@ -140,7 +129,7 @@ def net_command(
     return run_job(job, options, storing, live)
 
 
-def dnnmark_command(
+def _dnnmark(
     source: Source,
     asked: NetOptions,
     options: JobOptions,

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError, nearest
-from gpusim.base.files import write_whole
 from gpusim.base.interrupt import Interrupt
-from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import (
     CsvOption,
@@ -192,11 +191,7 @@ def _show(number: int, spec: "SweepSpec", options: SweepOptions, reporter: Repor
 
     table, said = _table(number, spec, options)
     if options.csv_file is not None:
-        text = listing.as_csv(table.columns, table.rows)
-        if options.csv_file == STANDARD_OUTPUT:
-            sys.stdout.write(text)
-        else:
-            write_whole(options.csv_file, text)
+        put(options.csv_file, listing.as_csv(table.columns, table.rows))
     if not options.quiet and options.csv_file != STANDARD_OUTPUT:
         listing.show(table.columns, table.rows, sys.stdout)
     for line in said:
