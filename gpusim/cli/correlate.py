@@ -13,7 +13,7 @@ from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.base.pictures import check_format, require_matplotlib
-from gpusim.cli.options import JobOptions, JobsOption, LiveOptions, MarkdownOption, StoreOptions
+from gpusim.cli.options import JobOptions, JobsOption, LiveOptions, MarkdownOption, StoreOptions, several
 
 if TYPE_CHECKING:
     from gpusim.config.measured import MeasuredTable, Point
@@ -32,13 +32,7 @@ class CorrelateOptions:
     ] = None
     only: Annotated[
         list[str],
-        typer.Option(
-            "--only",
-            metavar="TEXT",
-            help="Only points whose label holds it, as 'TN 4096x'; repeatable.",
-            default_factory=list,
-            show_default=False,
-        ),
+        several("--only", "TEXT", "Only points whose label holds it, as 'TN 4096x'; repeatable."),
     ] = field(default_factory=list)
     limit_gflop: Annotated[
         float,

@@ -2,9 +2,8 @@
 
 import re
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -17,18 +16,8 @@ if TYPE_CHECKING:
     from gpusim.running.job import Job
 
 
-class TimingChoice(StrEnum):
-    """What `--timing` may be."""
-
-    ON = "on"
-    OFF = "off"
-
-
-class BoundsChoice(StrEnum):
-    """What `--bounds` may be."""
-
-    PAGE = "page"
-    EXACT = "exact"
+TimingChoice = Literal["on", "off"]
+BoundsChoice = Literal["page", "exact"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +31,7 @@ class HipOptions:
     timing: Annotated[
         TimingChoice,
         typer.Option("--timing", help="on: through the timing model; off: for the program's results alone."),
-    ] = TimingChoice.ON
+    ] = "on"
     kernels: Annotated[
         str | None,
         typer.Option(
@@ -55,7 +44,7 @@ class HipOptions:
             "--bounds",
             help="Where an allocation ends for its kernels: with its page, as on a GPU; exact: with its last byte.",
         ),
-    ] = BoundsChoice.PAGE
+    ] = "page"
     root: Annotated[
         Path | None,
         typer.Option("--root", metavar="DIR", help="Folder with another system's libraries, for what needs them."),
@@ -100,10 +89,10 @@ def hip(
         Program(program, asked.root),
         settings.gpu,
         settings.energy,
-        asked.timing is TimingChoice.ON,
+        asked.timing == "on",
         launches(options.checked, hotspots, options.max_cycles or 0, how),
         asked.kernels,
-        asked.bounds is BoundsChoice.EXACT,
+        asked.bounds == "exact",
         keep=any((options.json_file, options.out, store_to_write(storing.store))),
     )
 
@@ -116,7 +105,7 @@ def hip(
 
 def _check(asked: HipOptions, options: JobOptions, sampling: SamplingOptions) -> None:
     """Raise UserError for options that do not go together."""
-    if asked.timing is TimingChoice.OFF:
+    if asked.timing == "off":
         timed = {
             "--kernels": asked.kernels,
             "--timeline": options.timeline,

@@ -9,7 +9,7 @@ import typer
 from gpusim.base.errors import UserError
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.base.table import Column, Table, columns
-from gpusim.cli.options import JsonOption, PhaseChoice, PhaseOption, Source
+from gpusim.cli.options import JsonOption, PhaseOption, Source
 
 if TYPE_CHECKING:
     from gpusim.core.gpu_spec import GpuSpec
@@ -27,7 +27,7 @@ def layers(
     batch: Annotated[
         int | None, typer.Option(metavar="N", help="Images in a batch. [default: figures are an image's]")
     ] = None,
-    phase: PhaseOption = PhaseChoice.INFERENCE,
+    phase: PhaseOption = "inference",
     gpu: Annotated[
         str | None, typer.Option(metavar="GPU", help="GPU whose memory must do: a shipped one or a file's path.")
     ] = None,
@@ -49,7 +49,7 @@ def layers(
         spec = load_gpu(file)
         inputs += file.files
     check_outputs({"--json": json_file}, inputs)
-    train = phase is PhaseChoice.TRAIN
+    train = phase == "train"
     planned = plan_of(network, 1 if batch is None else batch, train)
     from gpusim.networks.storage import check_room, launch_counts, network_plan
     from gpusim.running.operators import gpu_facts

@@ -2,9 +2,8 @@
 
 import sys
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -22,11 +21,7 @@ if TYPE_CHECKING:
     from workloads.monitor.settings import MonitorSpec
 
 
-class PlaceChoice(StrEnum):
-    """What `--count-on` may be."""
-
-    HOST = "host"
-    DEVICE = "device"
+PlaceChoice = Literal["host", "device"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +61,7 @@ class TrainingOptions:
     batch: Annotated[int, typer.Option("--batch", metavar="N", help="With --train: images in a batch.")] = 128
     place: Annotated[
         PlaceChoice, typer.Option("--count-on", help="With --train: where a measurement counts zeros.")
-    ] = PlaceChoice.HOST
+    ] = "host"
     device: Annotated[str, typer.Option("--device", help="With --train: auto, cpu, cuda, ... as PyTorch names it.")] = (
         "auto"
     )
@@ -140,7 +135,7 @@ def _train(settings: "MonitorSpec", options: MonitorOptions, training: TrainingO
         training.iterations,
         training.exhaustive_iterations,
         training.batch,
-        Place(training.place.value),
+        Place(training.place),
         training.device,
     )
     interrupt_python()

@@ -8,9 +8,8 @@ does may take the same object. Nothing large is imported here: every start reads
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -20,33 +19,19 @@ if TYPE_CHECKING:
     from workloads.networks.graph import Network
 
 
-class PhaseChoice(StrEnum):
-    """What `--phase` may be."""
-
-    INFERENCE = "inference"
-    TRAIN = "train"
+def several(name: str, metavar: str, help: str) -> Any:
+    """Return an option that may be given several times, whose values are a list."""
+    return typer.Option(name, metavar=metavar, help=help, default_factory=list, show_default=False)
 
 
-class EngineChoice(StrEnum):
-    """What `--engine` may be."""
-
-    ON = "on"
-    OFF = "off"
-    BOTH = "both"
-
-
+PhaseChoice = Literal["inference", "train"]
+EngineChoice = Literal["on", "off", "both"]
 ConfigArgument = Annotated[
     str, typer.Argument(metavar="CONFIG", help="Configuration file, or the name of a shipped one (layerB.yaml).")
 ]
 SetOption = Annotated[
     list[str],
-    typer.Option(
-        "--set",
-        metavar="PATH=VALUE",
-        help="Set any value of the configuration by its path; repeatable.",
-        default_factory=list,
-        show_default=False,
-    ),
+    several("--set", "PATH=VALUE", "Set any value of the configuration by its path; repeatable."),
 ]
 JsonOption = Annotated[
     Path | None,
@@ -61,13 +46,11 @@ CheckedOption = Annotated[
 DetailsOption = Annotated[bool, typer.Option("--details", help="Print all metrics below the screen, by sections.")]
 SectionsOption = Annotated[
     list[str],
-    typer.Option(
+    several(
         "--section",
-        metavar="NAME",
-        help="Print this section instead of the screen: speed_of_light, launch, occupancy, scheduler, stalls, "
+        "NAME",
+        "Print this section instead of the screen: speed_of_light, launch, occupancy, scheduler, stalls, "
         "instructions, memory, engine, energy, distribution, source or session; repeatable.",
-        default_factory=list,
-        show_default=False,
     ),
 ]
 GpuOption = Annotated[
@@ -95,13 +78,7 @@ WindowOption = Annotated[
 ]
 
 
-class TimelineChoice(StrEnum):
-    """What `--timeline-of` may be."""
-
-    CYCLES = "cycles"
-    LAUNCHES = "launches"
-
-
+TimelineChoice = Literal["cycles", "launches"]
 StoreFile = Annotated[
     str | None,
     typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]"),
@@ -112,11 +89,6 @@ FreshPoints = Annotated[
 CsvOption = Annotated[
     Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows as CSV; -: to standard output.")
 ]
-
-
-def metrics_option(help: str) -> Any:
-    """Return the option `--metric`. help: what it chooses, and what is chosen without it."""
-    return typer.Option("--metric", metavar="PATH", help=help, default_factory=list, show_default=False)
 
 
 @dataclass(frozen=True)

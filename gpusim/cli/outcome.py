@@ -117,7 +117,7 @@ def _check_options(asked: JobAsked, options: JobOptions) -> None:
 def timeline_of(kind: str, options: JobOptions) -> str:
     """Say what a timeline shows, 'cycles' or 'launches'; raises UserError for what a kind of job has not."""
     usual = "launches" if kind in OF_MANY and options.window is None else "cycles"
-    wanted = options.timeline_of.value if options.timeline_of is not None else usual
+    wanted = options.timeline_of or usual
     if options.timeline is None:
         if options.timeline_of is not None:
             raise UserError(f"--timeline-of {wanted}: says what a timeline shows; --timeline FILE names its file")
