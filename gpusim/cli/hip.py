@@ -3,18 +3,13 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from gpusim.base.errors import UserError
 from gpusim.cli.options import GpuOption, JobOptions, LiveOptions, MarkdownOption, StoreOptions
 from gpusim.cli.sampling_options import SamplingOptions
-
-if TYPE_CHECKING:
-    from gpusim.base.progress import Reporter
-    from gpusim.running.job import Job
-
 
 TimingChoice = Literal["on", "off"]
 BoundsChoice = Literal["page", "exact"]
@@ -76,16 +71,15 @@ def hip(
     settings = load_hip(gpu_file, [*options.sets, *sampling.overrides()])
     if settings.sampling is not None and options.timeline is not None and timeline_of("hip", options) == "cycles":
         raise UserError(f"--timeline {options.timeline}: a sampled launch has no timeline of cycles; --full")
-    from gpusim.hip.job import HipAsked
+    from gpusim.hip.job import HipJob
     from gpusim.hip.supervisor import Program
-    from gpusim.jobs.kinds import make_job
     from gpusim.running.job import launches
 
     how = settings.sampling
     if how is not None:  # a program reads what its kernels compute
         how = how.model_copy(update={"functional": True})
     hotspots = LISTED_HOTSPOTS if options.hotspots else 0
-    hip = HipAsked(
+    job = HipJob(
         Program(program, asked.root),
         settings.gpu,
         settings.energy,
@@ -96,11 +90,10 @@ def hip(
         keep=any((options.json_file, options.out, store_to_write(storing.store))),
     )
 
-    def make(_: "Reporter") -> "Job":
-        return make_job("hip", hip)
-
     files = [*gpu_file.files, Path(program[0])]
-    return run_job(JobAsked(make, hip.work, files, markdown=asked.markdown, to_errors=True), options, storing, live)
+    return run_job(
+        JobAsked(lambda _: job, job.work, files, markdown=asked.markdown, to_errors=True), options, storing, live
+    )
 
 
 def _check(asked: HipOptions, options: JobOptions, sampling: SamplingOptions) -> None:

@@ -1,7 +1,6 @@
 """Microbenchmarks as a job: what is measured is their figures and curves; a row is a group of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gpusim.core.gpu_spec import GpuSpec
@@ -11,61 +10,38 @@ from gpusim.microbench.result import Curve, Figure, Results
 from gpusim.microbench.suite import GROUPS
 from gpusim.microbench.table import said
 from gpusim.results.record import PartLaunch, PartRecord, RunRecord
-from gpusim.running.job import Context, JobOptions, Task, Variant
+from gpusim.running.job import Context, FunctionTask, Job, JobOptions, Variant
 from gpusim.store.work import Work
 
 
-@dataclass(frozen=True)
-class MicrobenchJob:
+class MicrobenchJob(Job):
     """Groups of microbenchmarks on a GPU (gpusim.running.job.Job). names: of the groups, in the suite's order."""
 
-    measured: GpuSpec
-    names: Sequence[str]
     kind = "microbench"
-    engine_spec = None
     energy_spec = EnergySpec(enabled=False)
     options = JobOptions(verify=False)
 
-    @property
-    def title(self) -> str:
-        """The names of the groups."""
-        return ", ".join(self.names)
-
-    @property
-    def gpu(self) -> GpuSpec:
-        """The GPU that is measured."""
-        return self.measured
+    def __init__(self, gpu: GpuSpec, names: Sequence[str]) -> None:
+        self.gpu, self.names, self.title = gpu, names, ", ".join(names)
 
     @property
     def variants(self) -> Sequence[Variant]:
         """The one variant that there is."""
-        return [Variant("", False, lambda: MicrobenchTask(self))]
-
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """What the JSON object says of the job."""
-        return {"kind": self.kind}
+        return [Variant("", False, lambda: FunctionTask(self._run))]
 
     def resolved(self) -> dict[str, Any]:
         """Return the GPU and which groups are measured."""
-        return {"gpu": self.measured.model_dump(mode="json"), "only": list(self.names)}
+        return {"gpu": self.gpu.model_dump(mode="json"), "only": list(self.names)}
 
     @property
     def work(self) -> Work:
         """What a store knows equal measurements by."""
-        return Work("microbench", self.title, self.resolved(), (), self.measured.name)
+        return Work("microbench", self.title, self.resolved(), (), self.gpu.name)
 
-
-class MicrobenchTask(Task):
-    """The groups, one after another."""
-
-    def __init__(self, job: MicrobenchJob) -> None:
-        self._job = job
-
-    def run(self, context: Context, record: RunRecord) -> None:
+    def _run(self, context: Context, record: RunRecord) -> None:
         """Measure; after an interrupt the record has the groups that were finished."""
-        bench, results = Bench(self._job.measured, context.reporter, context.stopped), Results()
-        for name in self._job.names:
+        bench, results = Bench(self.gpu, context.reporter, context.stopped), Results()
+        for name in self.names:
             measured = Results()
             try:
                 GROUPS[name](bench, measured)
