@@ -12,8 +12,15 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.base.pictures import check_format, require_matplotlib
 from gpusim.base.progress import Reporter, reporting
-from gpusim.cli.options import JobsOption, JsonOption, MarkdownOption, QuietOption
-from gpusim.cli.sampling_options import ConfidenceOption, ErrorOption, shares
+from gpusim.cli.options import (
+    ConfidenceOption,
+    ErrorOption,
+    JobsOption,
+    JsonOption,
+    MarkdownOption,
+    QuietOption,
+    shares,
+)
 
 
 def check_sampling(

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpusim.base.progress import Reporter
-from gpusim.cli.options import JobOptions, LiveOptions, StoreOptions
-from gpusim.cli.sampling_options import JobSamplingOptions
+from gpusim.cli.options import JobOptions, JobSamplingOptions, LiveOptions, StoreOptions
 
 if TYPE_CHECKING:
     from gpusim.running.job import Job

@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from gpusim.base.errors import UserError
-from gpusim.cli.options import GpuOption, JobOptions, LiveOptions, MarkdownOption, StoreOptions
-from gpusim.cli.sampling_options import SamplingOptions
+from gpusim.cli.options import GpuOption, JobOptions, LiveOptions, MarkdownOption, SamplingOptions, StoreOptions
 
 TimingChoice = Literal["on", "off"]
 BoundsChoice = Literal["page", "exact"]

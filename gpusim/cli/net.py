@@ -17,10 +17,10 @@ from gpusim.cli.options import (
     MarkdownOption,
     NoVerifyOption,
     PhaseOption,
+    SamplingOptions,
     Source,
     StoreOptions,
 )
-from gpusim.cli.sampling_options import SamplingOptions
 
 if TYPE_CHECKING:
     from gpusim.config.files import Document

@@ -5,8 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpusim.base.progress import Reporter
-from gpusim.cli.options import ConfigArgument, EngineChoice, JobOptions, LiveOptions, NoVerifyOption, StoreOptions
-from gpusim.cli.sampling_options import JobSamplingOptions
+from gpusim.cli.options import (
+    ConfigArgument,
+    EngineChoice,
+    JobOptions,
+    JobSamplingOptions,
+    LiveOptions,
+    NoVerifyOption,
+    StoreOptions,
+)
 
 if TYPE_CHECKING:
     from gpusim.running.job import Job

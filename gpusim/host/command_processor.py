@@ -212,6 +212,25 @@ def _sampler(spec: "SamplingSpec", decisive: bool) -> "Steerer":
     return Sampler(spec.model_copy(update={"functional": spec.functional or decisive}))
 
 
+def execute(
+    launch: Launch,
+    max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS,
+    observer: Observer | None = None,
+    pool: "ContextPool | None" = None,
+    serve: Callable[[], None] | None = None,
+) -> "FunctionalResult":
+    """Execute a launch for its results alone, its sparse loads answered as the compaction engine answers them.
+
+    pool: of contexts, for launches without sparse regions, which are compacted as they are now; serve, raises: see
+    `isa.execution.emulator.run_functional`.
+    """
+    from isa.execution.emulator import run_functional
+    from spartan.shadows import shadows_of
+
+    shadows = shadows_of(launch) or None
+    return run_functional(launch, max_instructions, shadows, observer, pool=None if shadows else pool, serve=serve)
+
+
 def executed(
     launch: Launch,
     gpu: GpuSpec,
@@ -223,8 +242,6 @@ def executed(
     """Execute a launch without the timing model, and return what it counts. pool, serve, raises: see
     `run_functional`.
     """
-    from gpusim.host.untimed import execute
-
     start = time.perf_counter()
     done = execute(launch, max_instructions, observe, pool, serve)
     return _untimed_facts(launch, gpu, done, time.perf_counter() - start - done.compile_s)
