@@ -46,7 +46,10 @@ def check_sampling(
 ) -> int:
     """Simulate a suite of launches in whole and sampled: errors, truths within their bars, instructions saved."""
     if list_:
-        _list()
+        from gpusim.sampling_check.cases import CASES
+
+        for case in CASES.values():
+            print(f"{case.name:<44}  {case.kind:<18}  {case.what}")
         return 0
     from gpusim.report.document import as_json
     from gpusim.sampling.spec import SamplingSpec
@@ -84,11 +87,3 @@ def check_sampling(
     elif not quiet:
         print("\n".join(report.lines(report.summary(outcomes))), file=printed)
     return EXIT_INTERRUPTED if interrupt.asked else 0
-
-
-def _list() -> None:
-    """Print the suite's cases."""
-    from gpusim.sampling_check.cases import CASES
-
-    for case in CASES.values():
-        print(f"{case.name:<44}  {case.kind:<18}  {case.what}")

@@ -126,7 +126,6 @@ def _fill(record: RunRecord, launches: "Launches", code: int) -> None:
 
 
 def _part(name: str, sums: "KernelSums") -> PartRecord:
-    """Make the row of a kernel, by all its launches."""
     values = {
         "launches": sums.launches,
         "timed": sums.timed,

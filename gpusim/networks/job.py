@@ -154,7 +154,6 @@ def fill(record: RunRecord, found: NetworkRecord, job: NetworkJob | None = None)
 
 
 def _part(row: Row, found: NetworkRecord, job: NetworkJob | None) -> PartRecord:
-    """Make the row of a layer's pass."""
     works = [work for step in row.steps for work in step.work]
     values: dict[str, Any] = {
         "kind": found.schedule.network[row.layer].kind_name if row.layer in found.schedule.network.named else "",
