@@ -12,8 +12,7 @@ command; to add a rule is to add a row here. The checker reads the rows themselv
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,8 +41,7 @@ from memory.dram.constants import (
 _TERM = re.compile(r"\s*([+-]?)\s*(?:(\d+)|([a-z_0-9]+))")
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """A timing constraint between commands, as described in the module's docstring."""
 
     name: str
@@ -125,16 +123,14 @@ REACH: dict[int, tuple[tuple[int, int], ...]] = {
 }
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """A compiled window rule: `distance` clocks after the `size`-th last activate of a rank."""
 
     size: int
     distance: np.ndarray  # by following command; -NEVER: no rule
 
 
-@dataclass(frozen=True)
-class Compiled:
+class Compiled(NamedTuple):
     """The arrays and windows that the scheduler needs of a table of rules."""
 
     least: np.ndarray  # level, preceding command, following command: clocks, 0 where there is no rule

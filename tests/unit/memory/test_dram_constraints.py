@@ -1,7 +1,5 @@
 """Constraint table: is each row read as it says, is each needed, are rows refused that the scheduler cannot hold?"""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -195,7 +193,7 @@ def rejects(timing, name, stream):
 
 
 def test_checker_on_ranks():
-    t = replace(resolve(plain_spec(standard="ddr4", ranks=2)), trtrs=3)
+    t = resolve(plain_spec(standard="ddr4", ranks=2))._replace(trtrs=3)
     opened = [command(ACTIVATE, 0), command(ACTIVATE, 1, bank=16)]
     rejects(t, "tRTRS", [*opened, command(READ_BURST, 40), command(READ_BURST, 40 + 4 + 3, bank=16)])
     rejects(t, "tRTRS write", [*opened, command(WRITE_BURST, 40), command(WRITE_BURST, 40 + 4 + 3, bank=16)])
@@ -227,7 +225,7 @@ def test_checker_on_pseudo_channels():
 
 
 def test_checker_counts_a_window_of_32():
-    t = replace(resolve(plain_spec()), t32aw=400, trrd_short=1, trrd_long=1, tfaw=4, trc=30, tras=20, trp=5)
+    t = resolve(plain_spec())._replace(t32aw=400, trrd_short=1, trrd_long=1, tfaw=4, trc=30, tras=20, trp=5)
     stream = [command(ACTIVATE, k, bank=k) for k in range(16)]
     stream += [command(PRECHARGE, 60 + 2 * k, bank=k) for k in range(16)]
     stream += [command(ACTIVATE, 120 + k, bank=k) for k in range(16)]
