@@ -6,7 +6,7 @@ IDD3N while its burst lasts; a refresh IDD5 - IDD2N for tRFC. Standing by is IDD
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from gpusim.energy.spec import DramEnergySpec
@@ -95,7 +95,7 @@ def dram_energies(dram: DramSpec, spec: DramEnergySpec) -> DramEnergies:
     """Return the energies of a channel of the configured DRAM; values that `spec` gives replace the table's."""
     found = _of_table(POWER[dram.standard], resolve(dram)) if dram.standard in POWER else DramEnergies()
     given = {name: value for name, value in spec.model_dump().items() if value is not None}
-    return found._replace(**given)
+    return replace(found, **given)
 
 
 def _of_table(power: Power, timing: Timing) -> DramEnergies:
