@@ -112,6 +112,12 @@ TRANSLATION = (
 DRAM = (
     derived("dram.bytes", "bytes", "bytes moved, both ways", lambda dram: dram.bytes_read + dram.bytes_written),
     derived(
+        "dram.write_amplification",
+        "bytes per byte",
+        "bytes_written / bytes_dirty: 1 where no byte of a burst is masked",
+        lambda dram: ratio(dram.bytes_written, dram.bytes_dirty),
+    ),
+    derived(
         "dram.row_hit_rate",
         "fraction",
         "accesses that found their row open / accesses",
