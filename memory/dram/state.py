@@ -307,7 +307,8 @@ def queued_bytes(m: Any) -> int:
         held = [int(s) for s in state["bucket"] if s >= 0]
         while held:
             s = held.pop()
-            held += [int(state["bucket_next"][s])] * (state["bucket_next"][s] >= 0)
+            if state["bucket_next"][s] >= 0:
+                held.append(int(state["bucket_next"][s]))
             for burst in range(int(m.dram.bursts)):
                 if state["slot"][s]["left"] >> burst & 1:
                     total += (int(state["mask"][s]) >> burst * burst_bytes & (1 << burst_bytes) - 1).bit_count()

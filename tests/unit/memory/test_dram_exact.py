@@ -7,6 +7,7 @@ a line. The second burst of a line follows the first by tCCD_L; data end at the 
 
 import pytest
 
+from memory.dram.constants import COMMAND_NAMES as NAMES
 from memory.dram.spec import resolve
 from tests.unit.memory.dram_harness import READ, WHOLE, WRITE, line_at, plain_spec, run
 
@@ -229,6 +230,22 @@ def test_bytes_are_counted_as_written_dirty_and_merged():
     script = [(1, WRITE, 0, 0xFF), (1, WRITE, 0, 0xF0F0), (1, WRITE, 1, 1 << 40)]
     counts = run(WAITING, [*script, (1, READ, line_at(WAITING, row=1))]).m.dram.channel[0]
     assert (counts.bytes_written, counts.bytes_dirty, counts.bytes_merged) == (2 * 32, 12 + 1, 4)
+
+
+@pytest.mark.parametrize("trtrs", [6, 12])
+def test_a_read_after_a_write_of_another_rank_waits_until_the_bus_has_changed_hands(trtrs):
+    # read data of rank 1 begin `trtrs` idle clocks after the last write data of rank 0
+    spec = plain_spec(standard="ddr4", ranks=2, timing={"trtrs_clocks": trtrs})
+    t = resolve(spec)
+    other = line_at(spec, bank=t.banks_per_group)  # the rank is the bit above the bank in its group
+    opened = [(1, READ, other), (200, WRITE, 0)]
+    (write,) = run(spec, opened, t.clock_hz).clocks("WR")
+    out = run(spec, [*opened, (write + 1, READ, other + 1)], t.clock_hz)
+    banks = {NAMES[c.command]: c.bank // t.rank_banks for c in out.commands if NAMES[c.command] in ("RD", "WR")}
+    assert banks == {"RD": 1, "WR": 0}
+    first, second = out.clocks("RD")
+    assert out.clocks("WR") == [write] and first < write
+    assert second + 22 == write + 16 + 4 + trtrs  # DDR4-3200: tCL 22, tCWL 16, bursts of four clocks
 
 
 def test_completion_is_rounded_up_to_core_cycles():
