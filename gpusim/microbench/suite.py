@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from gpusim.base.errors import UserError, unknown_name
-from gpusim.microbench import accesses, atomics, bandwidth, front_end, issue, latency, lds, occupancy
+from gpusim.microbench import accesses, atomics, bandwidth, front_end, issue, latency, lds, mapping, occupancy
 from gpusim.microbench.bench import Bench
 from gpusim.microbench.result import Results
 
@@ -16,6 +16,7 @@ GROUPS: dict[str, Callable[[Bench, Results], None]] = {
     "accesses": accesses.measure,
     "occupancy": occupancy.measure,
     "atomics": atomics.measure,
+    "mapping": mapping.measure,
 }
 
 
