@@ -6,7 +6,7 @@ from typing import Any
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
-from gpusim.microbench import accesses, atomics, bandwidth, front_end, issue, latency, lds, occupancy
+from gpusim.microbench import accesses, atomics, bandwidth, front_end, issue, latency, lds, mapping, occupancy
 from gpusim.microbench.bench import Bench, Curve, Figure, Results
 from gpusim.microbench.table import said
 from gpusim.results.record import PartLaunch, PartRecord, RunRecord
@@ -22,6 +22,7 @@ GROUPS: dict[str, Callable[[Bench, Results], None]] = {
     "accesses": accesses.measure,
     "occupancy": occupancy.measure,
     "atomics": atomics.measure,
+    "mapping": mapping.measure,
 }
 
 

@@ -27,6 +27,7 @@ from memory.dram.constants import (
     MAX_WINDOWS,
     NEVER,
     OTHER_RANK,
+    PRECEDING,
     PRECHARGE,
     PRECHARGE_ALL,
     RANK,
@@ -36,6 +37,8 @@ from memory.dram.constants import (
     ROW_COMMANDS,
     STORED_LEVELS,
     WRITE_BURST,
+    WRITE_BYTES,
+    WRITE_PAIRS,
 )
 
 _TERM = re.compile(r"\s*([+-]?)\s*(?:(\d+)|([a-z_0-9]+))")
@@ -110,6 +113,8 @@ RULES: tuple[Rule, ...] = (
     Rule("ACT on a shared bus", CHANNEL, _ACT, _COLUMNS, "act_shared"),
     Rule("RD, WR on the column bus", CHANNEL, _COLUMNS, _COLUMNS, "column"),
     Rule("RD, WR on a shared bus", CHANNEL, _COLUMNS, ROW_COMMANDS, "column_shared"),
+    Rule("WDM on a shared bus", CHANNEL, (WRITE_PAIRS,), (*_COLUMNS, *ROW_COMMANDS), "wdm"),
+    Rule("WSM on a shared bus", CHANNEL, (WRITE_BYTES,), (*_COLUMNS, *ROW_COMMANDS), "wsm"),
 )
 
 
@@ -150,7 +155,7 @@ def compiled(timing: Any, rules: tuple[Rule, ...] = RULES) -> Compiled:
 
     ValueError for more windows than the scheduler has room for, and for rules that it cannot represent.
     """
-    least = np.zeros((STORED_LEVELS, COMMANDS, COMMANDS), np.int64)
+    least = np.zeros((STORED_LEVELS, PRECEDING, COMMANDS), np.int64)
     windows = []
     for rule, clocks in in_force(timing, rules):
         if rule.window:

@@ -62,6 +62,8 @@ class Timing(NamedTuple):
     column: int | None = None
     act_shared: int | None = None  # where row and column commands share a bus
     column_shared: int | None = None
+    wdm: int | None = None
+    wsm: int | None = None
     ranks: int = 1
     pseudo_channels: int = 1
     refresh_covers: str = "all"  # "all" banks of a rank, or a name of PER_BANK_REFRESH

@@ -229,18 +229,19 @@ def test_mutations_of_a_recorded_stream_are_rejected(stream, data):
     st.sampled_from([100, 2000]),
     st.booleans(),
 )
-def test_random_traffic_is_legal(traffic, standard, scheduler, channels, age_cap, bank_hash):
+def test_random_traffic_is_legal(traffic, standard, scheduler, channels, age_cap, hashed):
     spec = plain_spec(
         standard=standard,
         scheduler=scheduler,
         channels=channels,
         age_cap_clocks=age_cap,
-        bank_hash=bank_hash,
         read_queue=8,
         write_queue=8,
         write_high=6,
         write_low=2,
     )
+    if hashed:
+        spec = spec.model_copy(update={"bank_masks": None})
     out = run(spec, _script(traffic), core_clock_hz=1.237e9)
     assert check_commands(out.commands, resolve(spec)) == len(out.commands)
 
