@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import reduce
+from itertools import zip_longest
 from typing import Any
 
 from gpusim.base.errors import unknown_name
@@ -19,7 +20,7 @@ class Aggregation(Enum):
 
     SUM = "sum"
     MAX = "max"
-    EACH = "each"  # instances stay apart, as a list; each is summed over launches
+    EACH = "each"  # instances stay apart, as a list; each is summed over launches, of which some may have fewer
     FIRST = "first"  # the same for all launches
     JOINED = "joined"  # text, joined by ' + '
     DISTINCT = "distinct"  # text, each once, joined by ' + '
@@ -32,7 +33,7 @@ class Aggregation(Enum):
 _OVER_LAUNCHES: dict[Aggregation, Callable[[Sequence[Any]], Any]] = {
     Aggregation.SUM: sum,
     Aggregation.MAX: max,
-    Aggregation.EACH: lambda lists: [sum(values) for values in zip(*lists, strict=True)],
+    Aggregation.EACH: lambda lists: [sum(values) for values in zip_longest(*lists, fillvalue=0)],
     Aggregation.FIRST: lambda values: values[0],
     Aggregation.JOINED: " + ".join,
     Aggregation.DISTINCT: lambda texts: " + ".join(dict.fromkeys(texts)),
