@@ -135,3 +135,8 @@ def test_fields_have_the_shape_that_their_counters_ask_for() -> None:
     fields = counter_fields(table, instances=6)
     assert {name: field.shape for name, field in fields.items()} == {"a": (), "b": (6,), "many": (6, 5), "e": (9,)}
     assert fields["many"].meaning == "first and last [lines]; second [lines]"
+
+
+def test_instances_that_some_launches_lack_are_added_up_where_they_are() -> None:
+    # launches on machines with more and fewer compute units, as microbenchmarks make them
+    assert EACH.over_launches([[1, 2, 3], [10], [100, 200]]) == [111, 202, 3]
