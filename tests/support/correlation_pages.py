@@ -35,8 +35,6 @@ def layers() -> str:
 
 RX560 = {  # what is changed, and how
     "as shipped": {},
-    "masks of writes take no clocks": {"gpu.dram.timing": {"wdm_clocks": 1, "wsm_clocks": 1}},
-    "L2 channels hashed": {"gpu.l2.channel_masks": [0x900, 0x1200]},
     "banks are address bits": {"gpu.dram.bank_masks": [0x400, 0x800, 0x8000, 0x10000]},
 }
 
