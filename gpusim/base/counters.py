@@ -20,7 +20,7 @@ class Aggregation(Enum):
 
     SUM = "sum"
     MAX = "max"
-    EACH = "each"  # instances stay apart, as a list; each is summed over launches
+    EACH = "each"  # instances stay apart, as a list; each is summed over launches, of which some may have fewer
     FIRST = "first"  # the same for all launches
     JOINED = "joined"  # text, joined by ' + '
     DISTINCT = "distinct"  # text, each once, joined by ' + '

@@ -25,6 +25,7 @@ class KernelsSpec(Spec):
     package: str = param("", "what to install or unpack, for people", "user")
     folders: tuple[str, ...] = param((), "where an installed package has them; patterns as a shell's", "user")
     files: tuple[str, ...] = param(..., "code objects in such a folder, by name", "user", min_length=1)
+    shipped: bool = param(False, "they are this project's own, beside its other kernels", "user")
     multiply_accumulate: bool = param(
         False, "run v_fma_f32 d, a, b, d as v_mac_f32, as the kernels had it when they were measured", ""
     )

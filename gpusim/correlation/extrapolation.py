@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from gpusim.base.errors import UserError
 
 if TYPE_CHECKING:
-    from workloads.vendor.tensile import SgemmProblem, TensileKernel
+    from gpusim.correlation.predict import SgemmKernel
+    from workloads.vendor.tensile import SgemmProblem
 
 
 def two_shorter(
-    problem: "SgemmProblem", kernel: "TensileKernel", resident: int, limit_gflop: float
+    problem: "SgemmProblem", kernel: "SgemmKernel", resident: int, limit_gflop: float
 ) -> tuple["SgemmProblem", "SgemmProblem"]:
     """Return two products of fewer columns, the shorter first, each with no more work than the limit.
 

@@ -16,6 +16,10 @@ def kernel_files(spec: KernelsSpec, folder: Path | None) -> list[Path]:
     """Find the files of `spec` below a folder of the user's, or where an installed package has them; raises
     UserError.
     """
+    if spec.shipped:
+        from workloads.toolchain.build import KERNELS_DIR
+
+        return [KERNELS_DIR / name for name in spec.files]
     places = [folder] if folder is not None else [Path(place) for name in spec.folders for place in sorted(glob(name))]
     for place in places:
         found = [next(_below(place, name), None) for name in spec.files]

@@ -18,7 +18,10 @@ from gpusim.correlation.kernels import KernelSource
 if TYPE_CHECKING:
     from gpusim.core.facts import RunFacts
     from isa.launch import Launch
+    from workloads.vendor.column_lanes import ColumnLanesKernel
     from workloads.vendor.tensile import SgemmProblem, TensileKernel
+
+    SgemmKernel = TensileKernel | ColumnLanesKernel
 
 MEMORY_MIB = 16384  # more than the card has: a table may hold products that were measured in parts
 
@@ -122,11 +125,19 @@ def _cost(point: Point, conditions: Conditions) -> float:
     return 2 * gflop if point.gflop < conditions.warm_below_gflop else gflop
 
 
+def kernel_of(point: Point) -> "SgemmKernel":
+    """Return how a point's kernel splits its work, by the kernel's name."""
+    from workloads.vendor.column_lanes import NAME, ColumnLanesKernel
+    from workloads.vendor.tensile import TensileKernel
+
+    return ColumnLanesKernel() if point.kernel == NAME else TensileKernel.named(point.kernel)
+
+
 def predict(point: Point, conditions: Conditions, kernels: KernelSource) -> Prediction:
     """Run one point in this process."""
-    from workloads.vendor.tensile import SgemmProblem, TensileKernel
+    from workloads.vendor.tensile import SgemmProblem
 
-    kernel = TensileKernel.named(point.kernel)
+    kernel = kernel_of(point)
     problem = SgemmProblem(point.transposes, point.m, point.n, point.k, conditions.alpha, conditions.beta)
     tiles = math.prod(kernel.workgroups(problem)) * kernel.split_k
     if point.gflop < conditions.warm_below_gflop:
@@ -142,24 +153,23 @@ def predict(point: Point, conditions: Conditions, kernels: KernelSource) -> Pred
     return _prediction(point, longer, tiles, time_us, None, long.n / point.n)
 
 
-def _resident(problem: "SgemmProblem", kernel: "TensileKernel", gpu: GpuSpec, kernels: KernelSource) -> int:
+def _resident(problem: "SgemmProblem", kernel: "SgemmKernel", gpu: GpuSpec, kernels: KernelSource) -> int:
     """Workgroups of the product's kernel that the GPU holds at a time."""
     product = _launches(replace(problem, n=1), kernel, gpu, kernels)[-1]
     return gpu.cus * occupancy(product, gpu.cu).workgroups_per_cu
 
 
 def _launches(
-    problem: "SgemmProblem", kernel: "TensileKernel", gpu: GpuSpec, kernels: KernelSource
+    problem: "SgemmProblem", kernel: "SgemmKernel", gpu: GpuSpec, kernels: KernelSource
 ) -> "tuple[Launch, ...]":
     from isa.device_memory import DeviceMemory
-    from workloads.vendor.tensile import TensileGemm
 
     memory = DeviceMemory(max(gpu.memory_mib, MEMORY_MIB) << 20)
-    return TensileGemm.allocate(problem, kernel, kernels, memory).launches
+    return kernel.launches(problem, kernels, memory)
 
 
 def _run(
-    problem: "SgemmProblem", kernel: "TensileKernel", conditions: Conditions, kernels: KernelSource, times: int
+    problem: "SgemmProblem", kernel: "SgemmKernel", conditions: Conditions, kernels: KernelSource, times: int
 ) -> "list[list[RunFacts]]":
     """Return the facts of each call's launches; the first call has empty caches, each further one what the previous
     call left there.

@@ -4,8 +4,10 @@ import json
 from collections.abc import Sequence
 
 import gpusim
-from gpusim.config.measured import load_measured
+from gpusim.config.measured import load_measured, read_points
 from gpusim.correlation import report
+from gpusim.correlation.kernels import KernelSource, kernel_files
+from gpusim.correlation.predict import Conditions, predict
 from tests.support.pages import table
 
 # cycles at commit 3648221: GPU, layer: dense, with the engine
@@ -29,6 +31,25 @@ def layers() -> str:
         after = both.dense.kernel.cycles, both.sparse.kernel.cycles
         rows.append([gpu, layer, *map(str, (dense, after[0], engine, after[1]))])
     return table(list(HEAD), rows)
+
+
+RX560 = {  # what is changed, and how
+    "as shipped": {},
+    "banks are address bits": {"gpu.dram.bank_masks": [0x400, 0x800, 0x8000, 0x10000]},
+}
+
+
+def rx560() -> str:
+    """GFLOPS of the points measured on an RX 560, measured and modelled."""
+    rows: list[Sequence[str]] = [["measured", "130 to 150", "8 to 10", "130 to 150"]]
+    for name, sets in RX560.items():
+        measured, document = load_measured("sgemm-rx560", sets)
+        points = read_points(document.path.parent / measured.points)
+        kernels = KernelSource(kernel_files(measured.kernels, None), multiply_accumulate=False)
+        condition = Conditions.of(measured, limit_gflop=1.0)
+        times = [predict(point, condition, kernels).time_us for point in points]
+        rows.append([name, *(f"{p.gflop / (t * 1e-6):.0f}" for p, t in zip(points, times, strict=True))])
+    return table(["GFLOPS", "N = 4095", "N = 4096", "N = 4097"], rows)
 
 
 def result(name: str, contents: str) -> str:

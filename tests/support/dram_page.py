@@ -13,7 +13,7 @@ from memory.dram.constants import COMMAND_NAMES, LEVEL_NAMES, Policy
 from memory.dram.constraints import RULES, Rule
 from memory.dram.page_policy import PAGE_POLICIES
 from memory.dram.scheduler import SCHEDULERS
-from memory.dram.spec import DramSpec, resolve
+from memory.dram.spec import DramSpec, TimingOverrides, resolve
 from memory.dram.standards import PER_BANK_REFRESH, STANDARDS
 from tests.support.pages import renewed, table
 from tests.unit.memory.dram_harness import READ, line_at, run, with_plain_banks
@@ -115,12 +115,26 @@ def measured() -> str:
     return table(head, rows)
 
 
+def t32aw() -> str:
+    """Bandwidth of random lines of a GDDR5 channel over t32AW."""
+    t = STANDARDS["gddr5"].timing
+    faw = t["tfaw_ns"].value
+    lines = np.random.default_rng(1).integers(0, 1 << 22, RANDOM_LINES).tolist()
+    rows = []
+    for factor in (8, 8.5, 9, 10, 12):
+        timing = TimingOverrides(t32aw_ns=factor * faw)
+        rate = _rate(DramSpec(channels=1, read_queue=64, timing=timing), lines)
+        rows.append([f"{factor:g} tFAW, {factor * faw:g} ns", f"{rate / 1e9:.2f} GB/s"])
+    return table(["t32AW", "random lines"], rows)
+
+
 SECTIONS: dict[str, Callable[[], str]] = {
     "standards": standards,
     "rules": rules,
     "schedulers": lambda: _policies(SCHEDULERS),
     "page policies": lambda: _policies(PAGE_POLICIES),
     "measured": measured,
+    "t32aw": t32aw,
 }
 
 

@@ -98,6 +98,12 @@ class TensileKernel:
         """Return the numbers of workgroups, which are those of tiles of C, in M and N."""
         return -(-problem.m // self.tile[0]), -(-problem.n // self.tile[1])
 
+    def launches(
+        self, problem: SgemmProblem, kernels: "Mapping[str, Kernel]", memory: "DeviceMemory"
+    ) -> tuple[Launch, ...]:
+        """Allocate matrices of zeros and return the launches in order; raise TensileError or DeviceMemoryError."""
+        return TensileGemm.allocate(problem, self, kernels, memory).launches
+
 
 @dataclass(frozen=True)
 class TensileGemm:

@@ -19,11 +19,14 @@ from gpusim.results import metrics
 from gpusim.results.metrics.energy import ENERGY
 from gpusim.results.metrics.metric import known_of
 from gpusim.results.record import RunRecord
+from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec
 from memory.dram.timing import resolve
 from spartan.engine_spec import EngineSpec
 
 AT_45_NM = EnergySpec(process_nm=45)
+# 128 KiB of L2 a channel: powers of four of the 8 KiB that a word's energy is given for
+SIXTEEN_CHANNELS = GpuSpec(l2=L2Spec(channels=16))
 
 
 def facts(**sections: dict[str, Any]) -> RunFacts:
@@ -91,7 +94,7 @@ def test_a_bank_s_refresh_is_a_part_of_all_banks() -> None:
 
 
 def test_sram_by_hand() -> None:
-    spec = GpuSpec()
+    spec = SIXTEEN_CHANNELS
     model = EnergyModel.of(AT_45_NM, spec, EngineSpec(sib_kib=512, prefetch_buffer_kib=512, compaction_units=16))
     assert spec.l1.size_kib == 16 and spec.l2.size_kib / spec.l2.channels == 128
     assert model.l1_line_pj == pytest.approx(8 * 10 * 2**0.5)
@@ -103,7 +106,7 @@ def test_sram_by_hand() -> None:
 
 
 def test_caches_and_engine_of_a_launch_by_hand() -> None:
-    model = EnergyModel.of(AT_45_NM, GpuSpec(), EngineSpec(compaction_units=16))
+    model = EnergyModel.of(AT_45_NM, SIXTEEN_CHANNELS, EngineSpec(compaction_units=16))
     launch = facts(
         l1={"hits": 1, "misses": 10, "mshr_merges": 100},
         l2={"hits": 1, "misses": 2, "mshr_merges": 4, "fills": 8, "sparse_fills": 16, "write_backs": 32},
@@ -124,7 +127,7 @@ def test_caches_and_engine_of_a_launch_by_hand() -> None:
 
 def test_the_engine_of_a_launch_that_compacted_on_writing_by_hand() -> None:
     """Nine dense lines become four compacted ones; two of them are read, and a request lies past the end."""
-    model = EnergyModel.of(AT_45_NM, GpuSpec(), EngineSpec(compaction_units=16))
+    model = EnergyModel.of(AT_45_NM, SIXTEEN_CHANNELS, EngineSpec(compaction_units=16))
     written = {"compacted_written": 4, "compacted_fetched": 2, "lines_handed_over": 9}
     engine = {"requests": 3, "lines_fetched": 0, "accurate": 0, "responses": 3, **written}
     l2 = {"hits": 1, "misses": 3, "mshr_merges": 0, "fills": 0, "sparse_fills": 3, "write_backs": 0}

@@ -88,7 +88,7 @@ def test_gpu_by_own_file_and_by_base(tmp_path: Path) -> None:
         ("{base: mi6, l2: {sise_kib: 1}}", [], ["run.yaml: gpu.l2.sise_kib: unknown key", "'size_kib'"]),
         ("{base: 3}", [], ["run.yaml: gpu.base: must be the name"]),
         ("3", [], ["run.yaml: gpu: 3 is not allowed"]),
-        ("mi6", ["gpu.l2.size_kib=1000"], ["62.5 sets", "(after --set gpu.l2.size_kib=1000)"]),
+        ("mi6", ["gpu.l2.size_kib=1000"], ["125 sets", "(after --set gpu.l2.size_kib=1000)"]),
         ("mi6", ["gpu.dram.standard=hbm4"], ['"hbm4" is not allowed; did you mean \'hbm', "(allowed: gddr5, "]),
         ("mi6", ["gpu.dram.scheduler=fr_fcf"], ["did you mean 'fr_fcfs'", "(allowed: fr_fcfs, fcfs, fr_fcfs_cap)"]),
         ("mi6", ["gpu.dram.page_policy=close"], ["did you mean 'closed'", "open_adaptive"]),
