@@ -9,6 +9,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.progress import Progress, Reporter, reporting
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.occupancy import residency
 from gpusim.core.recording import Watcher
 from gpusim.core.simulator import simulate
 from gpusim.core.warm import WarmCaches
@@ -222,13 +223,14 @@ def executed(
     pool: "ContextPool | None" = None,
     serve: Callable[[], None] | None = None,
 ) -> RunFacts:
-    """Execute a launch without the timing model, and return what it counts. pool, serve, raises: see
-    `run_functional`.
+    """Execute a launch without the timing model, and return what it counts.
+
+    pool, serve: see `run_functional`. Raises what it raises, and OccupancyError.
     """
     from gpusim.host.untimed import execute
 
     start = time.perf_counter()
-    done = execute(launch, max_instructions, observe, pool, serve)
+    done = execute(launch, max_instructions, observe, pool, serve, residency(launch, gpu))
     return _untimed_facts(launch, gpu, done, time.perf_counter() - start - done.compile_s)
 
 
@@ -241,7 +243,7 @@ def _untimed_facts(launch: Launch, gpu: GpuSpec, done: "FunctionalResult", wall_
         kernel={
             "name": launch.kernel.name,
             "clock_ghz": gpu.clock_ghz,
-            "workgroups": done.workgroups if done.finished else max(0, done.workgroups - 1),
+            "workgroups": done.workgroups,
             "workgroups_total": x * y * z,
             "wavefronts": done.wavefronts,
             "wavefront_instructions": done.wavefront_instructions,
