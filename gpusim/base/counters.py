@@ -12,6 +12,7 @@ from functools import reduce
 from typing import Any
 
 from gpusim.base.errors import unknown_name
+from gpusim.base.sums import plain_sum
 
 
 class Aggregation(Enum):
@@ -32,7 +33,7 @@ class Aggregation(Enum):
 _OVER_LAUNCHES: dict[Aggregation, Callable[[Sequence[Any]], Any]] = {
     Aggregation.SUM: sum,
     Aggregation.MAX: max,
-    Aggregation.EACH: lambda lists: [sum(values) for values in zip(*lists, strict=True)],
+    Aggregation.EACH: lambda lists: [plain_sum(values) for values in zip(*lists, strict=True)],
     Aggregation.FIRST: lambda values: values[0],
     Aggregation.JOINED: " + ".join,
     Aggregation.DISTINCT: lambda texts: " + ".join(dict.fromkeys(texts)),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gpusim.base.sums import plain_sum
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.dram import DramEnergies, dram_energies
 from gpusim.energy.spec import EnergySpec
@@ -211,4 +212,4 @@ def _uj(events: float | None, each_pj: float | None) -> Known:
 def _sum(parts: Iterable[Known]) -> Known:
     held = list(parts)
     known = [part for part in held if part is not None]
-    return sum(known) if len(known) == len(held) else None
+    return plain_sum(known) if len(known) == len(held) else None

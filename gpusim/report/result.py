@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpusim.base.errors import UserError
+from gpusim.base.sums import plain_sum
 from gpusim.report.values import NOTHING, quantity, value_at
 from gpusim.results import metrics
 from isa.object.names import short
@@ -48,7 +49,9 @@ class Measured:
         cycles.
         """
         value, group = self.get(path), path.partition(".")[0]
-        whole = {"stalls": sum(self.group("stalls").values()), "roofline": self.number("kernel.cycles")}.get(group)
+        whole = {"stalls": plain_sum(self.group("stalls").values()), "roofline": self.number("kernel.cycles")}.get(
+            group
+        )
         return value / whole if whole and value is not None else None
 
     def group(self, name: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from isa.trace import BUSY_SHIFT, LINE_BYTES
 def buffer_access(context: Context, slot, wave: Wavefront, row: ProgramRow, active, out):
     """Execute a MUBUF instruction (GCN3 ISA manual, section 8.1.5); out-of-range lanes get 0 and store nothing.
 
+    A lane out of the wavefront's private memory is a fault instead.
     NUM_RECORDS counts records where the resource is swizzled and has a stride, else bytes.
     """
     work = work_at(context.work, 0)
@@ -33,6 +34,7 @@ def buffer_access(context: Context, slot, wave: Wavefront, row: ProgramRow, acti
     add_lane = (word3 >> 23) & 1
     if add_lane:
         stride |= ((word3 >> 15) & 15) << 14
+    private = 1 if swizzled and 0 <= base - context.scratch < context.scratch_bytes else 0
     mode = row.addressing
     scalar = row.scalar_offset
     scalar_offset = ld_u32(scalars + scalar, 0) if scalar >= 0 else row.offset1
@@ -57,7 +59,7 @@ def buffer_access(context: Context, slot, wave: Wavefront, row: ProgramRow, acti
                 within = (offset if swizzled else at) + size <= records - (0 if swizzled else scalar_offset)
             else:
                 within = index < records and offset + size <= stride
-            if within:
+            if within or private:
                 inside |= 1 << i
             elif row.access == Access.LOAD or row.returns:
                 for d in range((size + 3) >> 2):
@@ -67,7 +69,6 @@ def buffer_access(context: Context, slot, wave: Wavefront, row: ProgramRow, acti
         st_i64(out, 0, record_flags(row) | (1 << BUSY_SHIFT))
         return 1
     load = 1 if row.access == Access.LOAD else 0
-    private = 1 if swizzled and 0 <= base - context.scratch < context.scratch_bytes else 0
     if swizzled and size > element_bytes:
         return private_lanes(context, slot, vectors, row, inside, out)
     first = work.address[ctz(inside)]

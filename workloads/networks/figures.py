@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gpusim.base.sums import plain_sum
 from workloads.networks.graph import Layer
 from workloads.networks.kind import Gemm, Pass
 from workloads.networks.memory import MemoryPlan
@@ -166,7 +167,7 @@ def _launches(layers: tuple[LayerFigures, ...]) -> int | None:
     """Count the launches of all steps; None unless all are known."""
     counts = [one.launches for layer in layers for one in layer.passes]
     known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
+    return plain_sum(known) if len(known) == len(counts) else None
 
 
 def _layer_tree(layer: LayerFigures) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Metrics of the kernel as a whole: time, instructions, occupancy, distance to the roofline."""
 
+from gpusim.base.sums import plain_sum
 from gpusim.results.metrics.metric import derived, ratio
 
 KERNEL = (
@@ -14,7 +15,7 @@ KERNEL = (
         "kernel.occupancy",
         "fraction",
         "resident wavefronts / wavefront slots, mean over the cycles",
-        lambda stalls, cu: ratio(sum(stalls.values()), cu.wavefront_slot_cycles),
+        lambda stalls, cu: ratio(plain_sum(stalls.values()), cu.wavefront_slot_cycles),
     ),
     derived(
         "kernel.roofline_utilization",

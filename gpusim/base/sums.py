@@ -1,0 +1,15 @@
+"""Sums of numbers that are the same in every version of Python."""
+
+from collections.abc import Iterable
+from functools import reduce
+from operator import add
+from typing import Any
+
+
+def plain_sum(numbers: Iterable[Any]) -> Any:
+    """Add numbers from left to right, each sum rounded; 0 if there are none.
+
+    Python's own `sum` compensates the rounding of floats from 3.12 on, so that a result would hang on the version: no
+    float that a result depends on is added by it.
+    """
+    return reduce(add, numbers, 0)
