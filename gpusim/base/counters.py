@@ -31,7 +31,7 @@ class Aggregation(Enum):
 
 
 _OVER_LAUNCHES: dict[Aggregation, Callable[[Sequence[Any]], Any]] = {
-    Aggregation.SUM: sum,
+    Aggregation.SUM: plain_sum,
     Aggregation.MAX: max,
     Aggregation.EACH: lambda lists: [plain_sum(values) for values in zip(*lists, strict=True)],
     Aggregation.FIRST: lambda values: values[0],

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any
 
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.sums import weighted_mean
 from gpusim.compare.rules import findings
 from gpusim.config.figure import ComparedFigure, Label, RunsFigure
 from gpusim.config.reproduction import Reproduction
@@ -170,7 +170,7 @@ def reasons_of(base: Kept, way: Kept) -> list[str]:
 def mean_of(values: Iterable[tuple[float, int]]) -> float | None:
     """Return the mean of values weighted by their counts; None if there are none."""
     held = list(values)
-    return fmean([value for value, _ in held], [count for _, count in held]) if held else None
+    return weighted_mean([value for value, _ in held], [count for _, count in held]) if held else None
 
 
 def matches(labels: Mapping[str, str], where: Mapping[str, Label | list[Label]]) -> bool:
