@@ -15,17 +15,18 @@ from tests.support.functional import Device, kernel
 from tests.support.machines import tight
 
 GPU = tight()  # four compute units
+MOST = 1 << 20  # instructions of a wavefront, so that one that waits for ever fails the test
 HELD = residency(Device().launch(kernel("waiting", "wait_for_the_next"), 64, 64, 0, 0, 0), GPU).workgroups
 
 
 def untimed(launch: Launch, gpu: GpuSpec, **more: Any) -> int:
     """Execute without timing; the workgroups that ended."""
-    return run_functional(launch, residency=residency(launch, gpu), **more).workgroups
+    return run_functional(launch, **{"max_instructions": MOST, **more}, residency=residency(launch, gpu)).workgroups
 
 
 def timed(launch: Launch, gpu: GpuSpec, **more: Any) -> int:
     """Simulate; the workgroups that ended."""
-    return simulate(launch, gpu, **more).kernel.workgroups
+    return simulate(launch, gpu, **{"max_instructions": MOST, **more}).kernel.workgroups
 
 
 MODES = pytest.mark.parametrize("mode", [untimed, timed])
