@@ -81,8 +81,11 @@ class DeviceMemory:
         self._uncomputed: dict[int, str] = {}  # addresses of allocations, with why they may hold what nothing computed
         self._free: list[tuple[int, int]] = []  # (start, end) offsets that were given back, ordered, never adjacent
 
-    def allocate(self, size_bytes: int, name: str, writable: bool = True) -> Allocation:
-        """Reserve `size_bytes`, zeroed; raises DeviceMemoryError when the device is full."""
+    def allocate(self, size_bytes: int, name: str, writable: bool = True, addressed: bool = True) -> Allocation:
+        """Reserve `size_bytes`, zeroed; raises DeviceMemoryError when the device is full.
+
+        addressed: False for memory that kernels reach in ways with checks of their own, and by no address.
+        """
         if size_bytes <= 0:
             raise DeviceMemoryError(f"allocation '{name}': size {size_bytes} must be positive")
         start = self._reuse(size_bytes)
@@ -98,7 +101,8 @@ class DeviceMemory:
         allocation = Allocation(name, VIRTUAL_BASE + start, size_bytes, writable)
         self._held[allocation.address] = allocation
         insort(self._ends, allocation.end)
-        self._set_permissions(allocation)
+        if addressed:
+            self._set_permissions(allocation)
         return allocation
 
     def free(self, allocation: Allocation) -> None:

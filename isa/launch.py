@@ -17,6 +17,18 @@ POINTERS = ("global_buffer", "dynamic_shared_pointer")  # kinds of arguments tha
 
 
 @dataclass(frozen=True)
+class Residency:
+    """How much of a launch a machine holds at a time.
+
+    workgroups: at most; wavefront_slots, workgroup_slots: places for their registers and private memory, for their LDS.
+    """
+
+    workgroups: int
+    wavefront_slots: int
+    workgroup_slots: int
+
+
+@dataclass(frozen=True)
 class Launch:
     """One kernel over one grid.
 
@@ -57,6 +69,11 @@ class Launch:
             for argument in self.kernel.arguments
             if argument.kind in POINTERS and argument.size == 8
         ]
+
+    @property
+    def workgroup_at_a_time(self) -> Residency:
+        """The residency of one workgroup after another."""
+        return Residency(1, self.wavefronts_per_workgroup, 1)
 
     @property
     def wavefronts_per_workgroup(self) -> int:

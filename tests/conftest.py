@@ -1,8 +1,11 @@
-"""What all tests share: the compiled core, and no deadline for Hypothesis's examples on a busy machine."""
+"""What all tests share: the compiled core, `sum` without floats, no deadline for Hypothesis's examples."""
 
 import pytest
 from hypothesis import settings
 
+from tests.support import float_sums
+
+float_sums.install()
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
 

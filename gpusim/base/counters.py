@@ -13,6 +13,7 @@ from itertools import zip_longest
 from typing import Any
 
 from gpusim.base.errors import unknown_name
+from gpusim.base.sums import plain_sum
 
 
 class Aggregation(Enum):
@@ -27,10 +28,10 @@ class Aggregation(Enum):
 
 
 _OVER_LAUNCHES: dict[Aggregation, Callable[[Sequence[Any]], Any]] = {
-    Aggregation.SUM: sum,
+    Aggregation.SUM: plain_sum,
     Aggregation.MAX: max,
     # launches may have run on one compute unit and on all of them, as microbenchmarks do
-    Aggregation.EACH: lambda lists: [sum(values) for values in zip_longest(*lists, fillvalue=0)],
+    Aggregation.EACH: lambda lists: [plain_sum(values) for values in zip_longest(*lists, fillvalue=0)],
     Aggregation.FIRST: lambda values: values[0],
     Aggregation.JOINED: " + ".join,
     Aggregation.DISTINCT: lambda texts: " + ".join(dict.fromkeys(texts)),

@@ -14,6 +14,7 @@ from gpusim.base.version import __version__
 from gpusim.bench.cases import CASES, GEMM_SETTINGS, BenchCase
 from gpusim.config.run import RunConfig, load_run
 from gpusim.core.loop import run_cycles
+from gpusim.core.occupancy import residency
 from gpusim.core.simulator import simulate
 from gpusim.jit import JIT_DISABLED
 from isa.execution.emulator import run_functional
@@ -108,7 +109,7 @@ def measure(
         runs.append(simulate(prepared.launch, config.gpu))
         _check(case, prepared.wrong())
         prepared = case.build(config, size)
-        executions.append(run_functional(prepared.launch))
+        executions.append(run_functional(prepared.launch, residency=residency(prepared.launch, config.gpu)))
         _check(case, prepared.wrong())
     facts = min(runs, key=lambda run: run.simulator.cpu_s)
     functional = min(executions, key=lambda run: run.seconds)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
+from gpusim.base.sums import plain_sum
+
 Topic = Literal["stall", "hit rate", "roofline", "queue", "latency", "work", "engine"]
 TIME = "kernel.time_us"
 _OF_FIRST = " of the first's wavefront-cycles"
@@ -53,7 +55,7 @@ class Rule:
             values = [metrics.get(path) for path in part]
             if any(not isinstance(value, int | float) for value in values):
                 return None
-            sums.append(float(sum(v for v in values if v is not None)))
+            sums.append(float(plain_sum(v for v in values if v is not None)))
         if len(sums) == 1:
             return sums[0]
         return sums[0] / sums[1] if sums[1] else None
@@ -193,7 +195,7 @@ def moved(rule: Rule, before: Mapping[str, Any], after: Mapping[str, Any]) -> tu
     if first is None or second is None:
         return None
     if rule.topic == "stall":
-        whole = sum(value or 0 for path, value in before.items() if path.startswith("stalls."))
+        whole = plain_sum(value or 0 for path, value in before.items() if path.startswith("stalls."))
         if not whole:
             return None
         first, second = first / whole, second / whole

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpusim.base.counters import Counts
 from gpusim.base.errors import unknown_name
+from gpusim.base.sums import plain_sum
 from gpusim.core.counters import MACHINE_TABLES, SECTIONS, TABLES
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceLine
@@ -32,7 +33,7 @@ class Hotspot:
     @property
     def cycles(self) -> int:
         """All wavefront-cycles of the instruction."""
-        return sum(self.stalls.values())
+        return plain_sum(self.stalls.values())
 
 
 @dataclass

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 from gpusim.base.errors import UserError
 from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
-from gpusim.core.cu.state import MAX_WORKGROUP_WAVES, MAX_WORKGROUPS
-from isa.launch import Launch
+from gpusim.core.cu.state import MAX_WORKGROUP_WAVES, MAX_WORKGROUPS, SLOTS
+from gpusim.core.gpu_spec import GpuSpec
+from isa.launch import Launch, Residency
 
 
 class OccupancyError(UserError):
@@ -55,3 +56,8 @@ def occupancy(launch: Launch, cu: ComputeUnitSpec) -> Occupancy:
             f"SGPRs and {lds} bytes of LDS does not fit a compute unit (limit: {limiter})"
         )
     return Occupancy(waves_per_simd, min(workgroups[limiter], MAX_WORKGROUPS), limiter)
+
+
+def residency(launch: Launch, gpu: GpuSpec) -> Residency:
+    """Return how much of the launch the GPU holds at a time, with the timing model or without."""
+    return Residency(occupancy(launch, gpu.cu).workgroups_per_cu * gpu.cus, gpu.cus * SLOTS, gpu.cus * MAX_WORKGROUPS)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.base.counters import Counts
+from gpusim.base.sums import plain_sum
 from gpusim.core.count_vector import CountVector
 
 WHOLE, WINDOWS = "whole", "windows"
@@ -100,7 +101,7 @@ def combined_sampling(launches: Sequence[Sampling | None], instructions: Sequenc
         return None
     once: dict[int, Sampling] = {}
     times: dict[int, int] = {}
-    unasked = float(sum(n for one, n in zip(launches, instructions, strict=True) if one is None))
+    unasked = float(plain_sum(n for one, n in zip(launches, instructions, strict=True) if one is None))
     for one in known:
         unasked += one.unasked
         for part, count in one.parts or ((one, 1),):
@@ -111,9 +112,9 @@ def combined_sampling(launches: Sequence[Sampling | None], instructions: Sequenc
         known[0].confidence,
         " + ".join(dict.fromkeys(part.method for part, _ in parts)),
         "; ".join(dict.fromkeys(part.reason for part, _ in parts)),
-        float(sum(part.rounds * count for part, count in parts)),
-        unasked + sum(part.instructions * count for part, count in parts),
-        unasked + sum(part.simulated for part, _ in parts),
+        float(plain_sum(part.rounds * count for part, count in parts)),
+        unasked + plain_sum(part.instructions * count for part, count in parts),
+        unasked + plain_sum(part.simulated for part, _ in parts),
         all(part.complete for part, _ in parts),
         tuple(replace(doubt, times=count) for part, count in parts for doubt in part.doubts),
         parts,

@@ -15,13 +15,13 @@ from gpusim.core.cu.code_table import FetchTable, code_table, fetch_table
 from gpusim.core.cu.configure import set_code_table, set_fetch_table
 from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
-from gpusim.core.cu.state import MAX_WORKGROUPS, NEVER, SLOTS
+from gpusim.core.cu.state import NEVER
 from gpusim.core.facts import Hotspot, RunFacts, machine_facts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import LawViolation, assert_engine, assert_laws, who_waits
 from gpusim.core.loop import DEADLOCK, FAULT, FINISHED, LIVELOCK, RUNNING, run_cycles
 from gpusim.core.machine import new_machine
-from gpusim.core.occupancy import Occupancy, occupancy
+from gpusim.core.occupancy import Occupancy, occupancy, residency
 from gpusim.core.prepare import prepare_core
 from gpusim.core.recording import Recording, Watcher
 from gpusim.core.resident import resident_groups
@@ -88,7 +88,7 @@ def simulate(
     Raises what the functional part found wrong (isa.execution.faults), OccupancyError, DeadlockError, LawViolation.
     Where the wavefronts stand is part of partial facts and of the errors of an endless loop and of a deadlock.
     """
-    fit = occupancy(launch, gpu.cu)
+    fit, held = occupancy(launch, gpu.cu), residency(launch, gpu)
     compile_s = prepare_core()
     uses_engine = engine_spec is not None and bool(launch.regions)
     if engine_spec is not None and uses_engine:
@@ -97,7 +97,7 @@ def simulate(
         engine_spec = sized_for(engine_spec, launch.regions, gpu.l2.size_kib, gpu.l2.ways)
     x, y, z = launch.workgroups
     huge_pages = x * y * z * launch.wavefronts_per_workgroup >= HUGE_PAGE_WAVEFRONTS
-    context = FunctionalContext(launch, gpu.cus * SLOTS, gpu.cus * MAX_WORKGROUPS, max_instructions, huge_pages)
+    context = FunctionalContext(launch, held.wavefront_slots, held.workgroup_slots, max_instructions, huge_pages)
     taken = engine_spec.l2_taken if engine_spec is not None and uses_engine else None
     m = new_machine(gpu, launch, fit, taken, not huge_pages, huge_pages)
     if warm is not None:
@@ -140,9 +140,9 @@ def simulate(
             return _facts(m, gpu, launch, fit, int(m.wheel.now))
 
         def execute(workgroups: range) -> int:
-            return run_functional(launch, shadows=shadows, workgroups=workgroups).wavefront_instructions
+            return run_functional(launch, shadows=shadows, workgroups=workgroups, residency=held).wavefront_instructions
 
-        return Steered(m, context, counts, fit.workgroups_per_cu * gpu.cus, execute)
+        return Steered(m, context, counts, held.workgroups, execute)
 
     try:
         status = FINISHED

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusim.base.children import Children
 from gpusim.base.progress import Reporter
+from gpusim.base.sums import plain_sum
 from gpusim.config.measured import MeasuredTable, Point
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.occupancy import occupancy
@@ -185,7 +186,7 @@ def _run(
 
 
 def _time(call: "list[RunFacts]") -> float:
-    return sum(facts.time_us for facts in call)
+    return plain_sum(facts.time_us for facts in call)
 
 
 def _prediction(

@@ -9,6 +9,7 @@ lines in flight, a directory. Order of magnitude only: cells are counted, wires 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gpusim.base.sums import plain_sum
 from gpusim.energy.spec import EnergySpec
 from spartan.engine_spec import MIN_ENTRY_BYTES, EngineSpec
 
@@ -92,4 +93,4 @@ def engine_area(engine: EngineSpec, spec: EnergySpec | None = None) -> list[Part
 
 def added_um2(parts: list[Part], source_alone: bool = False) -> float:
     """Return the area added to L2's: of Dong 2020's list alone, or of the configured engine."""
-    return sum(part.um2 for part in parts if part.extra and (part.in_source or not source_alone))
+    return plain_sum(part.um2 for part in parts if part.extra and (part.in_source or not source_alone))

@@ -9,12 +9,13 @@ from gpusim.base.errors import UserError
 from gpusim.base.progress import Progress, Reporter, reporting
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.occupancy import residency
 from gpusim.core.recording import Watcher
 from gpusim.core.simulator import simulate
 from gpusim.core.warm import WarmCaches
 from gpusim.host.queue import DEFAULT, StreamQueue
 from gpusim.results.record import RunRecord
-from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
+from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch, Residency
 
 if TYPE_CHECKING:
     from gpusim.core.steering import Steerer
@@ -218,17 +219,19 @@ def execute(
     observer: Observer | None = None,
     pool: "ContextPool | None" = None,
     serve: Callable[[], None] | None = None,
+    residency: Residency | None = None,
 ) -> "FunctionalResult":
     """Execute a launch for its results alone, its sparse loads answered as the compaction engine answers them.
 
-    pool: of contexts, for launches without sparse regions, which are compacted as they are now; serve, raises: see
-    `isa.execution.emulator.run_functional`.
+    pool: of contexts, for launches without sparse regions, which are compacted as they are now; serve, residency,
+    raises: see `isa.execution.emulator.run_functional`.
     """
     from isa.execution.emulator import run_functional
     from spartan.shadows import shadows_of
 
     shadows = shadows_of(launch) or None
-    return run_functional(launch, max_instructions, shadows, observer, pool=None if shadows else pool, serve=serve)
+    used = None if shadows else pool
+    return run_functional(launch, max_instructions, shadows, observer, pool=used, serve=serve, residency=residency)
 
 
 def executed(
@@ -239,11 +242,12 @@ def executed(
     pool: "ContextPool | None" = None,
     serve: Callable[[], None] | None = None,
 ) -> RunFacts:
-    """Execute a launch without the timing model, and return what it counts. pool, serve, raises: see
-    `run_functional`.
+    """Execute a launch without the timing model, and return what it counts.
+
+    pool, serve: see `run_functional`. Raises what it raises, and OccupancyError.
     """
     start = time.perf_counter()
-    done = execute(launch, max_instructions, observe, pool, serve)
+    done = execute(launch, max_instructions, observe, pool, serve, residency(launch, gpu))
     return _untimed_facts(launch, gpu, done, time.perf_counter() - start - done.compile_s)
 
 
@@ -256,7 +260,7 @@ def _untimed_facts(launch: Launch, gpu: GpuSpec, done: "FunctionalResult", wall_
         kernel={
             "name": launch.kernel.name,
             "clock_ghz": gpu.clock_ghz,
-            "workgroups": done.workgroups if done.finished else max(0, done.workgroups - 1),
+            "workgroups": done.workgroups,
             "workgroups_total": x * y * z,
             "wavefronts": done.wavefronts,
             "wavefront_instructions": done.wavefront_instructions,

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from gpusim.base.errors import UserError
+from gpusim.base.sums import plain_sum
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import CopyCommand, HostCommand
 from gpusim.running.job import CommandTask
@@ -116,7 +117,7 @@ class ColumnBlocks(CommandTask):
 
     def counts(self) -> Mapping[str, float]:
         total = sum(columns for columns, *_ in self._zeros)
-        means = [sum(each[0] * each[k] for each in self._zeros) / total for k in (1, 2)]
+        means = [plain_sum(each[0] * each[k] for each in self._zeros) / total for k in (1, 2)]
         return {"zero_fraction": means[0], "zero_line_fraction": means[1], "column_blocks": len(self._blocks)}
 
     def verify(self) -> Verification:

@@ -13,6 +13,7 @@ from math import prod
 
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
+from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import AUTO, NetworkSettings
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
@@ -136,9 +137,9 @@ def _candidates(
         for step in steps:
             operators = storage.operators(step, gpu_facts(settings.gpu), iteration)
             if any(isinstance(o.primitive, ConvolutionPass) and o.primitive.algorithm == name for o in operators):
-                least = sum(_least(operator, settings.gpu) for operator in operators)
+                least = plain_sum(_least(operator, settings.gpu) for operator in operators)
                 found[step.layer, step.what].append(Candidate(name, least))
-                effort[(step.layer, step.what), name] = sum(_effort(o, settings.gpu) for o in operators)
+                effort[(step.layer, step.what), name] = plain_sum(_effort(o, settings.gpu) for o in operators)
     for place, ways in found.items():
         most = max(MOST_EFFORT, min((effort[place, one.name] for one in ways), default=0))
         found[place] = [replace(one, measurable=effort[place, one.name] <= most) for one in ways]

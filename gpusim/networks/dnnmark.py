@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpusim.base.errors import UserError
+from gpusim.base.sums import plain_sum
 from gpusim.config.files import SHIPPED
 from gpusim.config.network import NETWORK_FOLDER, network_of
 from gpusim.config.network_run import NetworkSettings
@@ -206,7 +207,7 @@ def claims(measured: Sequence[Measured]) -> list[Claim]:
         return min(held[name, backward][figure] for name in names)
 
     def mean(backward: bool, figure: str) -> float:
-        return sum(held[name, backward][figure] for name in others) / len(others)
+        return plain_sum(held[name, backward][figure] for name in others) / len(others)
 
     relu = {backward: held["relu", backward] for backward, _ in passes}
     claim(

@@ -17,6 +17,7 @@ from gpusim.base.children import Children
 from gpusim.base.follow import overall
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
+from gpusim.base.sums import plain_sum
 from gpusim.core.facts import RunFacts, combined
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.prepare import prepare_core
@@ -123,7 +124,7 @@ class StepResult:
     @property
     def of_launch(self) -> float:
         """The estimated number of wavefront instructions of one launch of the step."""
-        whole = sum(w.macs / 60 + w.operations / 40 + (w.read_bytes + w.stored_bytes) / 200 for w in self.work)
+        whole = plain_sum(w.macs / 60 + w.operations / 40 + (w.read_bytes + w.stored_bytes) / 200 for w in self.work)
         return whole / max(len(self.classes), 1)
 
 
@@ -377,7 +378,7 @@ def allotted_errors(results: Sequence[StepResult], sampling: SamplingSpec | None
     for result in results:
         for one in result.classes:
             time[one] = time.get(one, 0.0) + result.of_launch
-    whole, most = sum(time.values()), max(MOST_ERROR, sampling.error)
+    whole, most = plain_sum(time.values()), max(MOST_ERROR, sampling.error)
     return {
         one: min(most, sampling.error * sqrt(whole / share)) if share else sampling.error for one, share in time.items()
     }

@@ -10,6 +10,7 @@ from gpusim.base.host_memory import resident_bytes
 from gpusim.base.progress import Progress, Reporter
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.occupancy import residency
 from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOptions, execute
 from gpusim.networks.launches import Before, deciding
 from gpusim.results.record import RunRecord, VerificationFacts
@@ -99,7 +100,7 @@ def run_step(
         for launch in operator.launches:
             if number in simulated:
                 facts[number] = simulate_launch(launch, observer, processor, timing, timing.sampling.get(number))
-            elif not execute(launch, observer=observer).finished:
+            elif not execute(launch, observer=observer, residency=residency(launch, gpu)).finished:
                 raise Stopped
             number += 1
         if compared:
@@ -137,7 +138,7 @@ def run_synthetic(
                 simulate_launch(one.launch, seen_by, processor, replace(timing, launches=RunOptions()), sampling)
             facts[number] = simulate_launch(launch, seen_by, processor, timing, sampling)
         else:
-            execute(launch)
+            execute(launch, residency=residency(launch, gpu))
     return Outcome(facts, zeros=zeros)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Any
 
+from gpusim.base.sums import plain_sum
 from gpusim.report.layout import Line, plain, wrapped
 from gpusim.report.result import Measured, Result
 from gpusim.report.rule import STALLS
@@ -62,11 +63,11 @@ def hotspot_rows(column: Measured) -> list[dict[str, Any]]:
     """Return the costliest instructions of a run: wavefront-cycles, their share of all, kernel, address, instruction,
     source file and line, and the largest stall reasons with their shares of the instruction's cycles.
     """
-    whole = sum(column.group("stalls").values())
+    whole = plain_sum(column.group("stalls").values())
     found = []
     for spot in column.tree.get("hotspots") or ():
         reasons = {name: cycles for name, cycles in spot.items() if name in STALLS}
-        cycles = sum(reasons.values())
+        cycles = plain_sum(reasons.values())
         largest = sorted(reasons.items(), key=lambda item: -item[1])[:_LARGEST_REASONS]
         found.append(
             {

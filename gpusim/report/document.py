@@ -7,6 +7,7 @@ from dataclasses import asdict
 from itertools import zip_longest
 from typing import Any
 
+from gpusim.base.sums import plain_sum
 from gpusim.core.facts import RunFacts
 from gpusim.results import metrics
 from gpusim.results.bounds import bound_of, largest_stalls
@@ -120,7 +121,7 @@ def _total(record: RunRecord) -> dict[str, Any]:
         "launches": record.launched,
         "simulated_launches": sum(_launches(part)["simulated_launches"] for part in record.parts),
         **({"unknown_launches": unknown} if record.partial else {}),
-        **{name: sum(part.values[name] for part in record.parts) for name in summed},
+        **{name: plain_sum(part.values[name] for part in record.parts) for name in summed},
         **_timed(record.total, record.total),
     }
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gpusim.base.sums import plain_sum
 from gpusim.report.result import Measured
 from gpusim.report.rule import STALLS, place_of
 from gpusim.report.values import percent, shown
@@ -116,10 +117,10 @@ def lds_conflicts(run: Measured) -> float | None:
         return None
     passes = run.gpu.get("cu", {}).get("lds_write_passes", 1)
     spots = _lds_spots(run)
-    listed = sum(spot["issued"] for spot in spots)
+    listed = plain_sum(spot["issued"] for spot in spots)
     least: float = _least_bank_cycles(_WIDEST_LDS, passes)
     if listed:
-        least = sum(spot["issued"] * _least_bank_cycles(spot["instruction"], passes) for spot in spots) / listed
+        least = plain_sum(spot["issued"] * _least_bank_cycles(spot["instruction"], passes) for spot in spots) / listed
     return max(1 - least * count / cycles, 0.0)
 
 
@@ -130,7 +131,7 @@ def lds_figures(run: Measured) -> Mapping[str, str]:
     spots = _lds_spots(run)
     if not spots:
         return {**figures, "about": "at least", "where": "--hotspots tells where, and how much"}
-    worst = max(spots, key=lambda spot: sum(n for reason, n in spot.items() if reason in STALLS))
+    worst = max(spots, key=lambda spot: plain_sum(n for reason, n in spot.items() if reason in STALLS))
     return {**figures, "about": "about", "where": f"see hotspots, {place_of(worst)} ({worst['instruction']})"}
 
 
@@ -148,7 +149,7 @@ def not_vector(run: Measured) -> float | None:
 def uneven(run: Measured) -> float | None:
     """Return by which share the mean compute unit issues less than the busiest one."""
     issued = run.group("stalls_by_compute_unit").get("issued")
-    return 1 - sum(issued) / len(issued) / max(issued) if issued and max(issued) else None
+    return 1 - plain_sum(issued) / len(issued) / max(issued) if issued and max(issued) else None
 
 
 def not_ready(run: Measured) -> float | None:

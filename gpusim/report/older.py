@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpusim.base.errors import UserError
+from gpusim.base.sums import plain_sum
 from gpusim.results import metrics
 
 _NETWORK_SCHEMA, _RUN_SCHEMA = 1, 2
@@ -70,8 +71,8 @@ def _program(document: Mapping[str, Any]) -> dict[str, Any]:
     timed = [kernel for kernel in document["kernels"] if kernel["cycles"] is not None]
     kernel = {
         "name": " + ".join(row["name"] for row in document["kernels"]),
-        "cycles": sum(row["cycles"] for row in timed) if timed else None,
-        "time_us": sum(row["time_us"] for row in timed) if timed else None,
+        "cycles": plain_sum(row["cycles"] for row in timed) if timed else None,
+        "time_us": plain_sum(row["time_us"] for row in timed) if timed else None,
         "wavefront_instructions": sum(row["wavefront_instructions"] for row in document["kernels"]),
         "workgroups": sum(row["workgroups"] for row in document["kernels"]),
     }

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from gpusim.base.errors import UserError
+from gpusim.base.sums import plain_sum
 from gpusim.report.values import quantity, shown, value_at
 from gpusim.results import metrics
 from isa.object.names import short
@@ -46,7 +47,9 @@ class Measured:
     def share(self, path: str) -> float | None:
         """Return the share of a stall reason in the wavefront-cycles, or of a roofline bound in the cycles."""
         value, group = self.get(path), path.partition(".")[0]
-        whole = {"stalls": sum(self.group("stalls").values()), "roofline": self.number("kernel.cycles")}.get(group)
+        whole = {"stalls": plain_sum(self.group("stalls").values()), "roofline": self.number("kernel.cycles")}.get(
+            group
+        )
         return value / whole if whole and value is not None else None
 
     def group(self, name: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpusim.base.progress import scaled
+from gpusim.base.sums import plain_sum
 from gpusim.base.table import MISSING, Cell, Column, Table
 from gpusim.report.measures import unit_name
 from gpusim.report.result import Measured, Result, Row, choice_text
@@ -62,13 +63,13 @@ def _last(result: Result) -> list[Row]:
 
 def _grouped(rows: Sequence[Row], head: str, key: Callable[[Row], str]) -> Table:
     """Sum up rows by a key, the longest first."""
-    whole = sum(row.values["time_us"] for row in rows)
+    whole = plain_sum(row.values["time_us"] for row in rows)
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)
     found = []
     for name, held in groups.items():
-        time_us = sum(row.values["time_us"] for row in held)
+        time_us = plain_sum(row.values["time_us"] for row in held)
         found.append((name, time_us, time_us / whole if whole else 0.0, sum(row.values["launches"] for row in held)))
     found.sort(key=lambda one: -one[1])
     columns = [Column(head), Column("time us", "{:,.1f}".format), Column("share", _percent), Column("launches")]
@@ -284,7 +285,7 @@ def _of_network(result: Result, column: Measured) -> Iterator[str]:
 
 def _rates(timed: Sequence[Row], time_us: float) -> str:
     """Say the rate of arithmetic: multiply-accumulates of the definition, and those that are needed."""
-    counts = [sum(row.values[name] for row in timed) for name in ("macs", "needed_macs")]
+    counts = [plain_sum(row.values[name] for row in timed) for name in ("macs", "needed_macs")]
     rate, needed = (2e-3 * macs / time_us if time_us else 0.0 for macs in counts)
     return f"; {rate:,.0f} GFLOP/s in multiply-accumulates ({needed:,.0f} in those that are needed)"
 

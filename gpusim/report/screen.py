@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from gpusim.base.sums import plain_sum
 from gpusim.report.layout import Line, bar, columns, plain, wrapped
 from gpusim.report.measures import unit_name
 from gpusim.report.result import Measured, Result
@@ -123,7 +124,8 @@ def _bars(title: str, explained: str, group: str, count: int, page: _Page) -> It
         yield page.bars(unit_name(name) if group == "roofline" else name.replace("_", " "), shares[name])
     if group == "stalls":  # they tile the whole
         rest = [
-            sum(shares[name][number] or 0.0 for name in order[len(worth) :]) for number in range(len(page.measured))
+            plain_sum(shares[name][number] or 0.0 for name in order[len(worth) :])
+            for number in range(len(page.measured))
         ]
         if max(rest) >= _LEAST_SHARE:
             yield page.bars("others", rest)
@@ -145,7 +147,11 @@ def _latencies(column: Measured) -> str:
 
 def _dram(column: Measured) -> str:
     moved = [column.get(f"profile.dram_{way}_throughput") for way in ("read", "write")]
-    rate = f"{sum(value for value in moved if value):,.1f} GB/s, " if any(value is not None for value in moved) else ""
+    rate = (
+        f"{plain_sum(value for value in moved if value):,.1f} GB/s, "
+        if any(value is not None for value in moved)
+        else ""
+    )
     return f"{rate}{column.text('profile.dram_utilization')} busy"
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gpusim.base.errors import UserError
+from gpusim.base.sums import plain_sum
 from gpusim.config.figure import Figure, RunsFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.config.run import RunConfig
@@ -38,7 +39,7 @@ class Plan:
     def seconds(self, figure: str | None = None) -> float:
         """Return the estimated processor time of a figure's points, or of all, in seconds."""
         keys = self.points if figure is None else self.by_figure[figure]
-        return sum(self.points[key].seconds for key in keys)
+        return plain_sum(self.points[key].seconds for key in keys)
 
 
 def plan_of(reproduction: Reproduction, figures: Mapping[str, Figure], exact: bool = False) -> Plan:

@@ -8,6 +8,7 @@ from typing import Any
 from gpusim.base.follow import overall
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
+from gpusim.base.sums import plain_sum
 from gpusim.jobs.vendor import INSTALLING, is_there
 from gpusim.reproduce.kept import Kept, Results, kept
 from gpusim.reproduce.plan import Plan, Planned
@@ -96,7 +97,7 @@ class Running:
                 ran.errors[planned.point.key] = NOT_AS_EXPECTED
             else:
                 ran.found += 1
-        self._said, self._all_s = self._start, sum(one.seconds for one in missing)
+        self._said, self._all_s = self._start, plain_sum(one.seconds for one in missing)
         if ran.left_out:
             self._say_left_out(ran.left_out)
         self._reporter.say(

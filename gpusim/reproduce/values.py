@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
-from statistics import fmean
 from typing import Any
 
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.sums import weighted_mean
 from gpusim.compare.rules import findings
 from gpusim.config.figure import ComparedFigure, Label, RunsFigure
 from gpusim.config.reproduction import Reproduction
@@ -167,7 +167,7 @@ def reasons_of(base: Kept, way: Kept) -> list[str]:
 def mean_of(values: Iterable[tuple[float | None, int]]) -> float | None:
     """Return the mean of the known values weighted by their counts; None if there are none."""
     known = [(value, count) for value, count in values if value is not None]
-    return fmean([value for value, _ in known], [count for _, count in known]) if known else None
+    return weighted_mean([value for value, _ in known], [count for _, count in known]) if known else None
 
 
 def matches(labels: Mapping[str, str], where: Mapping[str, Label | list[Label]]) -> bool:

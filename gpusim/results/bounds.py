@@ -1,5 +1,6 @@
 """What bounded launches and what their wavefronts waited for, in a word and a share."""
 
+from gpusim.base.sums import plain_sum
 from gpusim.core.facts import RunFacts
 
 LATENCY = "latency"  # the roofline that does not follow from a unit's rate
@@ -14,6 +15,6 @@ def bound_of(facts: RunFacts) -> tuple[str, float]:
 
 def largest_stalls(facts: RunFacts, count: int = 2) -> list[tuple[str, float]]:
     """Return the reasons for which wavefronts waited longest, with their share of the resident wavefront-cycles."""
-    whole = sum(facts.stalls.values())
+    whole = plain_sum(facts.stalls.values())
     reasons = sorted((item for item in facts.stalls.items() if item[0] != "issued"), key=lambda item: -item[1])
     return [(reason, cycles / whole) for reason, cycles in reasons[:count] if cycles and whole]

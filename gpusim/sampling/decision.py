@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusim.base.sums import plain_sum
 from gpusim.sampling.estimate import LEAST_FOR_DRIFT, Ratios, ratios
 from gpusim.sampling.grid import Left, block_weights, kept
 from gpusim.sampling.looks import Columns
@@ -72,7 +73,7 @@ class Next:
 
 def following(measured: Measured, spec: SamplingSpec, left: Left) -> Next:
     """Decide what follows the laps measured so far: a jump over workgroups, another lap here, or no more laps."""
-    share = (left.skippable + sum(measured.jumps)) / left.total
+    share = (left.skippable + plain_sum(measured.jumps)) / left.total
     if not share:
         return Next(0, False)
     first = measured.first(left.skippable, spec)

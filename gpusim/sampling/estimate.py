@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusim.base.sums import plain_sum
 from gpusim.core.sampled import Replicates
 from gpusim.sampling.looks import Columns
 from gpusim.sampling.noise import Noise, noise
@@ -52,7 +53,7 @@ class Ratios:
 
     def squares(self, doubts: tuple[Replicates, ...], column: int) -> float:
         """Return the squared relative half-width of a column that these doubts cause together."""
-        apart = sum(d.factor * float((d.deviations[:, column] ** 2).sum()) for d in doubts)
+        apart = plain_sum(d.factor * float((d.deviations[:, column] ** 2).sum()) for d in doubts)
         return apart / max(float(self.values[column]), 1e-300) ** 2
 
 

@@ -11,6 +11,7 @@ from gpusim.base.children import Children
 from gpusim.base.progress import Reporter
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.occupancy import residency
 from gpusim.core.prepare import prepare_core
 from gpusim.core.simulator import simulate
 from gpusim.results import metrics
@@ -114,7 +115,7 @@ def _simulated(case: Case, spec: SamplingSpec | None) -> tuple[RunFacts, float]:
     """Simulate a case from fresh memory; return its facts and the processor time of simulating it."""
     prepared: Prepared = case.make()
     for launch in prepared.before:
-        run_functional(launch)
+        run_functional(launch, residency=residency(launch, prepared.gpu))
     start = time.process_time()
     facts = simulate(prepared.launch, prepared.gpu, prepared.engine, steerer=None if spec is None else Sampler(spec))
     return facts, time.process_time() - start

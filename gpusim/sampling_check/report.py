@@ -7,6 +7,7 @@ from typing import Any
 
 from gpusim.base.picture import Picture
 from gpusim.base.progress import percent
+from gpusim.base.sums import plain_sum
 from gpusim.base.table import Cell, Column, Table
 from gpusim.base.version import __version__
 from gpusim.sampling.spec import SamplingSpec
@@ -45,11 +46,11 @@ def summary(outcomes: Sequence[Outcome]) -> Summary:
     return Summary(
         len(outcomes),
         len(some),
-        sum(abs(one.error) for one in some) / count,
-        sum(one.error for one in some) / count,
+        plain_sum(abs(one.error) for one in some) / count,
+        plain_sum(one.error for one in some) / count,
         max((abs(one.error) for one in some), default=0.0),
-        sum(one.covered for one in some) / count,
-        sum(one.metrics_covered for one in some) / max(sum(one.metrics for one in some), 1),
+        plain_sum(one.covered for one in some) / count,
+        plain_sum(one.metrics_covered for one in some) / max(plain_sum(one.metrics for one in some), 1),
         speeds[len(speeds) // 2] if speeds else 1.0,
         max((1 / one.fraction for one in outcomes), default=1.0),
     )

@@ -7,7 +7,7 @@ from isa.execution.codes import INDEX_ENABLE, OFFSET_ENABLE, Access
 from isa.execution.flat_access import access_lines
 from isa.execution.memory_access import move_private, record_flags, write_lines
 from isa.execution.program_table import ProgramRow
-from isa.execution.state import PATTERN_WAYS, Context, Wavefront, pattern_at, work_at
+from isa.execution.state import PATTERN_WAYS, Context, Pattern, Wavefront, Work, pattern_at, work_at
 from isa.trace import BUSY_SHIFT, LINE_BYTES
 
 
@@ -15,6 +15,7 @@ from isa.trace import BUSY_SHIFT, LINE_BYTES
 def buffer_access(context: Context, slot, wave: Wavefront, row: ProgramRow, active, out):
     """Execute a MUBUF instruction (GCN3 ISA manual, section 8.1.5); out-of-range lanes get 0 and store nothing.
 
+    A lane out of the wavefront's private memory is a fault instead.
     NUM_RECORDS counts records where the resource is swizzled and has a stride, else bytes.
     """
     work = work_at(context.work, 0)
@@ -27,11 +28,13 @@ def buffer_access(context: Context, slot, wave: Wavefront, row: ProgramRow, acti
     stride = (word1 >> 16) & 0x3FFF
     swizzled = word1 >> 31
     records = ld_u32(resource, 2)
-    element_bytes = 2 << ((word3 >> 19) & 3)
-    index_stride = 8 << ((word3 >> 21) & 3)
+    element_bits = 1 + ((word3 >> 19) & 3)
+    element_bytes = 1 << element_bits
+    index_bits = 3 + ((word3 >> 21) & 3)
     add_lane = (word3 >> 23) & 1
     if add_lane:
         stride |= ((word3 >> 15) & 15) << 14
+    private = 1 if swizzled and 0 <= base - context.scratch < context.scratch_bytes else 0
     mode = row.addressing
     scalar = row.scalar_offset
     scalar_offset = ld_u32(scalars + scalar, 0) if scalar >= 0 else row.offset1
@@ -48,15 +51,15 @@ def buffer_access(context: Context, slot, wave: Wavefront, row: ProgramRow, acti
             if mode & INDEX_ENABLE:
                 index += ld_u32(address_row, i)
             if swizzled:
-                at = ((index // index_stride) * stride + offset // element_bytes * element_bytes) * index_stride
-                at += (index % index_stride) * element_bytes + offset % element_bytes
+                at = ((index >> index_bits) * stride + (offset & -element_bytes)) << index_bits
+                at += ((index & ((1 << index_bits) - 1)) << element_bits) + (offset & (element_bytes - 1))
             else:
                 at = offset + stride * index
             if stride == 0 or swizzled == 0:
                 within = (offset if swizzled else at) + size <= records - (0 if swizzled else scalar_offset)
             else:
                 within = index < records and offset + size <= stride
-            if within:
+            if within or private:
                 inside |= 1 << i
             elif row.access == Access.LOAD or row.returns:
                 for d in range((size + 3) >> 2):
@@ -67,17 +70,41 @@ def buffer_access(context: Context, slot, wave: Wavefront, row: ProgramRow, acti
         return 1
     load = 1 if row.access == Access.LOAD else 0
     if swizzled and size > element_bytes:
-        begin_lines(work)
-        count = 0
-        for i in range(LANES):
-            if (inside >> i) & 1:
-                count = move_private(context, vectors, row, i, work.address[i], size, count)
-                if count < 0:
-                    return count
-        return write_lines(work, out, count, path_cycles(work, inside, size, load), record_flags(row))
+        return private_lanes(context, slot, vectors, row, inside, out)
     first = work.address[ctz(inside)]
     pattern = pattern_at(row.patterns, (first >> 2) & (PATTERN_WAYS - 1))
     different = match_addresses(work, inside, first, pattern)
     if different != 0 or pattern.phase != first & (LINE_BYTES - 1):
+        load = 1 if row.access == Access.LOAD else 0
         note_line_pattern(pattern, work, inside, first, size, load, 1 if row.access == Access.ATOMIC else 0)
-    return access_lines(context, slot, vectors, row, inside, pattern, first, out)
+    if private and not _all_own(context, slot, work, inside, pattern, first, size):
+        return private_lanes(context, slot, vectors, row, inside, out)
+    return access_lines(context, slot, vectors, row, inside, pattern, first, private, out)
+
+
+@jit
+def _all_own(context: Context, slot, work: Work, active, pattern: Pattern, first, size):
+    """Return 1 if all lanes access their own dwords of the wavefront's private memory."""
+    own = context.scratch + slot * context.scratch_stride
+    if first + pattern.lowest < own or first + pattern.highest + size > own + context.scratch_stride:
+        return 0
+    stray = 0
+    for i in range(LANES):
+        at = work.address[i] - own
+        stray |= (((at >> 2) ^ i) & (LANES - 1) | (((at & 3) + size - 1) >> 2)) & -((active >> i) & 1)
+    return 1 if stray == 0 else 0
+
+
+@jit
+def private_lanes(context: Context, slot, vectors, row: ProgramRow, active, out):
+    """Execute an access to private memory lane by lane: of several dwords each, or not all of it allowed."""
+    work = work_at(context.work, 0)
+    begin_lines(work)
+    count = 0
+    for i in range(LANES):
+        if (active >> i) & 1:
+            count = move_private(context, slot, vectors, row, i, work.address[i], row.size, count)
+            if count < 0:
+                return count
+    load = 1 if row.access == Access.LOAD else 0
+    return write_lines(work, out, count, path_cycles(work, active, row.size, load), record_flags(row))

@@ -4,6 +4,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext
+from isa.launch import Residency
 
 if TYPE_CHECKING:
     from isa.launch import Launch
@@ -12,18 +13,21 @@ HELD = 32  # contexts; each of some hundred KiB
 
 
 class ContextPool:
-    """The contexts of the kernels that were launched last, on one device memory, for a workgroup at a time."""
+    """The contexts of the kernels that were launched last, on one device memory, for one slice at a time."""
 
     def __init__(self) -> None:
-        self._held: OrderedDict[tuple[int, int, int], FunctionalContext] = OrderedDict()
+        self._held: OrderedDict[tuple[int, int, Residency], FunctionalContext] = OrderedDict()
 
-    def context(self, launch: "Launch", max_instructions: int = MAX_INSTRUCTIONS) -> FunctionalContext:
+    def context(
+        self, launch: "Launch", residency: Residency, max_instructions: int = MAX_INSTRUCTIONS
+    ) -> FunctionalContext:
         """Return a context for the launch, valid until the next call; raises what FunctionalContext raises."""
-        waves = launch.wavefronts_per_workgroup
-        key = (id(launch.kernel), waves, launch.dynamic_lds_bytes)
+        key = (id(launch.kernel), launch.dynamic_lds_bytes, residency)
         held = self._held.pop(key, None)
         if held is None or held.launch.memory is not launch.memory or held.launch.kernel is not launch.kernel:
-            held = FunctionalContext(launch, waves, 1, max_instructions)
+            held = FunctionalContext(
+                launch, residency.wavefront_slots, residency.workgroup_slots, max_instructions, shared_trace=True
+            )
         else:
             held.compile_s = 0.0
             held.again(launch)

@@ -1,4 +1,10 @@
-"""Functional execution without timing: a launch run workgroup by workgroup."""
+"""Functional execution without timing: a launch run workgroup by workgroup, as many at a time as a machine holds.
+
+A workgroup runs to its end, unless it waits: a wavefront that repeats itself, or has run TURN_INSTRUCTIONS, lets the
+others of its workgroup go on, and when none of these can, another workgroup has a turn. Those that have begun take
+turns with the oldest one, which so ends soon, and others begin while there is room. The order depends on nothing but
+the launch and its residency.
+"""
 
 import time
 from collections.abc import Callable, Sequence
@@ -29,6 +35,7 @@ from isa.trace import (
     BUSY_MASK,
     BUSY_SHIFT,
     END,
+    INSTRUCTIONS,
     LINE_SPARSE,
     LINES_MASK,
     MEMORY_0,
@@ -40,12 +47,11 @@ from isa.trace import (
     RECORD_STORE,
     SEGMENT_0,
     SEGMENTS,
-    TRACE_WORDS,
 )
 
 if TYPE_CHECKING:
     from isa.execution.context_pool import ContextPool
-    from isa.launch import Launch
+    from isa.launch import Launch, Residency
 
 UNITS = len(UNIT_NAMES)
 LINE_KINDS = ("load", "store", "atomic", "scalar", "sparse")
@@ -56,7 +62,7 @@ COUNTERS = State(
     {
         "instructions": Field((UNITS,), "wavefront instructions by functional unit"),
         "lines": Field((len(LINE_KINDS),), "distinct 64-byte lines summed over instructions, by LINE_KINDS"),
-        "workgroups": Field((), "workgroups begun"),
+        "workgroups": Field((), "workgroups ended"),
         "wavefronts": Field((), "wavefronts begun"),
         "store_bytes": Field((), "bytes written by stores"),
         "lds_cycles": Field((), "LDS bank cycles"),
@@ -64,28 +70,43 @@ COUNTERS = State(
     },
 )
 
+WAVE = State(
+    "functional_wave",
+    {
+        "state": Field((), "READY, WAITING at the barrier, PAUSED until its workgroup's next turn, or DONE"),
+        "left": Field((), "instructions it may still run in this turn"),
+    },
+)
+READY, WAITING, PAUSED, DONE = range(4)
+
 RUN = State(
     "functional_run",
     {
         "context": Field((), "address of the functional context"),
         "start": Field((), "address of the producer's start function"),
         "produce": Field((), "address of its produce function"),
-        "traces": Field((), "address of slot 0's trace buffer"),
+        "trace": Field((), "address of the trace buffer that all slots share"),
         "unit_prefix": Field((), "address of int64 [instructions + 1, units]: of each unit before an index"),
-        "wave_state": Field((), "address of int64: READY, WAITING or DONE for each wavefront of the running workgroup"),
+        "waves": Field((), "address of a WAVE for each wavefront slot"),
+        "order": Field((), "address of int64: the workgroup slots, first those in use, oldest workgroup first"),
         "wavefronts": Field((), "wavefronts of a workgroup"),
         "workgroups": Field((), "the number after that of the last one to run"),
         "next_workgroup": Field((), "the next one to begin"),
-        "running": Field((), "wavefronts of the running workgroup that have not ended"),
+        "most": Field((), "workgroups that may be resident"),
+        "resident": Field((), "workgroups begun and not ended"),
+        "turn": Field((), "which of them runs: its place in `order`; -1: none"),
+        "other": Field((), "place in `order` of the last one to run that was not the oldest"),
         "counters": Field((), "what was counted", COUNTERS.dtype()),
     },
 )
-READY, WAITING, DONE = range(3)
-run_at = record_at(RUN)
+run_at, wave_at = record_at(RUN), record_at(WAVE)
 if TYPE_CHECKING:
     Run = Any
 else:
     Run = record_type(RUN)
+
+TURN_INSTRUCTIONS = 1 << 16  # of a wavefront: enough that a change of workgroups costs next to nothing
+MOST_REPEATED_WORDS = 64  # memory words of a loop that waits
 
 _FIRST_SLICES = 64
 _BATCH_S = 0.1
@@ -128,39 +149,145 @@ def count_slice(run: Run, trace):
 
 
 @jit
+def repeats(trace):
+    """Return 1 if the slice did nothing but access the same lines again and again, as a loop that waits does."""
+    words = ld_i64(trace, MEMORY_WORDS)
+    first = trace + 8 * MEMORY_0
+    period = 0
+    lines = 0
+    while True:
+        record = first + 8 * period
+        header = ld_i64(record, 0)
+        in_record = header & LINES_MASK
+        lines += in_record
+        period += 1 + in_record * (2 if header & (RECORD_STORE | RECORD_ATOMIC) else 1)
+        if 2 * period > words or period > MOST_REPEATED_WORDS:
+            return 0
+        same = 1 if lines else 0
+        k = period
+        while same and k < words:
+            same = 1 if ld_i64(first, k) == ld_i64(first, k - period) else 0
+            k += 1
+        if same:
+            return 1
+
+
+@jit
+def _begin_turn(run: Run, turn):
+    """Let the workgroup at a place of `order` run; all its wavefronts that are not at the barrier may go on."""
+    run.turn = turn
+    if turn:
+        run.other = turn
+    slot = ld_i64(run.order, turn) * run.wavefronts
+    for w in range(slot, slot + run.wavefronts):
+        wave = wave_at(run.waves, w)
+        wave.left = TURN_INSTRUCTIONS
+        if wave.state == PAUSED:
+            wave.state = READY
+
+
+@jit
+def _begin_workgroup(run: Run):
+    """Begin the next workgroup in the free slot that was used last."""
+    group_slot = ld_i64(run.order, run.resident)
+    for number in range(run.wavefronts):
+        slot = group_slot * run.wavefronts + number
+        call_i64_4(run.start, run.context, slot, run.next_workgroup, number | group_slot << 32)
+        wave_at(run.waves, slot).state = READY
+    run.next_workgroup += 1
+    run.resident += 1
+    run.counters.wavefronts += run.wavefronts
+    _begin_turn(run, run.resident - 1)
+
+
+@jit
+def _end_workgroup(run: Run):
+    """End the workgroup whose turn it is: those after it move up, and its slot is the next to be used."""
+    group_slot = ld_i64(run.order, run.turn)
+    run.resident -= 1
+    for k in range(run.turn, run.resident):
+        st_i64(run.order, k, ld_i64(run.order, k + 1))
+    st_i64(run.order, run.resident, group_slot)
+    if run.other >= run.turn:
+        run.other -= 1
+    run.turn = -1
+    run.counters.workgroups += 1
+
+
+@jit
+def _next_turn(run: Run):
+    """Give another workgroup a turn after one whose wavefronts all wait; after the oldest, others or a new one."""
+    place = run.other + 1
+    if run.turn:
+        _begin_turn(run, 0)
+    elif place < run.resident:
+        _begin_turn(run, place)
+    elif run.resident < run.most and run.next_workgroup < run.workgroups:
+        _begin_workgroup(run)
+    else:
+        _begin_turn(run, 1 if run.resident > 1 else 0)
+
+
+@jit
+def _ready_wave(run: Run):
+    """Return the slot of the workgroup's first wavefront that can run; -1 if it has ended, -2 if all of it wait.
+
+    Where all that are left have reached the barrier, they go on, those with nothing left to run in the next turn.
+    """
+    first = ld_i64(run.order, run.turn) * run.wavefronts
+    waiting = 0
+    paused = 0
+    for w in range(first, first + run.wavefronts):
+        state = wave_at(run.waves, w).state
+        if state == READY:
+            return w
+        waiting += 1 if state == WAITING else 0
+        paused += 1 if state == PAUSED else 0
+    if paused:
+        return -2
+    ready = -2 if waiting else -1
+    for w in range(first, first + run.wavefronts):
+        wave = wave_at(run.waves, w)
+        if wave.state == WAITING:
+            wave.state = READY if wave.left > 0 else PAUSED
+            if ready == -2 and wave.left > 0:
+                ready = w
+    return ready
+
+
+@jit
 def run_slices(address, slices):
     """Run up to `slices` slices of the run at `address`; returns 1 when it is finished, 0 if not, or a fault."""
     run = run_at(address, 0)
-    waves = run.wavefronts
-    for _ in range(slices):
-        if run.running == 0:
-            group = run.next_workgroup
-            if group == run.workgroups:
+    done = 0
+    while done < slices:
+        if run.turn < 0:
+            if run.resident:
+                _begin_turn(run, 0)
+            elif run.next_workgroup < run.workgroups:
+                _begin_workgroup(run)
+            else:
                 return 1
-            run.next_workgroup += 1
-            run.running = waves
-            for w in range(waves):
-                call_i64_4(run.start, run.context, w, group, w)
-                st_i64(run.wave_state, w, READY)
-            run.counters.workgroups += 1
-            run.counters.wavefronts += waves
-        w = 0
-        while w < waves and ld_i64(run.wave_state, w) != READY:
-            w += 1
-        if w == waves:  # all that are left have reached the barrier
-            for k in range(waves):
-                if ld_i64(run.wave_state, k) == WAITING:
-                    st_i64(run.wave_state, k, READY)
-                    w = k if k < w else w
+        w = _ready_wave(run)
+        if w == -1:
+            _end_workgroup(run)
+            continue
+        if w < 0:
+            _next_turn(run)
+            continue
         status = call_i64_4(run.produce, run.context, w, 0, 0)
         if status < 0:
             return status
-        count_slice(run, run.traces + w * 8 * TRACE_WORDS)
+        count_slice(run, run.trace)
+        done += 1
+        wave = wave_at(run.waves, w)
+        wave.left -= ld_i64(run.trace, INSTRUCTIONS)
         if status == END:
-            st_i64(run.wave_state, w, DONE)
-            run.running -= 1
+            wave.state = DONE
         elif status != MORE:
-            st_i64(run.wave_state, w, WAITING)
+            wave.state = WAITING
+        elif wave.left <= 0 or repeats(run.trace):
+            wave.state = PAUSED
     return 0
 
 
@@ -171,8 +298,8 @@ class FunctionalResult:
     instructions: wavefront instructions by unit name; lines: distinct 64-byte lines summed over instructions, by
     'load', 'store', 'atomic', 'scalar', 'sparse'; store_bytes: bytes written; lds_cycles: LDS bank cycles;
     memory_records: instructions with a memory record; seconds: CPU time of execution; compile_s: of compilation;
-    finished: False if the observer ended the run; resident: where the wavefronts of the workgroup in progress stood at
-    the end.
+    workgroups: that have ended; finished: False if the observer ended the run; resident: where the wavefronts of those
+    in progress stood at the end.
     """
 
     instructions: dict[str, int]
@@ -206,31 +333,37 @@ def run_functional(
     workgroups: range | None = None,
     pool: "ContextPool | None" = None,
     serve: Callable[[], None] | None = None,
+    residency: "Residency | None" = None,
 ) -> FunctionalResult:
     """Execute a launch on its device memory.
 
     workgroups: which of the grid, by their numbers (None: all); shadows: compacted images of `launch.regions` (see
     `FunctionalContext.register_regions`); without them sparse loads are ordinary ones. observer: called about ten
-    times a second, ends the run by returning False; the workgroups done are those begun. pool: contexts of earlier
-    launches with the same max_instructions, for one without regions. serve: called after every slice, does what
-    wavefronts wait for the host to do. Raises ExecutionFault and what FunctionalContext raises.
+    times a second, ends the run by returning False. pool: contexts of earlier launches with the same max_instructions,
+    for one without regions. serve: called after every slice, does what wavefronts wait for the host to do. residency:
+    how many workgroups are resident at a time, so that one can wait for another (None: one). Raises ExecutionFault and
+    what FunctionalContext raises.
     """
-    waves = launch.wavefronts_per_workgroup
+    held = launch.workgroup_at_a_time if residency is None else residency
     if pool is not None:
-        context = pool.context(launch, max_instructions)
+        context = pool.context(launch, held, max_instructions)
     else:
-        context = FunctionalContext(launch, waves, 1, max_instructions)
+        context = FunctionalContext(
+            launch, held.wavefront_slots, held.workgroup_slots, max_instructions, shared_trace=True
+        )
     if shadows is not None:
         context.register_regions(shadows)
     compile_s = context.compile_s + compile_interpreter(run_slices)
-    wave_state = np.zeros(waves, np.int64)
+    x, y, z = launch.workgroups
+    chosen = range(x * y * z) if workgroups is None else workgroups
+    most = min(held.workgroups, max(1, len(chosen)))
+    waves, order = records(WAVE, most * launch.wavefronts_per_workgroup), np.arange(most)
     buffer = records(RUN)
     run = views(buffer)[0]
     run.context, run.start, run.produce = context.address, context.start_address, context.produce_address
-    run.traces, run.unit_prefix = context.trace_address, address_of(context.program.unit_prefix)
-    run.wave_state, run.wavefronts = address_of(wave_state), waves
-    x, y, z = launch.workgroups
-    chosen = range(x * y * z) if workgroups is None else workgroups
+    run.trace, run.unit_prefix = context.trace_address, address_of(context.program.unit_prefix)
+    run.waves, run.order = address_of(waves), address_of(order)
+    run.wavefronts, run.most, run.turn = launch.wavefronts_per_workgroup, most, -1
     run.next_workgroup, run.workgroups = chosen.start, chosen.stop
     seconds, finished = _loop(context, address_of(buffer), run, observer, serve)
     counters = run.counters
@@ -272,9 +405,9 @@ def _loop(
             serve()
         if status == 1:
             return seconds, True
-        begun = int(run.next_workgroup)
         executed, expected = context.executed_instructions, context.expected_instructions
-        progress = Progress(0, begun, int(run.workgroups), executed, expected, context.least_instructions(begun))
+        least = context.least_instructions(int(run.next_workgroup))
+        progress = Progress(0, int(run.counters.workgroups), int(run.workgroups), executed, expected, least)
         if observer is not None and not observer(progress):
             return seconds, False
         if serve is None:
@@ -282,12 +415,12 @@ def _loop(
 
 
 def _resident(context: FunctionalContext, run: Any) -> list[WavefrontGroup]:
-    """Return where the wavefronts of the running workgroup stand that have not ended."""
+    """Return where the wavefronts of the workgroups in progress stand that have not ended."""
     standing = []
-    for w in range(run.wavefronts if run.running else 0):
-        state, pc = ld_i64(run.wave_state, w), context.wavefronts[w].pc
-        if state == WAITING:
-            standing.append((pc - 1, AT_BARRIER))
-        elif state == READY:
-            standing.append((pc, "executing"))
+    for place in range(run.resident):
+        first = ld_i64(run.order, place) * run.wavefronts
+        for w in range(first, first + run.wavefronts):
+            state, pc = wave_at(run.waves, w).state, context.wavefronts[w].pc
+            if state != DONE:
+                standing.append((pc - 1, AT_BARRIER) if state == WAITING else (pc, "executing"))
     return grouped(context.launch.kernel, context.instructions, standing)

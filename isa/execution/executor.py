@@ -58,9 +58,9 @@ MAX_INSTRUCTIONS = 1 << 32  # of one wavefront, before it counts as an endless l
 
 _reported: list[bool] = []  # the lane library's compilation counts once a process
 
-# buffers of a context by what they hold at a launch's start (traces are written before they are read)
+# buffers of a context by what they hold at a launch's start (the others are written before they are read)
 _COPIED = ("context", "patterns", "free_files")
-_ZEROED = ("vectors", "scalars", "lds", "wavefronts", "work")
+_ZEROED = ("wavefronts", "work")
 
 _ENTRY_POINTS = (start, produce, memory_instruction, access_lanes)
 
@@ -121,8 +121,9 @@ class FunctionalContext:
     """Everything one launch needs to execute, for `slots` resident wavefronts of `workgroup_slots` workgroups.
 
     address: the context for the callbacks; start_address, produce_address: the producer (`isa.trace`);
-    trace_address: trace buffer of slot 0, the others TRACE_WORDS words apart; instructions: the static code that
-    segments index; compile_s: seconds this process spent compiling; huge_pages: for a long run (see `zeroed`).
+    trace_address: trace buffer of slot 0, the others TRACE_WORDS words apart, or with shared_trace of all slots;
+    instructions: the static code that segments index; compile_s: seconds this process spent compiling; huge_pages: for
+    a long run (see `zeroed`).
     Workgroup x, y, z has the number x + y * nx + z * nx * ny. Raises ProgramError, DecodeError, DeviceMemoryError,
     GridError (work-group size), KernargError.
     """
@@ -134,6 +135,7 @@ class FunctionalContext:
         workgroup_slots: int,
         max_instructions: int = MAX_INSTRUCTIONS,
         huge_pages: bool = False,
+        shared_trace: bool = False,
     ) -> None:
         if slots < 1 or workgroup_slots < 1 or max_instructions < 1:
             raise ValueError("a functional context needs at least one slot, workgroup slot and instruction")
@@ -150,6 +152,7 @@ class FunctionalContext:
         self.address = self._buffer("context", context)
         self._lay_out_program()
         self._lay_out_wavefronts(slots, workgroup_slots, huge_pages)
+        self._lay_out_traces(1 if shared_trace else slots, huge_pages)
         self._slots = slots
         self._lay_out_memory()
         self._lay_out_launch()
@@ -215,8 +218,11 @@ class FunctionalContext:
         lds_stride = -(-max(lds_bytes, 1) // 256) * 256
         state.lds = self._buffer("lds", zeroed(workgroup_slots * lds_stride, huge))
         state.lds_stride, state.lds_bytes = lds_stride, lds_bytes
-        state.traces = self._buffer("traces", zeroed(slots * TRACE_WORDS * 8, huge))
         state.work = self._buffer("work", records(WORK))
+
+    def _lay_out_traces(self, buffers: int, huge: bool) -> None:
+        self.state.traces = self._buffer("traces", zeroed(buffers * TRACE_WORDS * 8, huge))
+        self.state.trace_stride = TRACE_WORDS * 8 if buffers > 1 else 0
 
     def _lay_out_memory(self) -> None:
         """Put code, arguments, dispatch packet, queue and private memory into device memory."""
@@ -326,7 +332,8 @@ class FunctionalContext:
             linked = address - int(self.state.code_address) + self.program.kernel.code_address
             where = jump_text(self.program.kernel, self.instructions, linked)
         elif has_address(code):
-            where = nearest_text(self.launch.memory, code, address, self.lds_bytes)
+            private_bytes = self.program.kernel.private_segment_bytes
+            where = nearest_text(self.launch.memory, code, address, self.lds_bytes, private_bytes)
             where += null_text(self.program.kernel, address) if code == FAULT_UNMAPPED else ""
         error = ExecutionFault(
             code,

@@ -122,12 +122,12 @@ def null_text(kernel: "Kernel", address: int) -> str:
     return "; the kernel can call the host (printf, assert, malloc, enqueue on the device), and there is none"
 
 
-def nearest_text(memory: "DeviceMemory", code: int, address: int, lds_bytes: int) -> str:
+def nearest_text(memory: "DeviceMemory", code: int, address: int, lds_bytes: int, private_bytes: int) -> str:
     """Describe the allocation closest to a faulting address, as a clause."""
     if code == FAULT_LDS:
         return f", the workgroup has {lds_bytes} bytes of LDS"
     if code == FAULT_PRIVATE:
-        return ""
+        return f", a work-item has {private_bytes} bytes of private memory"
     nearest = memory.nearest(address)
     if nearest is None:
         return ", nothing is allocated"

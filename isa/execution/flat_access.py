@@ -64,7 +64,7 @@ def access_lanes(context_address, slot, row_address, out):  # type: ignore[no-un
                 return fault(context, FAULT_PRIVATE, i, low, size)
             start = context.scratch + (ld_u32(scalars, FLAT_SCRATCH + 1) << 8)
             start += (low >> 2) * (LANES * PRIVATE_ELEMENT_BYTES) + PRIVATE_ELEMENT_BYTES * i + (low & 3)
-            count = move_private(context, vectors, row, i, start, size, count)
+            count = move_private(context, slot, vectors, row, i, start, size, count)
             if count < 0:
                 return count
             continue
@@ -81,8 +81,11 @@ def access_lanes(context_address, slot, row_address, out):  # type: ignore[no-un
 
 
 @jit
-def access_lines(context: Context, slot, vectors, row: ProgramRow, active, pattern: Pattern, first, out):
-    """Execute a flat access whose addresses are in the work area and follow the pattern, checked line by line."""
+def access_lines(context: Context, slot, vectors, row: ProgramRow, active, pattern: Pattern, first, checked, out):
+    """Execute an access whose addresses are in the work area and follow the pattern.
+
+    It is checked line by line unless it is `checked` already.
+    """
     work = work_at(context.work, 0)
     kind = row.access
     size = row.size
@@ -93,7 +96,7 @@ def access_lines(context: Context, slot, vectors, row: ProgramRow, active, patte
     count = pattern.line_count
     line0 = first >> LINE_BITS
     image0 = base >> LINE_BITS
-    for k in range(count):
+    for k in range(0 if checked else count):
         line = line0 + pattern.line[k]
         at = line - image0
         if at < 0 or at >= limit or ld_u8(permissions, at) & (need | PARTIAL) != need:
@@ -188,4 +191,4 @@ def flat_access(context: Context, slot, wave: Wavefront, row: ProgramRow, active
         note_line_pattern(pattern, work, active, first, 4 if sparse else row.size, load, atomic)
     if sparse:
         return sparse_load(context, vectors, row, active, pattern, first, out)
-    return access_lines(context, slot, vectors, row, active, pattern, first, out)
+    return access_lines(context, slot, vectors, row, active, pattern, first, 0, out)

@@ -49,7 +49,6 @@ from isa.trace import (
     SEGMENT_0,
     SEGMENTS,
     STATUS,
-    TRACE_WORDS,
 )
 
 
@@ -102,7 +101,7 @@ def run_slice(context: Context, slot):
     wave = wavefront_at(context.wavefronts, slot)
     vectors = wave.vectors
     scalars = wave.scalars
-    trace = context.traces + slot * (8 * TRACE_WORDS)
+    trace = context.traces + slot * context.trace_stride
     program = context.program
     memory_function = context.memory_function
     clock = context.executed

@@ -90,14 +90,12 @@ class LaunchBlock:
         view[at : at + len(kernarg)] = memoryview(kernarg)
         self.scratch_address = 0
         if scratch_bytes:
-            scratch = self._take(launch.memory, "private memory", scratch_bytes)
-            launch.memory.view(scratch)[:] = 0
-            self.scratch_address = scratch.address
+            self.scratch_address = self._take(launch.memory, "private memory", scratch_bytes, addressed=False).address
 
-    def _take(self, memory: DeviceMemory, name: str, size_bytes: int) -> Allocation:
+    def _take(self, memory: DeviceMemory, name: str, size_bytes: int, addressed: bool = True) -> Allocation:
         key = (name, size_bytes)
         free = _free.setdefault(memory, {}).setdefault(key, [])
-        allocation = free.pop() if free else memory.allocate(size_bytes, name)
+        allocation = free.pop() if free else memory.allocate(size_bytes, name, addressed=addressed)
         self._taken.append((key, allocation))
         return allocation
 

@@ -111,23 +111,31 @@ def act_on_lane(context: Context, vectors, row: ProgramRow, lane, host):
 
 
 @jit
-def move_private(context: Context, vectors, row: ProgramRow, lane, start, size, count):
+def _private_offset(context: Context, slot, address):
+    """Return where in a work-item's private memory an address lies: an offset outside of it for one that does not."""
+    at = address - context.scratch - slot * context.scratch_stride
+    return ((at >> 8) << 2) + (at & 3)
+
+
+@jit
+def move_private(context: Context, slot, vectors, row: ProgramRow, lane, start, size, count):
     """Execute one lane's access to private memory from device address `start`, with its dwords a row apart.
 
-    Returns the new number of lines, or a fault.
+    It must lie within the lane's own dwords of the wavefront's private memory. Returns the new number of lines, or a
+    fault, whose address is the offset within the work-item's private memory.
     """
     host = context.image - context.memory_base
     work = work_at(context.work, 0)
     if row.access == Access.ATOMIC and size > PRIVATE_ELEMENT_BYTES:
-        return fault(context, FAULT_PRIVATE, lane, start, size)
+        return fault(context, FAULT_PRIVATE, lane, _private_offset(context, slot, start), size)
     piece = size if size < PRIVATE_ELEMENT_BYTES else PRIVATE_ELEMENT_BYTES
-    area = context.scratch
+    own = context.scratch + slot * context.scratch_stride
     for d in range((size + 3) >> 2):
         at = start + d * LANES * PRIVATE_ELEMENT_BYTES
         if (at & 3) + piece > PRIVATE_ELEMENT_BYTES:
-            return fault(context, FAULT_MISALIGNED, lane, at, size)
-        if at < area or at + piece > area + context.scratch_bytes:
-            return fault(context, FAULT_PRIVATE, lane, at, size)
+            return fault(context, FAULT_MISALIGNED, lane, _private_offset(context, slot, at), size)
+        if at < own or at >= own + context.scratch_stride or (((at - own) >> 2) ^ lane) & (LANES - 1):
+            return fault(context, FAULT_PRIVATE, lane, _private_offset(context, slot, at), size)
         if size <= PRIVATE_ELEMENT_BYTES:
             act_on_lane(context, vectors, row, lane, host + at)
         elif row.access == Access.LOAD:

@@ -48,8 +48,8 @@ def free_registers(context: Context, wave: Wavefront):
 def start(context_address, slot, workgroup, wave_and_group_slot):  # type: ignore[no-untyped-def]
     """Lay out a wavefront's initial state in `slot`; the arguments are those of `isa.trace`'s producer.
 
-    The registers, and with the workgroup's first wavefront its LDS, start as zeros. A workgroup at the grid's
-    edge is cut to the grid; wavefronts that this leaves without work-items run s_endpgm alone.
+    The registers, the private memory, and with the workgroup's first wavefront its LDS, start as zeros. A workgroup at
+    the grid's edge is cut to the grid; wavefronts that this leaves without work-items run s_endpgm alone.
     """
     context = context_at(context_address, 0)
     launch = context.launch
@@ -78,6 +78,9 @@ def start(context_address, slot, workgroup, wave_and_group_slot):  # type: ignor
     _take_registers(context, wave)
     clear(wave.vectors, context.vector_registers * ROW_BYTES)
     clear(wave.scalars, SCALAR_FILE_BYTES)
+    if live:
+        private = context.scratch + slot * context.scratch_stride
+        clear(context.image - context.memory_base + private, context.scratch_stride)
     st_i64(wave.scalars, MODE_WORD, context.float_mode)
     st_i64(wave.scalars, EXEC_WORD, -1 if live == LANES else (1 << live) - 1)
 

@@ -3,6 +3,8 @@
 The hardware approximates within about 1 ulp by tables we do not know. Here: polynomials in FP64 (relative error below
 1e-12), rounded once to FP32, so at most a hair above half an ulp; reciprocal and square root are correctly rounded.
 Plain multiplications and additions, no fused ones, so that both back ends give the same bits.
+A NaN operand comes back quiet, with its payload; where a number gives none, as the square root of a negative one, the
+result is the positive quiet NaN without a payload, and not the host's.
 FP32 denormals count as zeros in and out and results round to nearest, whatever MODE says; FP16 forms flush denormals
 as MODE says; FP64 forms follow MODE.
 """
@@ -11,7 +13,7 @@ as MODE says; FP64 forms follow MODE.
 import math
 
 from isa.lanes.table import FLUSH_NEAREST, HALF_NEAREST, vop
-from isa.semantics.float32 import power_of_two
+from isa.semantics.float32 import power_of_two, quiet
 
 _LN2 = math.log(2.0)
 _EXP2 = [_LN2**i / math.factorial(i) for i in range(12)]  # |r| <= 1/2: next term below 2e-14
@@ -19,6 +21,7 @@ _LOG2_TERMS = 11  # odd powers of s = (m - 1) / (m + 1), |s| <= 0.172: next term
 _SINE_TERMS = 11  # odd powers of t, |t| <= pi / 2: next term below 2e-18
 _SQRT_HALF_BITS = 0x3F3504F3  # FP32 sqrt(1/2): where a mantissa is moved to the next octave
 _TRIGONOMETRIC_LIMIT = 256.0  # revolutions: valid inputs of v_sin and v_cos
+_NAN = {"f16": 0x7E00, "f32": 0x7FC00000, "f64": 0x7FF8 << 48}
 
 
 def exp2(x, a):
@@ -76,6 +79,12 @@ def _counts_as_zero(a):
     return (a.bits() & 0x7F800000) == 0
 
 
+def _with_nans(x, a, result):
+    """Return a result whose NaNs are the operand's, or the one without a payload."""
+    none = x.constant(f"u{a.kind[1:]}", _NAN[a.kind]).as_(a.kind)
+    return x.select(a.is_nan(), quiet(x, a), x.select(result.is_nan(), none, result))
+
+
 def rcp32(x, a):
     return 1.0 / a
 
@@ -88,8 +97,7 @@ def rsq32(x, a):
 
 
 def exp32(x, a):
-    result = exp2(x, a.to("f64")).to("f32")
-    return x.select(a.is_nan(), a + a, result)
+    return exp2(x, a.to("f64")).to("f32")
 
 
 def log32(x, a):
@@ -99,7 +107,7 @@ def log32(x, a):
     result = log2_of_normal(x, flushed).to("f32")
     result = x.select(flushed == infinity, infinity, result)
     result = x.select(flushed == 0.0, x.f32(float("-inf")), result)
-    return x.select((flushed < 0.0) | a.is_nan(), x.constant("u32", 0x7FC00000).as_("f32"), result)
+    return x.select(flushed < 0.0, x.f32(math.nan), result)
 
 
 def _periodic(x, a, function, outside):
@@ -107,8 +115,7 @@ def _periodic(x, a, function, outside):
     size = abs(a)
     result = function(x, wide).to("f32")
     result = x.select(size > _TRIGONOMETRIC_LIMIT, x.f32(outside), result)
-    special = size.bits() >= 0x7F800000
-    return x.select(special, x.constant("u32", 0x7FC00000).as_("f32"), result)
+    return x.select(size.bits() >= 0x7F800000, x.f32(math.nan), result)
 
 
 def sin32(x, a):
@@ -139,24 +146,24 @@ for _name, (_names, _function) in _FUNCTIONS.items():
 
     @vop(_names, "f32 -> f32", host_mode=FLUSH_NEAREST)
     def single(x, a, function=_function):
-        return function(x, a)
+        return _with_nans(x, a, function(x, a))
 
     # FP16 values, denormals included, are normal in FP32: nothing is flushed on the way.
     @vop(f"v_{_name}_f16", "f16 -> f16", host_mode=HALF_NEAREST)
     def half(x, a, function=_function):
-        return function(x, a.to("f32")).to("f16")
+        return _with_nans(x, a, function(x, a.to("f32")).to("f16"))
 
 
 @vop("v_rcp_f64", "f64 -> f64")
 def v_rcp_f64(x, a):
-    return 1.0 / a
+    return _with_nans(x, a, 1.0 / a)
 
 
 @vop("v_rsq_f64", "f64 -> f64")
 def v_rsq_f64(x, a):
-    return 1.0 / x.sqrt(a)
+    return _with_nans(x, a, 1.0 / x.sqrt(a))
 
 
 @vop("v_sqrt_f64", "f64 -> f64")
 def v_sqrt_f64(x, a):
-    return x.sqrt(a)
+    return _with_nans(x, a, x.sqrt(a))

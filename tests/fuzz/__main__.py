@@ -2,6 +2,7 @@
 
 Inputs follow from the seed and their numbers, so that a finding can be tried again: `--only objects --first 4711
 --count 1`. They are tried in the process, which is forked for every batch: a crash or a hang costs the batch's rest.
+Random kernels, executed three ways, are tried when asked for alone: `--only kernels --count 200`; needs clang and lld.
 """
 
 import argparse
@@ -22,11 +23,11 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="folder that gets the inputs of findings")
     asked = parser.parse_args()
-    chosen = [kind for kind in kinds().values() if asked.only in (None, kind.name)]
+    chosen = [kind for kind in kinds().values() if asked.only == kind.name or (asked.only is None and kind.share)]
     whole = sum(kind.share for kind in chosen)
     total = Report()
     for kind in chosen:
-        count = -(-asked.count * kind.share // whole)
+        count = -(-asked.count * kind.share // whole) if whole else asked.count
         part = run(kind, asked.seed, asked.first, count, asked.processes, sys.stderr)
         if not part.outcomes:
             print(f"{kind.name}: left out, there is nothing to try them on", file=sys.stderr)

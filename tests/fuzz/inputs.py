@@ -156,5 +156,6 @@ def kinds() -> dict[str, Kind]:
         Kind("caches", lambda choose: choose.getrandbits(64), 5),
         Kind("networks", network, 10),
         Kind("arguments", arguments, 20),
+        Kind("kernels", lambda choose: choose.getrandbits(32), 0),
     )
     return {kind.name: kind for kind in found}

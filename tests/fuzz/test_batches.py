@@ -14,7 +14,7 @@ from tests.fuzz.inputs import Kind, kinds
 EXAMPLES = int(os.environ.get("GPUSIM_FUZZ_EXAMPLES", "100"))
 
 
-@pytest.mark.parametrize("name", sorted(kinds()))
+@pytest.mark.parametrize("name", sorted(name for name, kind in kinds().items() if kind.share))
 def test_bad_input_ends_in_an_exit_code(name: str) -> None:
     first = random.Random().randrange(1 << 40) * tries.EXECUTED + 1  # others each time; objects are executed elsewhere
     count = min(EXAMPLES, tries.EXECUTED - 2) if name == "objects" else EXAMPLES

@@ -157,6 +157,20 @@ def try_cache(seed: int, number: int) -> str:
     return "damaged" if found is None else "whole"
 
 
+def try_kernel(seed: int, number: int) -> str:
+    """Execute a random kernel with timing, without, and in plain Python: all memory must be the same."""
+    from tests.fuzz.kernels import assembled, compare, in_plain_python
+
+    target = Path(f"kernel{seed}.hsaco").resolve()
+    data = assembled(seed, target)
+    (plain,) = in_plain_python([(target, seed)])
+    try:
+        compare(data, seed, plain)
+    except AssertionError as error:
+        raise Defect(str(error)) from None
+    return "the same"
+
+
 TRIES: dict[str, Callable[[Any, int], str]] = {
     "objects": try_object,
     "bundles": try_bundle,
@@ -168,6 +182,7 @@ TRIES: dict[str, Callable[[Any, int], str]] = {
     "networks": try_network,
     "caches": try_cache,
     "arguments": try_arguments,
+    "kernels": try_kernel,
 }
 
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from gpusim.base.errors import unknown_name
+from gpusim.base.sums import plain_sum
 from workloads.monitor.scheduler import MonitorError, Scheduler
 from workloads.monitor.settings import MonitorSpec
 
@@ -114,7 +115,7 @@ class AttachedMonitor:
     def share_measured(self) -> float:
         """Measurements / (layers × iterations that have ended); 0 before the first has."""
         whole = len(self.layers) * self.iteration
-        return sum(log.measured for log in self.layers.values()) / whole if whole else 0.0
+        return plain_sum(log.measured for log in self.layers.values()) / whole if whole else 0.0
 
     def _look_up_due(self) -> None:
         due = self.layers if self._exhaustive else self.scheduler.due(self.iteration)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusim.base.sums import plain_sum
 from workloads.monitor.algorithms import State
 from workloads.monitor.curves import Curves
 from workloads.monitor.scheduler import Process, Scheduler, Transition
@@ -87,7 +88,7 @@ class Replay:
     @property
     def share_measured(self) -> float:
         """Measurements of all maps / those of measuring each map in every iteration."""
-        return sum(held.share_measured for held in self.maps) / len(self.maps)
+        return plain_sum(held.share_measured for held in self.maps) / len(self.maps)
 
 
 def replay(curves: Curves, settings: MonitorSpec | None = None) -> Replay:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gpusim.base.sums import plain_sum
 from workloads.networks.graph import Layer
 from workloads.networks.kind import Gemm, Pass
 from workloads.networks.memory import MemoryPlan
@@ -165,7 +166,7 @@ def document(plan: MemoryPlan, layers: tuple[LayerFigures, ...], per_image: bool
 def _launches(layers: tuple[LayerFigures, ...]) -> int | None:
     counts = [one.launches for layer in layers for one in layer.passes]
     known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
+    return plain_sum(known) if len(known) == len(counts) else None
 
 
 def _layer_tree(layer: LayerFigures) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from gpusim.base.picture import Picture
+from gpusim.base.sums import plain_sum
 from gpusim.report.measures import compute_units, unit_name
 from gpusim.report.page import charts
 from gpusim.report.result import Measured, Result
@@ -171,7 +172,7 @@ def _dearest(result: Result) -> Picture | None:
     times: list[float | None] = [float(row.values["time_us"]) for row in timed[:DEAREST]]
     if len(timed) > DEAREST:
         names.append(f"{len(timed) - DEAREST} others")
-        times.append(sum(row.values["time_us"] for row in timed[DEAREST:]))
+        times.append(plain_sum(row.values["time_us"] for row in timed[DEAREST:]))
     return _bars("dearest", "Where the time goes: the dearest rows", names, {"time": times}, "us")
 
 
@@ -212,8 +213,8 @@ def _bars(
 
 def _stack(name: str, title: str, rows: Sequence[str], parts: dict[str, list[float]], axis: str) -> Picture:
     table = [(row, *(values[number] for values in parts.values())) for number, row in enumerate(rows)]
-    means = sorted(((sum(values) / len(values), part) for part, values in parts.items()), reverse=True)[:3]
-    whole = sum(map(sum, parts.values())) / len(rows) or 1.0
+    means = sorted(((plain_sum(values) / len(values), part) for part, values in parts.items()), reverse=True)[:3]
+    whole = plain_sum(map(plain_sum, parts.values())) / len(rows) or 1.0
     said = ", ".join(f"{part} {percent(mean / whole)}" for mean, part in means)
     return Picture(
         name, title, f"The largest parts, on average: {said}.", (axis, *parts), table,

@@ -7,6 +7,7 @@ from typing import Any
 from gpusim.base.intervals import front
 from gpusim.base.picture import Picture
 from gpusim.base.sizes import sizes
+from gpusim.base.sums import plain_sum
 from gpusim.base.table import amount, is_number
 from gpusim.report.page import charts
 from gpusim.report.result import Result
@@ -86,7 +87,7 @@ def _front(axes: Sequence[str], points: Sequence[Point]) -> Picture:
     memories = [sizes({axis: point.values[axis] for axis in axes}) for point in points]
     if any(memories):
         what = "KiB of " + " + ".join(dict.fromkeys(path for held in memories for path in held))
-        costs = [sum(held.values()) for held in memories]
+        costs = [plain_sum(held.values()) for held in memories]
     else:
         what, costs = "DRAM bytes", [point.result.last.number(_DRAM) for point in points]
     cycles = [point.result.last.number(_CYCLES) for point in points]

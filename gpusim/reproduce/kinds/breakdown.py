@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gpusim.base.picture import Picture
 from gpusim.base.progress import percent
+from gpusim.base.sums import plain_sum
 from gpusim.base.table import Column, Table
 from gpusim.config.figure import BreakdownFigure
 from gpusim.config.reproduction import Reproduction
@@ -15,11 +16,11 @@ from gpusim.reproduce.values import Group, Value, groups, measured, reasons_of, 
 def _conversion(figure: BreakdownFigure, path: str, way: Kept) -> int:
     """Return the cycles of the launches that convert."""
     kernels = figure.conversions.get(path, ())
-    return sum(cycles for name, cycles in way.launches if name.startswith(kernels))
+    return plain_sum(cycles for name, cycles in way.launches if name.startswith(kernels))
 
 
 def _product(figure: BreakdownFigure, path: str, way: Kept) -> int:
-    return sum(cycles for _, cycles in way.launches) - _conversion(figure, path, way)
+    return plain_sum(cycles for _, cycles in way.launches) - _conversion(figure, path, way)
 
 
 def tables(reproduction: Reproduction, figure: BreakdownFigure, results: Results) -> Iterator[Table]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from gpusim.base.picture import Picture
 from gpusim.base.progress import percent
+from gpusim.base.sums import plain_sum
 from gpusim.base.table import Column, Table
 from gpusim.config.figure import ComparedFigure
 from gpusim.config.reproduction import Reproduction
@@ -50,7 +51,7 @@ def _cycles(reproduction: Reproduction, figure: ComparedFigure, held: list[Group
         cycles = [group.metric(path, "kernel.cycles") for path in figure.paths]
         ways: list[Kept] = list(group.ways.values())
         doubt = max((way.half_width for way in ways), default=None)
-        simulated = sum(way.fraction for way in ways) / len(ways) if ways else None
+        simulated = plain_sum(way.fraction for way in ways) / len(ways) if ways else None
         fits = does_fit(reproduction, figure, group.case, group.batch)
         kernels = [_kernel(group, path) for path in _chosen(reproduction)]
         rows.append([*_head(group), group.zeros, fits, *cycles, *kernels, doubt, simulated])

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import fsum
-from statistics import fmean
 
 from gpusim.base.picture import Picture
 from gpusim.base.progress import percent
+from gpusim.base.sums import weighted_mean
 from gpusim.base.table import Column, Table
 from gpusim.config.figure import ComparedFigure, NetworkSpec, TrainingFigure
 from gpusim.config.reproduction import ComparisonSpec, Reproduction
@@ -52,7 +52,7 @@ def _trained(
     whole = training_speedup(share, shares, [[1.0]] * len(shares), [[gain] for gain in known])
     harmonic = 1 / fsum(part / gain for part, gain in zip(shares, known, strict=True))
     counts = [group.count for group in held]
-    mean = fmean(known, counts)
+    mean = weighted_mean(known, counts)
     return Trained(sum(counts), mean, harmonic, whole, training_speedup(share, [1.0], [[1.0]], [[mean]]))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from gpusim.base.progress import clock, percent
+from gpusim.base.sums import plain_sum
 from gpusim.base.table import Column, Table
 from gpusim.config.figure import ComparedFigure
 from gpusim.config.reproduction import Reproduction
@@ -33,8 +34,8 @@ def summary(reproduction: Reproduction, results: Results, claims: Sequence[Judge
 
 def _how(results: Results) -> Iterator[str]:
     points = results.points.values()
-    seconds = sum(one.seconds for one in points)
-    whole = sum(one.seconds / one.fraction for one in points if one.fraction)
+    seconds = plain_sum(one.seconds for one in points)
+    whole = plain_sum(one.seconds / one.fraction for one in points if one.fraction)
     sampled = sum(one.fraction < 1 for one in points)
     yield (
         f"{len(results.points)} runs, {sampled} of them sampled, took {clock(seconds)} (m:ss) of one process;"

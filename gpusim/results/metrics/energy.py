@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from operator import attrgetter
 
 from gpusim.base.counters import Counts
+from gpusim.base.sums import plain_sum
 from gpusim.core.facts import RunFacts
 from gpusim.energy.model import EnergyModel
 from gpusim.results.metrics.metric import Metric, derived, known_of, ratio
@@ -41,7 +42,7 @@ def _sum(name: str, definition: str, *parts: Metric) -> Metric:
     def of(energy: EnergyModel, facts: RunFacts) -> float | None:
         known = known_of(facts, energy)
         values = [part.value(known) for part in parts if part is not _ENGINE or facts.engine is not None]
-        return None if None in values else sum(values)
+        return None if None in values else plain_sum(values)
 
     return Metric(f"energy.{name}_uj", "uJ", definition, ("energy", "facts"), of)
 

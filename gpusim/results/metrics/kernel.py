@@ -5,6 +5,7 @@ wavefront here, an SM a compute unit.
 """
 
 from gpusim.base.counters import Counts
+from gpusim.base.sums import plain_sum
 from gpusim.results.metrics.metric import Metric, derived, quotient, ratio
 
 LINE_BYTES = 64
@@ -23,7 +24,7 @@ def _utilization(name: str, definition: str, bound: str) -> Metric:
 
 def _stall_share(name: str, reason: str) -> Metric:
     def share(stalls: Counts) -> float | None:
-        waited = sum(cycles for other, cycles in stalls.items() if other != "issued")
+        waited = plain_sum(cycles for other, cycles in stalls.items() if other != "issued")
         return ratio(getattr(stalls, reason), waited)
 
     return derived(f"profile.stall_{name}", "fraction", f"stalls.{reason} / all stalls", share)
@@ -42,7 +43,7 @@ KERNEL = (
         "kernel.occupancy",
         "fraction",
         "resident wavefronts / wavefront slots, mean over the cycles",
-        lambda stalls, cu: ratio(sum(stalls.values()), cu.wavefront_slot_cycles),
+        lambda stalls, cu: ratio(plain_sum(stalls.values()), cu.wavefront_slot_cycles),
     ),
     derived(
         "kernel.roofline_utilization",
@@ -62,7 +63,7 @@ KERNEL = (
         "profile.achieved_occupancy",
         "fraction",
         "resident wavefronts / wavefront slots, mean over the cycles in which a workgroup was resident",
-        lambda stalls, cu: ratio(sum(stalls.values()) * cu.cycles, cu.wavefront_slot_cycles * cu.active_cycles),
+        lambda stalls, cu: ratio(plain_sum(stalls.values()) * cu.cycles, cu.wavefront_slot_cycles * cu.active_cycles),
     ),
     derived(
         "profile.ipc",

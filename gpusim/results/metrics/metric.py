@@ -5,6 +5,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusim.base.counters import Counter, CounterTable, Counts, NotCounted
+from gpusim.base.sums import plain_sum
 from gpusim.core.facts import RunFacts
 
 if TYPE_CHECKING:
@@ -87,4 +88,4 @@ def ratio(part: float, whole: float) -> float | None:
 
 
 def _sum(section: Counts, names: Iterable[str]) -> Any:
-    return sum(getattr(section, name) for name in names)
+    return plain_sum(getattr(section, name) for name in names)

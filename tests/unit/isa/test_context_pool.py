@@ -4,6 +4,7 @@ import numpy as np
 
 from isa.execution.context_pool import HELD, ContextPool
 from isa.execution.emulator import run_functional
+from isa.execution.executor import FunctionalContext
 from isa.kernarg import Pointer, pack
 from isa.launch import Launch
 from tests.support.functional import Device, kernel
@@ -32,13 +33,17 @@ def test_contexts_are_used_again_on_their_own_memory_alone() -> None:
     pool, device = ContextPool(), Device()
     k = kernel("vector_add", "vector_add")
     block = bytes(k.kernarg_bytes)
+
+    def context(launch: Launch) -> FunctionalContext:
+        return pool.context(launch, launch.workgroup_at_a_time)
+
     launch = Launch(k, device.memory, block, (64, 1, 1), (64, 1, 1))
-    held = pool.context(launch)
-    assert pool.context(launch) is held
-    assert pool.context(Launch(k, device.memory, block, (128, 1, 1), (128, 1, 1))) is not held
-    assert pool.context(Launch(k, Device().memory, block, (64, 1, 1), (64, 1, 1))) is not held
+    held = context(launch)
+    assert context(launch) is held
+    assert context(Launch(k, device.memory, block, (128, 1, 1), (128, 1, 1))) is not held
+    assert context(Launch(k, Device().memory, block, (64, 1, 1), (64, 1, 1))) is not held
     for lds in range(HELD + 1):
-        pool.context(Launch(k, device.memory, block, (64, 1, 1), (64, 1, 1), 256 * (lds + 1)))
+        context(Launch(k, device.memory, block, (64, 1, 1), (64, 1, 1), 256 * (lds + 1)))
     assert len(pool._held) == HELD
 
 
@@ -46,12 +51,11 @@ def test_nothing_of_a_launch_is_left_in_its_context() -> None:
     pool, device = ContextPool(), Device()
     launched(device, 0, pool)
     used = next(iter(pool._held.values()))
-    used._keep["lds"][:] = 1  # as a kernel with LDS would leave it
     assert used.executed_instructions and used._keep["vectors"].any() and used._keep["scalars"].any()
-    again = pool.context(used.launch)
+    again = pool.context(used.launch, used.launch.workgroup_at_a_time)
     new = type(used)(used.launch, 1, 1)
     assert again is used
-    for name in ("vectors", "scalars", "lds", "wavefronts", "work", "free_files"):
+    for name in ("wavefronts", "work", "free_files"):  # registers and LDS are cleared as a wavefront starts
         assert again._keep[name].tobytes() == new._keep[name].tobytes(), name
     for name in ("executed", "ended", "ended_instructions", "free_file_count", "max_instructions", "region_count"):
         assert getattr(again.state, name) == getattr(new.state, name), name

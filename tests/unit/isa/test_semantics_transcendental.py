@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from tests.unit.isa.lane_checks import (
+    FLUSH_MODE,
+    FORMATS,
     KEEP_MODE,
     LANES,
     arithmetic,
@@ -78,6 +80,39 @@ def reference(function, kind):
 def test_within_one_unit(name):
     check(f"v_{name}_f32", reference(FUNCTIONS[name], "f32"), "always", ulps=1)
     check(f"v_{name}_f16", reference(FUNCTIONS[name], "f16"), ulps=1)
+
+
+def special_values(kind):
+    """Zeros, denormals, some numbers, infinities, quiet and signalling NaNs with payloads, of both signs."""
+    top, unit = infinity(kind), 1 << FORMATS[kind][0]
+    quiet = unit >> 1
+    sizes = [0, 1, quiet, unit - 1, unit, unit + 1, from_float(0.25, kind), from_float(1.0, kind), top - 1, top]
+    sizes += [top | 1, top | quiet - 1, top | quiet, top | quiet | 1, top | quiet | 0x155, top | 2 * quiet - 1]
+    sizes += [from_float(v, kind) for v in (0.1, 0.5, 2.0, 3.0, 255.0, 256.0, 257.0, 1000.0)]
+    return [sign | size for sign in (0, sign_bit(kind)) for size in sizes]
+
+
+@pytest.mark.parametrize("mode", [KEEP_MODE, FLUSH_MODE])
+@pytest.mark.parametrize("kind", ["f16", "f32", "f64"])
+@pytest.mark.parametrize("name", ["rcp", "sqrt", *FUNCTIONS])
+def test_special_values_give_the_same_bits_compiled_and_not(name, kind, mode):
+    """A NaN keeps its sign and payload and is made quiet; where a number gives one, it is positive and empty."""
+    if kind == "f64" and name not in ("rcp", "rsq", "sqrt"):
+        pytest.skip(f"there is no v_{name}_f64")
+    values = special_values(kind)
+    values += values[: LANES - len(values)]
+    found = []
+    for bench in benches():
+        bench.put(2, kind, values)
+        bench.call(f"v_{name}_{kind}", 0, 2, mode=mode)
+        found.append([bits & 2 * sign_bit(kind) - 1 for bits in bench.get(0, kind)])
+    assert all(one == found[0] for one in found[1:])
+    quiet = 1 << FORMATS[kind][0] - 1
+    for bits, got in zip(values, found[0], strict=True):
+        if isnan(to_float(bits, kind)):
+            assert got == bits | quiet, hex(bits)
+        elif isnan(to_float(got, kind)):
+            assert got == infinity(kind) | quiet, hex(bits)
 
 
 def test_legacy_names_and_f64():

@@ -1,0 +1,24 @@
+"""Sums of numbers that are the same in every version of Python."""
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from math import fsum
+from operator import add, mul
+from typing import Any
+
+
+def plain_sum(numbers: Iterable[Any]) -> Any:
+    """Add numbers from left to right, each sum rounded; 0 if there are none.
+
+    Python's own `sum` compensates the rounding of floats from 3.12 on, so that a result would hang on the version: no
+    float that a result depends on is added by it.
+    """
+    return reduce(add, numbers, 0)
+
+
+def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    """Return the mean of values that count as their weights say, of products that are each rounded.
+
+    `statistics.fmean` rounds them from 3.12 on no more.
+    """
+    return fsum(map(mul, values, weights)) / fsum(weights)
