@@ -1,0 +1,71 @@
+"""A process that has imported what pytest and the tests need, and forks for each run of them: it spares their start.
+
+Nothing of the project is imported: each run does so anew, with the error in it. An order is a line of JSON on standard
+input, its answer a line: pytest's exit code, or `null` if the run was ended.
+"""
+
+import json
+import os
+import resource
+import signal
+import sys
+import time
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+PRELOADED = ("numpy", "numba", "pydantic", "yaml", "rich.console", "typer", "hypothesis", "networkx", "pytest")
+_MEMORY_BYTES = 12 << 30  # of addresses: an endless list ends before the machine's memory does
+_WAITING = 10.0  # a run may take so many times its processor time: it may wait for others
+
+
+def _run(order: dict[str, Any]) -> NoReturn:
+    """Run pytest in a forked process: nothing of it is shown."""
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    if order["limit_s"] is not None:
+        limit_s = int(order["limit_s"])
+        resource.setrlimit(resource.RLIMIT_CPU, (limit_s + 1, limit_s + 2))
+    os.environ.update(order["variables"])
+    import pytest
+
+    os._exit(pytest.main(order["arguments"]))
+
+
+def _code(process: int, limit_s: float | None) -> int | None:
+    """Wait for a run, and end it where it waits for what never comes; None if it took too long."""
+    end = time.monotonic() + (_WAITING * limit_s if limit_s is not None else float("inf"))
+    while True:
+        found, status = os.waitpid(process, os.WNOHANG)
+        if found:
+            break
+        if time.monotonic() > end:
+            os.killpg(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+            return None
+        time.sleep(0.01)
+    with suppress(ProcessLookupError):
+        os.killpg(process, signal.SIGKILL)  # what it left running
+    code = os.waitstatus_to_exitcode(status)
+    return None if code in (-signal.SIGXCPU, -signal.SIGKILL) else code
+
+
+def main() -> None:
+    """Answer orders until there are no more."""
+    sys.path.insert(0, str(Path.cwd()))
+    for name in PRELOADED:
+        import_module(name)
+    for line in sys.stdin:
+        order = json.loads(line)
+        process = os.fork()
+        if not process:
+            _run(order)
+        print(json.dumps(_code(process, order["limit_s"])), flush=True)
+
+
+if __name__ == "__main__":
+    main()
