@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 PRELOADED = ("numpy", "numba", "pydantic", "yaml", "rich.console", "typer", "hypothesis", "networkx", "pytest")
-_MEMORY_BYTES = 12 << 30  # of addresses: an endless list ends before the machine's memory does
+_MEMORY_BYTES = 6 << 30  # that a run may hold: an endless list ends before the machine's memory does
 _WAITING = 10.0  # a run may take so many times its processor time: it may wait for others
 
 
@@ -26,7 +26,6 @@ def _run(order: dict[str, Any]) -> NoReturn:
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(null, stream)
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     if order["limit_s"] is not None:
         limit_s = int(order["limit_s"])
         resource.setrlimit(resource.RLIMIT_CPU, (limit_s + 1, limit_s + 2))
@@ -36,14 +35,22 @@ def _run(order: dict[str, Any]) -> NoReturn:
     os._exit(pytest.main(order["arguments"]))
 
 
+def _held_bytes(process: int) -> int:
+    try:
+        pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, IndexError):  # it has just ended
+        return 0
+    return pages * resource.getpagesize()
+
+
 def _code(process: int, limit_s: float | None) -> int | None:
-    """Wait for a run, and end it where it waits for what never comes; None if it took too long."""
+    """Wait for a run, and end it where it waits for what never comes, or takes all memory; None if it was ended."""
     end = time.monotonic() + (_WAITING * limit_s if limit_s is not None else float("inf"))
     while True:
         found, status = os.waitpid(process, os.WNOHANG)
         if found:
             break
-        if time.monotonic() > end:
+        if time.monotonic() > end or _held_bytes(process) > _MEMORY_BYTES:
             os.killpg(process, signal.SIGKILL)
             os.waitpid(process, 0)
             return None
