@@ -3,7 +3,7 @@
 python -m tests.mutate --room memory.cache --sample 40 --seed 1 > survivors.md
 
 A sample is drawn from each room. Each mutation is tried in a copy of the tree, on the tests that call the mutated
-function, quickest first; in rooms that are compiled without the compiler. Which files of tests judge a room follows
+function, quickest first; in rooms that are compiled without the compiler. Which files of tests judge a module follows
 from what they import (`tests/mutation/judges.py`). A run that takes far longer than without the error counts as noticed
 ("time"): most such errors lose a wake-up. What survives is equivalent or lacks a test: `docs/mutations.md` has the
 judgements, and the rooms' scores as --record keeps them.
@@ -14,6 +14,7 @@ import os
 import random
 import sys
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -45,16 +46,16 @@ def drawn(room: str, size: int, seed: int, only: str = "") -> list[Mutation]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.mutate", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--room", action="append", default=[], help="room with those within, as memory.cache; again")
-    parser.add_argument("--sample", type=int, default=12, help="mutations of a room to try, drawn at random; 0: all")
+    parser.add_argument("--sample", type=int, default=10, help="mutations of a room to try, drawn at random; 0: all")
     parser.add_argument("--seed", type=int, default=0, help="of the drawing")
     parser.add_argument("--record", action="store_true", help="keep the rooms' scores and renew the page's table")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="copies of the tree to work in")
-    parser.add_argument("--longest", type=float, default=5.0, metavar="S", help="leave tests out that take longer")
-    parser.add_argument("--tests-seconds", type=float, default=20.0, metavar="S", help="tests for one mutation at most")
-    parser.add_argument("--files", type=int, default=MOST_FILES, help="files of tests for a room at most")
+    parser.add_argument("--longest", type=float, default=2.0, metavar="S", help="leave tests out that take longer")
+    parser.add_argument("--tests-seconds", type=float, default=8.0, metavar="S", help="tests for one mutation at most")
+    parser.add_argument("--files", type=int, default=MOST_FILES, help="files of tests for a module at most")
     parser.add_argument("--reach", type=Path, help="file that keeps which functions each test calls")
     parser.add_argument("--only", default="", help="try those whose name, as file:line:column mutation, contains this")
-    parser.add_argument("--tests", nargs="+", metavar="PATH", help="files of tests, in place of the rooms' own")
+    parser.add_argument("--tests", nargs="+", metavar="PATH", help="files of tests, in place of the modules' own")
     parser.add_argument("--nice", type=int, default=10, help="how much others go first on this machine")
     parser.add_argument("--list", action="store_true", help="list the mutations and try none")
     arguments = parser.parse_args()
@@ -63,9 +64,8 @@ def _arguments() -> argparse.Namespace:
     return arguments
 
 
-def _tried(room: str, files: tuple[str, ...], trees: list[Tree], a: argparse.Namespace) -> list[Outcome]:
-    """Try a room's sample."""
-    mutations = drawn(room, a.sample, a.seed, a.only)
+def _tried(mutations: list[Mutation], files: Sequence[str], trees: list[Tree], a: argparse.Namespace) -> list[Outcome]:
+    """Try mutations on the tests in some files."""
     reached = Reached(a.reach and a.reach.resolve(), a.longest)
     trial = Trial(reached.of(files, trees[0]), trees, a.tests_seconds) if mutations else None
     outcomes = []
@@ -97,8 +97,9 @@ def main() -> None:
                 trees[mode] = [Tree(Path(folder) / f"{mode}{n}", mode) for n in range(arguments.jobs)]
                 for tree in trees[mode]:
                     stack.callback(tree.close)
-            files = tuple(arguments.tests or judges(room, arguments.files))
-            found = _tried(room, files, trees[mode], arguments)
+            mutations = drawn(room, arguments.sample, arguments.seed, arguments.only)
+            files = arguments.tests or judges([m.file for m in mutations], arguments.files)
+            found = _tried(mutations, files, trees[mode], arguments)
             outcomes += found
             if arguments.record:
                 record(Score.of(room, arguments.seed, len(mutable(room)), len(files), found))

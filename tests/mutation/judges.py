@@ -1,18 +1,16 @@
-"""Which test files may notice an error in a room: those that import it, and little beside it, found in the tree."""
+"""Which test files may notice an error in a module: those that import it, and little beside it, found in the tree."""
 
 import ast
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 from gpusim.jit.cache import DOMAINS
-from tests.structure.imports import ROOT, module_in, named_in, room_of, sources
+from tests.structure.imports import ROOT, imports, module_in, named_in, room_of, sources
 
 FOLDERS = ("unit", "exact", "corpus", "system")  # of tests; damaged inputs and vendors' packages are for other commands
-MOST_FILES = 12
-TIMED, EXACT = ("gpusim.core", "memory", "spartan"), "tests/exact/"
-THROUGH = {"isa.semantics": "isa.lanes"}  # a room whose modules are loaded by a name that is made up: who loads it
+MOST_FILES = 3  # for a module
+TIMED, EXACT = ("gpusim/core/", "memory/", "spartan/"), "tests/exact/"
 
 
 def without_compiler(room: str) -> bool:
@@ -65,24 +63,66 @@ def _reached(module: str, seen: set[str]) -> set[str]:
 
 
 @cache
-def imports_of_tests() -> dict[str, Counter[str]]:
-    """Return, for each test file by its path, how many modules it imports from each room."""
+def imports_of_tests() -> dict[str, frozenset[str]]:
+    """Return, for each test file by its path, the project's modules that it imports."""
     found = {}
     for module, path in _modules().items():
         if path.name.startswith("test_") and path.relative_to(ROOT).parts[1] in FOLDERS:
             seen = (other for other in _reached(module, set()) if not other.startswith("tests."))
-            found[str(path.relative_to(ROOT))] = Counter(room_of(other) for other in seen)
+            found[str(path.relative_to(ROOT))] = frozenset(seen)
     return found
 
 
-def judges(room: str, most: int = MOST_FILES) -> tuple[str, ...]:
-    """Return the test files that import most from a room and least from others, at most so many.
+@cache
+def _importers() -> dict[str, set[str]]:
+    """Return which modules import each module of the project."""
+    found: dict[str, set[str]] = {}
+    for each in imports():
+        found.setdefault(each.imported, set()).add(each.module)
+    return found
 
-    Rooms of the timed machine are judged by the exact cases beside these, which run all of it.
+
+def _distances(module: str) -> dict[str, int]:
+    """Return how far each test file is from a module: 0 where it imports it, 1 where it imports who does, and so on."""
+    found: dict[str, int] = {}
+    level, seen, distance = {module}, {module}, 0
+    while level:
+        for file, modules in imports_of_tests().items():
+            if modules & level:
+                found.setdefault(file, distance)
+        # a module that nobody imports by its name is loaded as one of its package
+        level = set().union(*(_importers().get(one) or _importers().get(room_of(one), set()) for one in level)) - seen
+        seen |= level
+        distance += 1
+    return found
+
+
+def judges_of_module(module: str, most: int = MOST_FILES) -> list[str]:
+    """Return the nearest test files to a module, at most so many.
+
+    Those in a folder of tests that has the name of one of its rooms are one step nearer, and so are those that have the
+    module's own name in theirs; of equally near ones those are first that import the fewest modules.
     """
-    seen = THROUGH.get(room, room)
-    timed = any(f"{room}.".startswith(f"{name}.") for name in TIMED)
-    exact = [file for file in sorted(imports_of_tests()) if timed and file.startswith(EXACT)]
-    imported = {file: rooms for file, rooms in imports_of_tests().items() if rooms[seen] and file not in exact}
-    found = sorted(imported, key=lambda file: (-imported[file][seen] / imported[file].total(), file))
-    return (*found[:most], *exact)
+    own, name = {f"tests/unit/{room}" for room in module.split(".")}, module.rpartition(".")[2]
+    distances = _distances(module)
+
+    def order(file: str) -> tuple[int, int, str]:
+        folder, _, test = file.rpartition("/")
+        far = distances[file] + (folder not in own) + (name not in test)
+        return far, len(imports_of_tests()[file]), file
+
+    return sorted(distances, key=order)[:most]
+
+
+def judges(files: Iterable[str], most: int = MOST_FILES) -> tuple[str, ...]:
+    """Return the test files that judge errors in files of the project: those of each one's module.
+
+    Files of the timed machine are judged by the exact cases beside these, which run all of it.
+    """
+    found: dict[str, None] = {}
+    for file in sorted(set(files)):
+        module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        found |= dict.fromkeys(judges_of_module(module, most))
+        if file.startswith(TIMED):
+            found |= dict.fromkeys(sorted(test for test in imports_of_tests() if test.startswith(EXACT)))
+    return tuple(found)

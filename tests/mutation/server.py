@@ -4,6 +4,7 @@ Nothing of the project is imported: each run does so anew, with the error in it.
 input, its answer a line: pytest's exit code, or `null` if the run was ended.
 """
 
+import ctypes
 import json
 import os
 import resource
@@ -17,11 +18,18 @@ from typing import Any, NoReturn
 
 PRELOADED = ("numpy", "numba", "pydantic", "yaml", "rich.console", "typer", "hypothesis", "networkx", "pytest")
 _MEMORY_BYTES = 6 << 30  # that a run may hold: an endless list ends before the machine's memory does
+_PR_SET_PDEATHSIG = 1  # of prctl(2)
 _WAITING = 10.0  # a run may take so many times its processor time: it may wait for others
+
+
+def _end_with_parent() -> None:
+    """Have this process killed when the one that made it ends, however that is."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _run(order: dict[str, Any]) -> NoReturn:
     """Run pytest in a forked process: nothing of it is shown."""
+    _end_with_parent()
     os.setsid()
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
@@ -63,6 +71,7 @@ def _code(process: int, limit_s: float | None) -> int | None:
 
 def main() -> None:
     """Answer orders until there are no more."""
+    _end_with_parent()
     sys.path.insert(0, str(Path.cwd()))
     for name in PRELOADED:
         import_module(name)

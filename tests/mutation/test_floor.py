@@ -1,0 +1,43 @@
+"""Do the tests of two small files notice errors in them? A sample, another one whenever files or tests change.
+
+All mutations of these files were tried when this was written: so many survive as `equivalent` says, since they change
+nothing. `but`: tests that are slow. Of whole rooms docs/mutations.md has the scores.
+"""
+
+import hashlib
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.mutation.mutations import mutations_of
+from tests.mutation.trial import Tree
+from tests.structure.imports import ROOT
+
+SAMPLE = 5
+LIMIT_S = 10.0
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tree]:
+    made = Tree(tmp_path_factory.mktemp("mutated"), "plain")
+    yield made
+    made.close()
+
+
+@pytest.mark.compiled_tier
+@pytest.mark.parametrize(
+    ("file", "tests", "but", "equivalent"),
+    [
+        ("gpusim/base/intervals.py", "tests/unit/gpusim/test_intervals.py", "no_square", 1),
+        ("memory/dram/constraints.py", "tests/unit/memory/test_dram_constraints.py", "is_necessary", 0),
+    ],
+)
+def test_errors_are_noticed(file: str, tests: str, but: str, equivalent: int, tree: Tree) -> None:
+    quick = ["-x", "-k", f"not {but}", tests]
+    assert tree.pytest(quick) == 0
+    seed = hashlib.sha256(b"".join(Path(ROOT / each).read_bytes() for each in (file, tests))).hexdigest()
+    sample = random.Random(seed).sample(mutations_of(file, ROOT), SAMPLE)
+    unnoticed = [m.name for m in sample if tree.tried(m, quick, LIMIT_S) == 0]
+    assert len(unnoticed) <= equivalent, f"no test of {tests} notices these errors: {', '.join(unnoticed)}"
