@@ -15,7 +15,7 @@ from tests.mutation.mutations import mutations_of
 from tests.mutation.trial import Tree
 from tests.structure.imports import ROOT
 
-SAMPLE = 5
+SAMPLE = 4
 LIMIT_S = 10.0
 
 
@@ -41,3 +41,18 @@ def test_errors_are_noticed(file: str, tests: str, but: str, equivalent: int, tr
     sample = random.Random(seed).sample(mutations_of(file, ROOT), SAMPLE)
     unnoticed = [m.name for m in sample if tree.tried(m, quick, LIMIT_S) == 0]
     assert len(unnoticed) <= equivalent, f"no test of {tests} notices these errors: {', '.join(unnoticed)}"
+
+
+@pytest.mark.compiled_tier
+def test_what_runs_too_long_is_ended(tree: Tree) -> None:
+    tests = tree.path / "slow" / "test_slow.py"
+    tests.parent.mkdir()
+    tests.write_text(
+        "import time\n\n"
+        "def test_busy():\n    while True: pass\n\n"
+        "def test_waits():\n    time.sleep(1000)\n\n"
+        "def test_fails():\n    assert False\n"
+    )
+    assert tree.pytest([f"{tests}::test_busy"], limit_s=0.2) is None
+    assert tree.pytest([f"{tests}::test_waits"], limit_s=0.2) is None
+    assert tree.pytest([f"{tests}::test_fails"]) == 1
