@@ -102,7 +102,7 @@ def test_a_module_is_judged_by_the_tests_nearest_to_it() -> None:
 
 def test_a_room_is_taken_with_those_within() -> None:
     assert rooms_within(["memory.dram"]) == ["memory.dram", "memory.dram.standards"]
-    with pytest.raises(SystemExit, match="'memory.drum' is no room; the rooms are gpusim"):
+    with pytest.raises(SystemExit, match=r"'memory\.drum' is no room; the rooms are gpusim"):
         rooms_within(["memory.drum"])
     assert [m.name for m in drawn("gpusim.host", 5, 1)] == [m.name for m in drawn("gpusim.host", 5, 1)]
     assert set(drawn("gpusim.host", 5, 1)) != set(drawn("gpusim.host", 5, 2))

@@ -68,6 +68,8 @@ def test_every_rank_stands_by() -> None:
     spec = EnergySpec(dram=DramEnergySpec(background_mw=250))
     model = EnergyModel.of(spec, gpu("ddr4", channels=4, ranks=2))
     assert model.background(facts(kernel={"cycles": 3000, "clock_ghz": 1.5})) == pytest.approx(4.0)
+    assert model.background(facts(kernel={"cycles": 3000})) is None  # whose clock is not known
+    assert model.background(facts()) is None
 
 
 @pytest.mark.parametrize(

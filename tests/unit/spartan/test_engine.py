@@ -326,6 +326,7 @@ def test_latency_of_a_lone_request():
     steps = 1 + spec.sib_lookup_cycles + 20 + 1 + spec.compu_latency_cycles + spec.buffer_read_cycles
     assert answered - sent == steps
     assert int(bench.m.engine.latency_cycles) == steps - 1
+    assert bench.m.engine.latency_histogram.nonzero()[0].tolist() == [4]  # from 2^4 to 2^5 - 1 cycles
 
 
 @pytest.mark.parametrize("sums_from", SUMS_FROM)
