@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,11 +34,13 @@ def _called() -> Iterator[set[CodeType]]:
     def note(frame: FrameType, event: str, argument: object, add: Any = codes.add) -> None:
         add(frame.f_code)
 
+    threading.setprofile(note)
     sys.setprofile(note)
     try:
         yield codes
     finally:
         sys.setprofile(None)
+        threading.setprofile(None)
 
 
 class Reach:
