@@ -224,6 +224,13 @@ def test_dropout_keeps_the_mean_and_passes_gradients_where_it_keeps() -> None:
     np.testing.assert_array_equal(given["dx"], np.where(kept, dy * np.float32(1.25), np.float32(0)))
 
 
+def test_an_element_is_kept_from_the_probability_on() -> None:
+    """Philox's published answer to counter and key 0 is 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8."""
+    forward = DropoutForward((4,), 0x9B00_DBD8 / 2**32)
+    assert computed(forward, {"x": np.ones(4, np.float32)})["mask"].tolist() == [0, 1, 1, 1]
+    assert forward.kept(0, 4).tolist() == [False, True, True, True]
+
+
 def test_zeros_are_counted() -> None:
     x = np.zeros((9, 1000), np.float32)
     x[::2, ::3] = -1.5  # 5 rows of 334
