@@ -2,7 +2,7 @@
 
 Only a test that calls a function can notice an error in it. Compiled functions are seen where the compiler is off
 (NUMBA_DISABLE_JIT=1). What runs while a file is imported counts for each of its tests. A test that takes too long to be
-run for every error is ended and left out.
+run for every error is ended and left out, and so is what follows in a file that has taken twenty times as long.
 """
 
 import json
@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 
 import pytest
 
+_OF_FILE = 20  # tests of the longest kind: what follows in a file is left out
 ROOT = str(Path(__file__).parents[2]) + os.sep
 
 
@@ -50,6 +52,7 @@ class Reach:
         self._target, self._longest_s = target, longest_s
         self._tests: dict[str, dict[str, Any]] = {}
         self._importing: dict[str, set[CodeType]] = {}
+        self._spent: Counter[str] = Counter()
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
@@ -62,6 +65,10 @@ class Reach:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Note what runs in a test with its fixtures."""
         found = self._tests.setdefault(item.nodeid, {"passed": True, "failed": False, "cut": False})
+        file = item.nodeid.partition("::")[0]
+        if self._spent[file] > _OF_FILE * self._longest_s:
+            found["cut"] = True
+            item.add_marker(pytest.mark.skip("its file takes too long"))
 
         def cut(number: int, frame: FrameType | None) -> None:
             found["cut"] = True
@@ -75,7 +82,7 @@ class Reach:
                 yield
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0.0)
-        importing = self._importing.get(item.nodeid.partition("::")[0], set())
+        importing = self._importing.get(file, set())
         functions = sorted(
             {
                 f"{code.co_filename.removeprefix(ROOT)}:{code.co_name}"
@@ -84,6 +91,7 @@ class Reach:
             }
         )
         found |= {"seconds": _seconds() - start, "functions": functions}
+        self._spent[file] += found["seconds"]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take down how a test ended: one that fails or is skipped says nothing."""

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.mutation.mutations import mutations_of
-from tests.mutation.trial import Tree
+from tests.mutation.trial import Reached, Tree
 from tests.structure.imports import ROOT
 
-SAMPLE = 4
+SAMPLE = 3
 LIMIT_S = 10.0
 
 
@@ -56,3 +56,22 @@ def test_what_runs_too_long_is_ended(tree: Tree) -> None:
     assert tree.pytest([f"{tests}::test_busy"], limit_s=0.2) is None
     assert tree.pytest([f"{tests}::test_waits"], limit_s=0.2) is None
     assert tree.pytest([f"{tests}::test_fails"]) == 1
+
+
+@pytest.mark.compiled_tier
+def test_what_a_test_calls_is_seen_in_every_thread(tree: Tree) -> None:
+    tests = tree.path / "called" / "test_called.py"
+    tests.parent.mkdir()
+    tests.write_text(
+        "from threading import Thread\n\nfrom gpusim.base.intervals import differ\n\n"
+        "def test_here():\n    differ((1, 0), (2, 0))\n\n"
+        "def test_there():\n    thread = Thread(target=differ, args=((1, 0), (2, 0)))\n"
+        "    thread.start()\n    thread.join()\n\n"
+        "def test_nowhere():\n    pass\n\n"
+        "def test_fails():\n    assert not differ((1, 0), (2, 0))\n"
+    )
+    found = Reached().of(["called/test_called.py"], tree)
+    calls = {
+        test.rpartition("_")[2]: "gpusim/base/intervals.py:differ" in held["functions"] for test, held in found.items()
+    }
+    assert calls == {"here": True, "there": True, "nowhere": False}

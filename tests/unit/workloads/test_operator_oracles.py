@@ -2,7 +2,6 @@
 
 import inspect
 import math
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from isa.device_memory import DeviceMemory
 from tests.support.operator_oracles import (
     Arrays,
     Case,
+    Definition,
     added,
     connected,
     convolved,
@@ -181,11 +181,18 @@ def exact(inputs: Arrays) -> Arrays:
     return {name: array.astype(np.float64) for name, array in inputs.items()}
 
 
-@cache
+GRADIENTS: dict[tuple[Definition, tuple[str, ...]], Arrays] = {}
+
+
 def gradients(case: Case) -> Arrays:
-    inputs = exact(operands(case))
-    dy = np.ones(1) if case.output == "loss" else dy_of(case.definition(inputs)[case.output].shape).astype(np.float64)
-    return {name: gradient(case.definition, inputs, name, case.output, dy) for name in case.differentiable}
+    """Differentiate a definition, once for all cases that have it: algorithms of one convolution."""
+    key = case.definition, case.differentiable
+    if key not in GRADIENTS:
+        inputs = exact(operands(case))
+        y = case.definition(inputs)[case.output]
+        dy = np.ones(1) if case.output == "loss" else dy_of(y.shape).astype(np.float64)
+        GRADIENTS[key] = {n: gradient(case.definition, inputs, n, case.output, dy) for n in case.differentiable}
+    return GRADIENTS[key]
 
 
 @PARAMETERISED
