@@ -14,7 +14,6 @@ import os
 import random
 import sys
 import tempfile
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -64,13 +63,11 @@ def _arguments() -> argparse.Namespace:
     return arguments
 
 
-def _tried(mutations: list[Mutation], files: Sequence[str], trees: list[Tree], a: argparse.Namespace) -> list[Outcome]:
-    """Try mutations on the tests in some files."""
-    reached = Reached(a.reach and a.reach.resolve(), a.longest)
-    trial = Trial(reached.of(files, trees[0]), trees, a.tests_seconds) if mutations else None
+def _tried(mutations: list[Mutation], trial: Trial, jobs: int) -> list[Outcome]:
+    """Try mutations, several side by side, and say what becomes of each."""
     outcomes = []
-    with ThreadPoolExecutor(a.jobs) as pool:
-        for n, outcome in enumerate(pool.map(trial.outcome, mutations) if trial else (), 1):
+    with ThreadPoolExecutor(jobs) as pool:
+        for n, outcome in enumerate(pool.map(trial.outcome, mutations), 1):
             outcomes.append(outcome)
             print(f"{n}/{len(mutations)} {outcome.result}: {outcome.mutation.name}", file=sys.stderr, flush=True)
     return outcomes
@@ -85,7 +82,7 @@ def main() -> None:
             print("\n".join(m.name for m in drawn(room, arguments.sample, arguments.seed, arguments.only)))
         return
     os.nice(arguments.nice)
-    outcomes = []
+    outcomes, reached = [], Reached(arguments.reach and arguments.reach.resolve(), arguments.longest)
     with (
         tempfile.TemporaryDirectory(prefix="gpusim-mutations-", ignore_cleanup_errors=True) as folder,
         ExitStack() as stack,
@@ -99,7 +96,8 @@ def main() -> None:
                     stack.callback(tree.close)
             mutations = drawn(room, arguments.sample, arguments.seed, arguments.only)
             files = arguments.tests or judges([m.file for m in mutations], arguments.files)
-            found = _tried(mutations, files, trees[mode], arguments)
+            tests = reached.of(files, trees[mode][0])
+            found = _tried(mutations, Trial(tests, trees[mode], arguments.tests_seconds), arguments.jobs)
             outcomes += found
             if arguments.record:
                 record(Score.of(room, arguments.seed, len(mutable(room)), len(files), found))

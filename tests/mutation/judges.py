@@ -101,14 +101,15 @@ def judges_of_module(module: str, most: int = MOST_FILES) -> list[str]:
     """Return the nearest test files to a module, at most so many.
 
     Those in a folder of tests that has the name of one of its rooms are one step nearer, and so are those that have the
-    module's own name in theirs; of equally near ones those are first that import the fewest modules.
+    module's name in theirs, and those that have its room's; of equally near ones those are first that import the fewest
+    modules.
     """
-    own, name = {f"tests/unit/{room}" for room in module.split(".")}, module.rpartition(".")[2]
-    distances = _distances(module)
+    names = module.split(".")
+    own, distances = {f"tests/unit/{room}" for room in names}, _distances(module)
 
     def order(file: str) -> tuple[int, int, str]:
         folder, _, test = file.rpartition("/")
-        far = distances[file] + (folder not in own) + (name not in test)
+        far = distances[file] + (folder not in own) + sum(name not in test for name in names[-2:])
         return far, len(imports_of_tests()[file]), file
 
     return sorted(distances, key=order)[:most]

@@ -46,7 +46,7 @@ class Tree:
         for name in ("home", "tmp"):
             (folder / name).mkdir()
         kept = cache_folder()
-        if kept is not None and kept.is_dir():
+        if mode == "compiled" and kept is not None and kept.is_dir():
             shutil.copytree(kept, folder / "code", ignore=shutil.ignore_patterns("*.lock"))
         own = {"HOME": folder / "home", "TMPDIR": folder / "tmp", "GPUSIM_CACHE_DIR": folder / "code"}
         variables = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
