@@ -20,7 +20,6 @@ from tests.structure.imports import ROOT
 _NOT_COPIED = (".git", ".venv", ".cache", "*_cache", ".hypothesis", "__pycache__", "*.egg-info", "build", "dist", "out")
 _STARTUP_S = 8.0  # of pytest
 _SLOWDOWN = 3.0  # how much longer than without the error a run may take
-_FILES_AT_ONCE = 6  # of tests, whose calls are noted in one process
 CAUGHT, TIME, SURVIVED, UNREACHED = "caught", "time", "survived", "no test calls it"
 
 
@@ -106,14 +105,11 @@ class Reached:
         What fails without any error is told: it says nothing.
         """
         files = list(files)
-        missing = [file for file in files if f"{tree.mode} {file}" not in self.files]
-        for start in range(0, len(missing), _FILES_AT_ONCE):
-            some = missing[start : start + _FILES_AT_ONCE]
-            print(f"which functions these call: {', '.join(some)}", file=sys.stderr, flush=True)
-            found = self._collected(some, tree)
-            for file in some:
-                of_file = {test: held for test, held in found.items() if test.partition("::")[0] == file}
-                self.files[f"{tree.mode} {file}"] = of_file
+        for file in files:
+            if f"{tree.mode} {file}" in self.files:
+                continue
+            print(f"which functions the tests of {file} call ...", file=sys.stderr, flush=True)
+            self.files[f"{tree.mode} {file}"] = self._collected(file, tree)
             if self.kept:
                 self.kept.write_text(json.dumps(self.files), encoding="utf-8")
         tests = {test: held for file in files for test, held in self.files[f"{tree.mode} {file}"].items()}
@@ -121,10 +117,11 @@ class Reached:
             print(f"these fail without any error and are left out: {', '.join(failing)}", file=sys.stderr)
         return {test: held for test, held in tests.items() if held["passed"] and "functions" in held}
 
-    def _collected(self, files: list[str], tree: Tree) -> dict[str, dict[str, Any]]:
+    def _collected(self, file: str, tree: Tree) -> dict[str, dict[str, Any]]:
+        """Run a file's tests in a process of their own, in which it alone imports what it needs."""
         with tempfile.NamedTemporaryFile(suffix=".json") as target:
             variables = {"GPUSIM_REACH": target.name, "GPUSIM_REACH_LONGEST_S": str(self.longest_s)}
-            tree.pytest(["-p", "tests.mutation.reach", *files], **variables)
+            tree.pytest(["-p", "tests.mutation.reach", file], **variables)
             text = Path(target.name).read_text(encoding="utf-8")
         return json.loads(text) if text else {}
 
