@@ -52,6 +52,5 @@ def _by_noise(a: Sequence[Estimate], b: Sequence[Estimate]) -> bool:
 
 
 def _beats(a: Sequence[Estimate], b: Sequence[Estimate]) -> bool:
-    return all(x[0] <= y[0] for x, y in zip(a, b, strict=True)) and any(
-        x[0] < y[0] and differ(x, y) for x, y in zip(a, b, strict=True)
-    )
+    pairs = list(zip(a, b, strict=True))
+    return all(x[0] <= y[0] for x, y in pairs) and any(differ(x, y) for x, y in pairs)

@@ -57,6 +57,16 @@ def test_wavefronts_of_four_simds_do_not_wait_for_one_another(gpu: GpuSpec) -> N
     assert case("adds", gpu, wavefronts=4).cycles == finished(last_simd(gpu) + ADDS * VALU_CYCLES)
 
 
+@pytest.mark.parametrize("workgroups", [1, 2, 4])
+def test_a_cu_is_active_from_the_dispatch_of_its_workgroup_on(gpu: GpuSpec, workgroups: int) -> None:
+    # each workgroup of two wavefronts has a CU of its own, up to the turn after its last s_endpgm
+    active = 0
+    for k in range(workgroups):
+        last = max(first_issue(gpu, simd, k, 2) for simd in range(2)) + ADDS * VALU_CYCLES
+        active += last + TURN - k * 2 * gpu.dispatch.wavefront_cycles
+    assert case("adds", gpu, workgroups=workgroups, wavefronts=2).cu.active_cycles == active
+
+
 @pytest.mark.parametrize("sharing", [2, 3, 4])
 def test_wavefronts_of_one_simd_share_its_vector_alu(gpu: GpuSpec, sharing: int) -> None:
     # 4 n wavefronts are n on each SIMD, which issues n chains over one vector ALU; who issues the last add ends a turn

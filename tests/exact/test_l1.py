@@ -143,6 +143,21 @@ def test_a_load_takes_a_look_up_for_each_line(gpu: GpuSpec, access: tuple[str, i
     assert second.stalls["memory_dependency"] == data - TURN
 
 
+@pytest.mark.parametrize(
+    ("access", "look_ups", "returns"),
+    [
+        (("dword", 64, 0), 64, 4),  # each lane has a line of its own
+        (("dword", 0, 0), 1, 4),  # 64 lanes of 4 bytes from one line: four times 64 bytes
+        (("dwordx4", 16, 0), 16, 16),
+    ],
+)
+def test_the_bound_of_l1_is_its_look_ups_or_its_return_path(
+    gpu: GpuSpec, access: tuple[str, int, int], look_ups: int, returns: int
+) -> None:
+    facts = case(coalescing_name(access), gpu)  # two loads; four CUs
+    assert facts.roofline.l1 == 2 * max(look_ups, returns) / 4
+
+
 # --- a set whose ways are all being filled: 64 lines at once for 16 slots, and then the last four lines of each set ---
 
 SMALL = {"size_kib": 1, "ways": 4}  # four sets

@@ -82,6 +82,12 @@ def test_loads_of_a_missing_line_ask_l2_once(gpu: GpuSpec) -> None:
     assert (facts.scalar_cache.misses, facts.scalar_cache.mshr_merges, facts.l2.read_transactions) == (1, 2, 1)
 
 
+def test_the_bound_of_scalar_issue_counts_scalar_loads(gpu: GpuSpec) -> None:
+    # a wavefront's two s_mov_b32 and three loads, one a cycle on each of four CUs; s_waitcnt and s_endpgm need no unit
+    for wavefronts in (1, 3):
+        assert case("a_line_in_parts", gpu, wavefronts=wavefronts).roofline.salu == wavefronts * (2 + 3) / 4
+
+
 ASSEMBLY.kernel("two_lines", ADDRESS + "    s_load_dwordx16 s[4:19], s[2:3], 0x20\n" + WAIT + END, sgprs=24)
 
 

@@ -1,1 +1,1 @@
-"""Mutations of the timing core: deliberate errors, and which tests notice them (`python -m tests.mutate`)."""
+"""Mutations: deliberate errors, which tests judge them and which notice them (`python -m tests.mutate`)."""

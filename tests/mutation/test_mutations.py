@@ -1,12 +1,17 @@
 """The mutator: what it changes in a function, that it changes nothing else, and which tests it chooses."""
 
 import ast
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from tests.mutate import Trial, folders_for
+from tests.mutate import drawn, rooms_within
+from tests.mutation.judges import judges, without_compiler
 from tests.mutation.mutations import mutations_of
+from tests.mutation.scores import PAGE, Score, page, read, record, scores_table
+from tests.mutation.trial import CAUGHT, SURVIVED, TIME, UNREACHED, Outcome, Trial
 from tests.structure.imports import ROOT
 
 
@@ -80,7 +85,46 @@ def test_the_tests_that_call_the_function_are_chosen_quickest_first(tmp_path: Pa
     assert Trial(reach, [], all_s=10.0).chosen(mutation) == ["quick", "slow"]
 
 
-def test_a_room_has_the_folders_for_the_room_around_it() -> None:
-    assert folders_for("memory.cache") == folders_for("memory")
-    with pytest.raises(SystemExit, match="memory, spartan"):
-        folders_for("gpusim.report")
+def test_a_module_is_judged_by_the_tests_nearest_to_it() -> None:
+    nearest = {
+        "gpusim/report/rules.py": "tests/unit/gpusim/test_rules.py",
+        "memory/network/crossbar.py": "tests/unit/memory/test_crossbar.py",
+        "gpusim/api/module.py": "tests/unit/gpusim/test_device_library.py",  # whose names it has from `gpusim`
+        "isa/semantics/float.py": "tests/unit/isa/test_semantics_float.py",  # which is loaded by a name that is made up
+    }
+    for file, test in nearest.items():
+        assert test in judges([file]), file
+    assert judges(["gpusim/report/rules.py"], most=1) == ("tests/unit/gpusim/test_rules.py",)
+    assert "tests/exact/test_l2.py" in judges(["memory/cache/l2.py"])
+    assert all(map(without_compiler, ("isa.lanes", "memory.dram", "spartan", "gpusim.core.cu")))
+    assert not any(map(without_compiler, ("gpusim.host", "gpusim.sampling", "workloads.operators")))
+
+
+def test_a_room_is_taken_with_those_within() -> None:
+    assert rooms_within(["memory.dram"]) == ["memory.dram", "memory.dram.standards"]
+    with pytest.raises(SystemExit, match=r"'memory\.drum' is no room; the rooms are gpusim"):
+        rooms_within(["memory.drum"])
+    assert [m.name for m in drawn("gpusim.host", 5, 1)] == [m.name for m in drawn("gpusim.host", 5, 1)]
+    assert set(drawn("gpusim.host", 5, 1)) != set(drawn("gpusim.host", 5, 2))
+
+
+def test_a_score_counts_what_was_noticed(tmp_path: Path) -> None:
+    (tmp_path / "unit.py").write_text("def unit(a):\n    return a + 1 - 2 & 3 | 4\n")
+    results = (CAUGHT, TIME, SURVIVED, UNREACHED, CAUGHT, CAUGHT, CAUGHT, CAUGHT)
+    outcomes = [Outcome(m, r, 2) for m, r in zip(mutations_of("unit.py", tmp_path), results, strict=True)]
+    score = Score.of("memory.wheel", 7, 30, 4, outcomes)
+    assert (score.noticed, score.tried, len(score.unnoticed)) == (6, 8, 2)
+    file = tmp_path / "scores.json"
+    record(score, file)
+    record(Score.of("isa", 7, 0, 0, []), file)
+    assert read(file)["memory.wheel"] == score
+    lines = scores_table({"memory": replace(score, room="memory"), "isa": read(file)["isa"]}).splitlines()
+    today = datetime.now(UTC).date().isoformat()
+    assert f"| `memory` | off | 4 | 30 | 6 of 8 (75 %) | 1 | 1 | 7 | {today} |" in lines
+    assert f"| `isa` | off |  | 0 | nothing to mutate |  |  |  | {today} |" in lines
+    assert "| `spartan` | off |  |  | not judged |  |  |  |  |" in lines
+    assert lines[-1].startswith("In all: 6 of 8 noticed, in 1 of ")
+
+
+def test_the_page_has_the_scores_of_the_last_run() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "renew it: python -m tests.mutation.scores"

@@ -58,7 +58,7 @@ def docstring(room: str) -> str:
     )
 
 
-def _module_in(dotted: str, modules: frozenset[str]) -> str | None:
+def module_in(dotted: str, modules: frozenset[str]) -> str | None:
     """The module that a dotted name lies in: itself, or the part before a name that the module defines."""
     while dotted and dotted not in modules:
         dotted = dotted.rpartition(".")[0]
@@ -70,7 +70,7 @@ def _docstrings(tree: ast.Module) -> set[int]:
     return {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
 
 
-def _named(tree: ast.Module, module: str) -> Iterator[tuple[ast.AST, str]]:
+def named_in(tree: ast.Module, module: str) -> Iterator[tuple[ast.AST, str]]:
     """The statement and dotted name of everything a module imports, in whatever way."""
     docstrings = _docstrings(tree)
     for node in ast.walk(tree):
@@ -94,8 +94,8 @@ def imports(root: Path = ROOT) -> tuple[Import, ...]:
     found = []
     for module, path in files.items():
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node, dotted in _named(tree, module):
-            imported = _module_in(dotted, modules)
+        for node, dotted in named_in(tree, module):
+            imported = module_in(dotted, modules)
             if imported and imported != module:
                 found.append(Import(module, node.lineno, imported, node in tree.body))
     return tuple(found)

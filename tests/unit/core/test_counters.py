@@ -11,6 +11,7 @@ import pytest
 from gpusim.base.counters import EACH, MAX, Counter, CounterTable, Counts
 from gpusim.core.counters import MACHINE_TABLES, TABLES
 from gpusim.core.cu import state
+from gpusim.core.cu.accounts import active_now
 from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.facts import machine_facts
 from gpusim.core.machine import machine_dtype
@@ -140,3 +141,11 @@ def test_fields_have_the_shape_that_their_counters_ask_for() -> None:
 def test_launches_on_one_unit_and_on_all_add_up() -> None:
     table = CounterTable("x", (Counter("e", "cycles", "each", EACH),))
     assert table.combined([Counts(e=[1, 2, 3]), Counts(e=[10])]) == {"e": [11, 2, 3]}
+
+
+def test_cus_that_hold_workgroups_at_the_end_are_active_until_then() -> None:
+    m = new_record(machine_dtype())
+    m.cu.cus = 3
+    m.cu.active_since[:4] = 10, 20, 30, 40
+    m.cu.wg_resident[:4] = 2, 0, 1, 1  # the last one is no CU of this machine
+    assert active_now(m, 100) == 90 + 70

@@ -71,6 +71,15 @@ def test_dram_of_a_launch_by_hand() -> None:
     assert found["dram_pj_per_bit"] == pytest.approx(found["dram_uj"] * 1e6 / (7040 * 8))
 
 
+def test_every_rank_stands_by() -> None:
+    """Four channels of two ranks, 250 mW each, for 3000 cycles of 1.5 GHz: 2 W for 2 us."""
+    spec = EnergySpec(dram=DramEnergySpec(background_mw=250))
+    model = EnergyModel.of(spec, gpu("ddr4", channels=4, ranks=2))
+    assert model.background(facts(kernel={"cycles": 3000, "clock_ghz": 1.5})) == pytest.approx(4.0)
+    assert model.background(facts(kernel={"cycles": 3000})) is None  # whose clock is not known
+    assert model.background(facts()) is None
+
+
 @pytest.mark.parametrize(
     ("standard", "least", "most"), [("gddr5", 11.7, 14.0), ("hbm1", 3.5, 3.9), ("hbm2", 2.6, 3.92)]
 )

@@ -117,6 +117,15 @@ def test_the_default_stream_waits_for_blocking_streams_alone(queue: Recorded) ->
     assert queue.all() == {"before": (5, 55), "default": (60, 70), "after": (75, 85)}
 
 
+def test_non_blocking_streams_do_not_wait_for_the_default_stream(queue: Recorded) -> None:
+    queue.run("default", DEFAULT, 50, {SLOTS: 0.25})
+    queue.run("beside", A, 10, {SLOTS: 0.25})
+    queue.run("behind", C, 10, {SLOTS: 0.25})
+    queue.synchronize(A)
+    assert queue.host_us == 15
+    assert queue.all() == {"default": (5, 55), "beside": (5, 15), "behind": (60, 70)}
+
+
 def test_an_event_orders_streams(queue: Recorded) -> None:
     queue.copy(A, 90, over_link=True, blocking=False)
     queue.record(1, A)

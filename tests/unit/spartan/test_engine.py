@@ -326,6 +326,25 @@ def test_latency_of_a_lone_request():
     steps = 1 + spec.sib_lookup_cycles + 20 + 1 + spec.compu_latency_cycles + spec.buffer_read_cycles
     assert answered - sent == steps
     assert int(bench.m.engine.latency_cycles) == steps - 1
+    assert bench.m.engine.latency_histogram.nonzero()[0].tolist() == [4]  # from 2^4 to 2^5 - 1 cycles
+
+
+@pytest.mark.parametrize("sums_from", SUMS_FROM)
+@pytest.mark.parametrize("a_cycle", [1, 3])
+def test_a_search_takes_the_mappings_that_it_adds_up(sums_from, a_cycle):
+    """Twenty full lines are profiled; where line i begins is the sum of i mappings before or 20 - i behind it.
+
+    To that come a cycle in which a shifter passes the 20 bits, and the steps of a lone request; its first cycle of
+    search is one of those.
+    """
+    spec = EngineSpec(prefetch_length=0, demand_window_lines=1, mappings_per_cycle=a_cycle, mapping_sums_from=sums_from)
+    lone = 1 + spec.sib_lookup_cycles + 20 + 1 + spec.compu_latency_cycles + spec.buffer_read_cycles
+    for i in (1, 5, 10, 11, 15, 19):
+        bench = Bench([np.ones((16 * 20, 1), np.float32)], spec, serial=True, least_latency=20, spread=0)
+        counters = bench.run([(0, line) for line in [*range(20), i]])
+        assert counters["accurate"] == 1
+        added_up = i if sums_from == "column_start" else min(i, 20 - i)
+        assert int(bench.m.fake.answered[20] - bench.m.fake.sent[20]) == lone + -(-added_up // a_cycle)
 
 
 @pytest.mark.skipif(JIT_DISABLED, reason="counts compilations")

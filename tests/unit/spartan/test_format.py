@@ -56,6 +56,19 @@ def test_every_half_value_and_its_neighbours_convert_as_numpy_does():
     np.testing.assert_array_equal(got, expected)
 
 
+def test_every_tie_goes_to_the_even_neighbour():
+    """Between 0 and the smallest FP16 number, between all others, and between the largest one and 2^16."""
+    below = np.arange(0x7C00)
+    values = np.append(below.astype(np.uint16).view(np.float16).astype(np.float64), 2.0**16)
+    ties = ((values[:-1] + values[1:]) / 2).astype(np.float32)
+    even = below + (below & 1)
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(ties.astype(np.float16).view(np.uint16), even)
+    words = ties.view(np.uint32).astype(np.int64)
+    np.testing.assert_array_equal([half_bits(int(word)) for word in words], even)
+    np.testing.assert_array_equal([half_bits(int(word) | 0x8000_0000) for word in words], even | 0x8000)
+
+
 @given(st.integers(0, 0xFFFF_FFFF))
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_any_word_converts_as_numpy_does(word):

@@ -43,6 +43,37 @@ def test_resnet18_maps_shrink_by_stride() -> None:
         assert before.output_channels == after.input_channels
 
 
+@pytest.mark.parametrize(
+    ("network", "sizes", "filters", "weights", "macs"),
+    [
+        # Simonyan and Zisserman 2015, table 1, D: 138 M weights with those of the fully connected layers, 15.3 G MACs
+        (
+            VGGNET16,
+            [*[224] * 2, *[112] * 2, *[56] * 3, *[28] * 3, *[14] * 3],
+            [*[64] * 2, *[128] * 2, *[256] * 3, *[512] * 6],
+            138_344_128 - 123_633_664,
+            15_346_630_656,
+        ),
+        # He et al. 2016, table 1: 11,166,912 weights of convolutions, three of which are projections; 1.8 G MACs
+        (
+            RESNET18,
+            [112, *[56] * 4, *[28] * 4, *[14] * 4, *[7] * 4],
+            [*[64] * 5, *[128] * 4, *[256] * 4, *[512] * 4],
+            11_166_912 - 64 * 128 - 128 * 256 - 256 * 512,
+            1_794_293_760,
+        ),
+    ],
+)
+def test_networks_are_the_published_ones(
+    network: tuple[ConvLayer, ...], sizes: list[int], filters: list[int], weights: int, macs: int
+) -> None:
+    assert [output_size(layer) for layer in network] == [(size, size) for size in sizes]
+    assert [layer.output_channels for layer in network] == filters
+    shapes = [gemm_shape(layer, 1) for layer in network]
+    assert sum(shape.m * shape.k for shape in shapes) == weights
+    assert sum(shape.flops // 2 for shape in shapes) == macs
+
+
 @given(st.integers(1, 10_000), st.integers(1, 300))
 def test_round_up_is_the_least_multiple(value: int, multiple: int) -> None:
     rounded = round_up(value, multiple)

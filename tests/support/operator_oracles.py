@@ -1,0 +1,214 @@
+"""What operators compute, by their definitions: in FP64, with parameters of their own, from nothing of the operators.
+
+The operators' references are held to the kernels, and take their parameters from the same objects: what is wrong in
+such an object is wrong in both. Here each definition is written once more, as a loop or a closed form, and a case has
+its parameters twice: once for the operator, once for the definition. Gradients are finite differences of definitions.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+Arrays = dict[str, np.ndarray]
+Definition = Callable[[Arrays], Arrays]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """An operator beside its definition.
+
+    differentiable: operands whose gradients are tried; positive: those above zero; whole: those of whole numbers below
+    so many; tolerance: relative, of results and gradients.
+    """
+
+    name: str
+    forward: object
+    definition: Definition
+    differentiable: tuple[str, ...] = ("x",)
+    positive: tuple[str, ...] = ()
+    whole: Mapping[str, int] = field(default_factory=dict)
+    output: str = "y"
+    tolerance: float = 1e-4
+
+
+def elementwise(function: Callable[[float], float]) -> Definition:
+    """Apply a function of one number."""
+    return lambda a: {"y": np.vectorize(function, otypes=[np.float64])(a["x"])}
+
+
+def sigmoid(x: float) -> float:
+    """Compute the logistic function."""
+    return 1 / (1 + math.exp(-x))
+
+
+def windows_of(size: int, kernel: int, stride: int, before: int, after: int, ceil: bool) -> list[int]:
+    """Return where windows begin, the first at -before. Rounding up, one more may reach over the end."""
+    begins, begin = [], -before
+    while begin + kernel <= size + after:
+        begins.append(begin)
+        begin += stride
+    if ceil and begins[-1] + kernel < size + after and begin < size:
+        begins.append(begin)
+    return [begin for begin in begins if not ceil or begin < size]
+
+
+def pooled(
+    average: bool,
+    kernel: tuple[int, int],
+    stride: tuple[int, int],
+    padding: tuple[int, int, int, int],
+    ceil: bool = False,
+    count_padding: bool = True,
+) -> Definition:
+    """Pool by going through every window; padding: top, left, bottom, right."""
+
+    def y(a: Arrays) -> Arrays:
+        x = a["x"]
+        images, channels, *size = x.shape
+        rows, columns = (windows_of(size[k], kernel[k], stride[k], padding[k], padding[k + 2], ceil) for k in (0, 1))
+        out = np.zeros((images, channels, len(rows), len(columns)))
+        for i, top in enumerate(rows):
+            for j, left in enumerate(columns):
+                low, right = min(top + kernel[0], size[0]), min(left + kernel[1], size[1])
+                held = x[:, :, max(top, 0) : low, max(left, 0) : right]
+                if not average:
+                    out[:, :, i, j] = held.max(axis=(2, 3))
+                    continue
+                count = held.shape[2] * held.shape[3]
+                if count_padding:
+                    bottom, end = (
+                        min(top + kernel[0], size[0] + padding[2]),
+                        min(left + kernel[1], size[1] + padding[3]),
+                    )
+                    count = (bottom - top) * (end - left)
+                out[:, :, i, j] = held.sum(axis=(2, 3)) / count
+        return {"y": out}
+
+    return y
+
+
+def lrn(size: int, beta: float, k: float, per_square: float) -> Definition:
+    """Normalise across channels; per_square: what a square counts in the sum."""
+
+    def y(a: Arrays) -> Arrays:
+        x = a["x"]
+        out = np.zeros(x.shape)
+        for c in range(x.shape[1]):
+            around = x[:, max(0, c - (size - 1) // 2) : c + size // 2 + 1]
+            out[:, c] = x[:, c] / (k + per_square * (around**2).sum(axis=1)) ** beta
+        return {"y": out}
+
+    return y
+
+
+def normalised(epsilon: float, factor: float, by_activation: bool = False) -> Definition:
+    """Normalise a batch, and move the running statistics by `factor`; the variance's sample has one element less."""
+
+    def y(a: Arrays) -> Arrays:
+        x = a["x"]
+        axes = (0,) if by_activation else (0, *range(2, x.ndim))
+        count = math.prod(x.shape[axis] for axis in axes)
+        mean = x.sum(axis=axes, keepdims=True) / count
+        squares = ((x - mean) ** 2).sum(axis=axes, keepdims=True)
+        spread = (squares / count + epsilon) ** 0.5
+        of_channel = mean.shape[1:]
+        scale, bias = (a[name].reshape(of_channel) for name in ("scale", "bias"))
+        shape = a["scale"].shape
+        running = (1 - factor) * a["running_mean"] + factor * mean.reshape(shape)
+        variance = (1 - factor) * a["running_variance"] + factor * (squares / (count - 1)).reshape(shape)
+        batch = {"mean": mean.reshape(shape), "inverse_deviation": 1 / spread.reshape(shape)}
+        return {"y": (x - mean) / spread * scale + bias, **batch, "running_mean": running, "running_variance": variance}
+
+    return y
+
+
+def normalised_by_running(epsilon: float) -> Definition:
+    """Normalise by the running statistics."""
+
+    def y(a: Arrays) -> Arrays:
+        x = a["x"]
+        shape = (1, -1, *(1,) * (x.ndim - 2))
+        scale, bias, mean, variance = (
+            a[name].reshape(shape) for name in ("scale", "bias", "running_mean", "running_variance")
+        )
+        return {"y": scale * (x - mean) / (variance + epsilon) ** 0.5 + bias}
+
+    return y
+
+
+def softmax(a: Arrays) -> Arrays:
+    """Compute the share of each channel's exponential."""
+    powers = np.exp(a["x"])
+    return {"y": powers / powers.sum(axis=1, keepdims=True)}
+
+
+def cross_entropy(a: Arrays) -> Arrays:
+    """Compute each image's loss, and their mean."""
+    y = softmax(a)["y"]
+    losses = np.array([-math.log(row[label]) for row, label in zip(y, a["labels"].astype(int), strict=True)])
+    return {"y": y, "losses": losses, "loss": np.array([sum(losses) / len(losses)])}
+
+
+def with_bias(a: Arrays) -> Arrays:
+    """Add a channel's bias."""
+    return {"y": np.stack([a["x"][:, c] + bias for c, bias in enumerate(a["bias"])], axis=1)}
+
+
+def added(a: Arrays) -> Arrays:
+    """Add all arrays up."""
+    return {"y": sum(a.values(), np.zeros(()))}
+
+
+def joined(a: Arrays) -> Arrays:
+    """Put arrays behind one another, channel by channel."""
+    return {"y": np.stack([part[:, c] for part in a.values() for c in range(part.shape[1])], axis=1)}
+
+
+def convolved(
+    stride: tuple[int, int], padding: tuple[int, int, int, int], dilation: tuple[int, int], groups: int
+) -> Definition:
+    """Convolve by going through every output, with a bias if there is one."""
+
+    def y(a: Arrays) -> Arrays:
+        x, weight = a["x"], a["weight"]
+        filters, channels, *kernel = weight.shape
+        top, left, bottom, right = padding
+        held = np.zeros((*x.shape[:2], x.shape[2] + top + bottom, x.shape[3] + left + right))
+        held[:, :, top : top + x.shape[2], left : left + x.shape[3]] = x
+        reach = [dilation[k] * (kernel[k] - 1) + 1 for k in (0, 1)]
+        rows, columns = (range(0, held.shape[k + 2] - reach[k] + 1, stride[k]) for k in (0, 1))
+        out = np.zeros((x.shape[0], filters, len(rows), len(columns)))
+        for group in range(groups):
+            of_group = slice(group * (filters // groups), (group + 1) * (filters // groups))
+            some = held[:, np.newaxis, group * channels : (group + 1) * channels]
+            for i, r in enumerate(rows):
+                for j, c in enumerate(columns):
+                    window = some[..., r : r + reach[0] : dilation[0], c : c + reach[1] : dilation[1]]
+                    out[:, of_group, i, j] = (window * weight[of_group]).sum(axis=(2, 3, 4))
+        if "bias" in a:
+            out += a["bias"].reshape(-1, 1, 1)
+        return {"y": out}
+
+    return y
+
+
+def connected(a: Arrays) -> Arrays:
+    """Multiply every image, as a vector, by each output's weights, and add a bias if there is one."""
+    flat = [image.reshape(-1) for image in a["x"]]
+    bias = a.get("bias", np.zeros(len(a["weight"])))
+    return {"y": np.array([[math.fsum(w * v) + b for w, b in zip(a["weight"], bias, strict=True)] for v in flat])}
+
+
+def gradient(definition: Definition, inputs: Arrays, of: str, output: str, dy: np.ndarray) -> np.ndarray:
+    """Return the gradient of sum(dy * output) by an operand, by central differences."""
+    found, step = np.zeros(inputs[of].shape), 1e-5
+    for at in np.ndindex(found.shape):
+        sums = []
+        for sign in (1, -1):
+            moved = {**inputs, of: inputs[of].copy()}
+            moved[of][at] += sign * step
+            sums.append(float((definition(moved)[output] * dy).sum()))
+        found[at] = (sums[0] - sums[1]) / (2 * step)
+    return found

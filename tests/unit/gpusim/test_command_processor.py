@@ -1,0 +1,46 @@
+"""Is what a device cannot do refused before anything runs, and nothing else?"""
+
+from typing import Any
+
+import pytest
+
+from gpusim.base.progress import Reporter
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.host.command_processor import CommandProcessor, LaunchCommand, LaunchError, RunOptions
+from gpusim.results.record import RunRecord
+from gpusim.sampling.spec import SamplingSpec
+
+SAMPLED = {"sampling": SamplingSpec()}
+TIMELINE: dict[str, Any] = {"timeline": object()}
+
+
+def run(timing: bool, *commands: LaunchCommand, **options: Any) -> None:
+    processor = CommandProcessor(GpuSpec(), Reporter(quiet=True), timing=timing)
+    processor.run(commands, RunRecord(False, "", []), RunOptions(**options), stopped=lambda: True)
+
+
+@pytest.mark.parametrize("options", [{**SAMPLED, **TIMELINE}, {**SAMPLED, "max_cycles": 1}])
+def test_a_sampled_launch_has_no_cycles_to_show_or_to_end_at(options: dict[str, Any]) -> None:
+    with pytest.raises(LaunchError, match="a sampled launch has no timeline and no last cycle"):
+        run(True, **options)
+
+
+@pytest.mark.parametrize("options", [TIMELINE, {"max_cycles": 1}, {"hotspots": 1}, {"checked": True}])
+def test_a_device_without_timing_has_no_cycles(options: dict[str, Any]) -> None:
+    with pytest.raises(LaunchError, match="a device without timing has no warm caches"):
+        run(False, **options)
+
+
+def test_a_device_without_timing_has_no_caches_and_no_samples() -> None:
+    launch: Any = None  # never looked at
+    with pytest.raises(LaunchError, match="a device without timing has no warm caches"):
+        run(False, LaunchCommand(launch), LaunchCommand(launch, warm=True))
+    with pytest.raises(LaunchError, match="nothing to sample"):
+        run(False, **SAMPLED)
+
+
+def test_everything_else_is_allowed() -> None:
+    launch: Any = None
+    run(True, LaunchCommand(launch, warm=True), checked=True, hotspots=3, max_cycles=9, **TIMELINE)
+    run(True, LaunchCommand(launch, warm=True), checked=True, hotspots=3, **SAMPLED)
+    run(False, LaunchCommand(launch), LaunchCommand(launch, warm=False))
