@@ -58,8 +58,7 @@ def kept(
 
     problem: StoreError | None = None
     try:
-        number = keeper.keep(work, outcome(), started)
-        reporter.say(f"kept in {keeper.path}: run {number}")
+        reporter.say(keeper.keep(work, outcome(), started).sentence(keeper.path))
     except StoreError as error:
         problem = error
     yield
