@@ -15,6 +15,7 @@ import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, SimulationError, UserError
 from gpusim.base.version import __version__
+from gpusim.base.visible import shown_streams
 from gpusim.cli.lazy import Command, Group, Listed, Sections, filled
 from gpusim.cli.options import with_values
 
@@ -106,6 +107,11 @@ def main(arguments: list[str] | None = None) -> None:
 
 def invoke(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code. A user's error is one line on standard error and code 2."""
+    with shown_streams(sys.stdout, sys.stderr):
+        return _invoke(arguments)
+
+
+def _invoke(arguments: list[str] | None) -> int:
     try:
         given = with_values(sys.argv[1:] if arguments is None else arguments)
         result: Any = command_line().main(args=given, prog_name="gpusim", standalone_mode=False)
