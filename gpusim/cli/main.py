@@ -25,7 +25,7 @@ RESULTS = Group(
     "Results in a store: list runs and sweeps, show, name, delete, export them.",
     {
         "list": Command("gpusim.cli.results.list_", "List runs: what was run, how it ended, its time."),
-        "sweeps": Command("gpusim.cli.results.sweeps", "List sweeps: axes, points, how many are known."),
+        "sweeps": Command("gpusim.cli.results.sweeps", "List sweeps: axes, points, how many have ended."),
         "show": Command("gpusim.cli.results.show", "Show a run's result or a sweep's points again."),
         "name": Command("gpusim.cli.results.name", "Give a run or a sweep a name, by which it is found."),
         "delete": Command("gpusim.cli.results.delete", "Delete runs with all that is known of them."),
@@ -136,6 +136,10 @@ def _invoke(arguments: list[str] | None) -> int:
         if not hasattr(error, "format_message"):  # not one of the command line parser's own
             raise
         text = error.format_message().replace("Value error, ", "")
+        if hasattr(error.__cause__, "errors"):  # pydantic's, of an option's value
+            from gpusim.config.check import option_problem
+
+            text = text.replace(getattr(error, "message", ""), option_problem(error.__cause__))
         return _ended(EXIT_USER_ERROR, f"gpusim: error: {' '.join(text.split())}")
 
 
