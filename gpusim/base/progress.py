@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from gpusim.base import follow
+from gpusim.base.visible import console, visible
 
 PLAIN_INTERVAL_S = 5.0
 
@@ -111,7 +112,7 @@ class Reporter:
             if self._console is not None:
                 self._console.print(text, markup=False, highlight=False, soft_wrap=True)  # above the bar
             else:
-                self.stream.write(f"{text}\n")  # at once: an interrupt may come between two writes
+                self.stream.write(f"{visible(text)}\n")  # at once: an interrupt may come between two writes
                 self.stream.flush()
         except OSError:
             self.quiet = True
@@ -158,7 +159,6 @@ class Reporter:
 
     @contextmanager
     def _bar(self, title: str, unit: str) -> Iterator[Any]:
-        from rich.console import Console
         from rich.progress import BarColumn, TaskProgressColumn, TextColumn
         from rich.progress import Progress as Bar
 
@@ -168,7 +168,7 @@ class Reporter:
             TaskProgressColumn(),
             TextColumn("{task.fields[text]}"),
         )
-        with Bar(*columns, console=Console(file=self.stream), transient=True, refresh_per_second=5) as bar:
+        with Bar(*columns, console=console(self.stream), transient=True, refresh_per_second=5) as bar:
             task = bar.add_task(title, total=None, text="")
             rate, self._console = Rate(unit), bar.console
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
 from gpusim.base.errors import MissingExtraError
+from gpusim.base.visible import console
 
 if TYPE_CHECKING:
     from gpusim.base.html import Element
@@ -73,15 +74,14 @@ class Table:
             out.write(self.tabbed())
             return
         from rich.cells import cell_len
-        from rich.console import Console
         from rich.table import Table as Drawn
         from rich.text import Text
 
-        console = Console(file=out)
+        on_terminal = console(out)
         gap = 2
         shown = [self._heads(), *map(self._texts, self.rows)]
         widths = [max(map(cell_len, "\n".join(texts).split("\n"))) for texts in zip(*shown, strict=True)]
-        if narrow := sum(widths) + gap * (len(widths) - 1) > console.width:
+        if narrow := sum(widths) + gap * (len(widths) - 1) > on_terminal.width:
             gap, shown = 1, [self._heads(narrow), *(self._texts(row, narrow) for row in self.rows)]
         drawn = Drawn(box=None, padding=(0, gap, 0, 0), pad_edge=False)
         for number, (head, column) in enumerate(zip(shown[0], self.columns, strict=True)):
@@ -91,10 +91,10 @@ class Table:
             styles = (cell.style if isinstance(cell, Cell) else "" for cell in row)
             drawn.add_row(*map(Text, texts, styles))
         if self.title:
-            console.print(Text(self.title, "italic"))
-        console.print(drawn)
+            on_terminal.print(Text(self.title, "italic"))
+        on_terminal.print(drawn)
         for note in (self.legend, *self.notes) if narrow and self.legend else self.notes:
-            console.print(Text(note))
+            on_terminal.print(Text(note))
 
     def tabbed(self, heads: bool = True) -> str:
         """Write lines with tabs, the notes last. heads: whether the first line has the columns' names."""

@@ -69,7 +69,7 @@ def check_sampling(
         try:
             before = known(update.read_text(encoding="utf-8"))
         except (OSError, ValueError) as problem:
-            raise UserError(f"--update {update}: {problem}") from None
+            raise UserError(f"--update {update}: {getattr(problem, 'strerror', None) or problem}") from None
     cases, reporter = wanted(only or []), Reporter(quiet)
     with Interrupt() as interrupt, reporting(reporter):
         interrupt.deferred = True

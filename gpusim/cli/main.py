@@ -15,6 +15,7 @@ import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, SimulationError, UserError
 from gpusim.base.version import __version__
+from gpusim.base.visible import shown_streams
 from gpusim.cli.lazy import Command, Group, Listed, Sections, filled
 from gpusim.cli.options import with_values
 
@@ -24,7 +25,7 @@ RESULTS = Group(
     "Results in a store: list runs and sweeps, show, name, delete, export them.",
     {
         "list": Command("gpusim.cli.results.list_", "List runs: what was run, how it ended, its time."),
-        "sweeps": Command("gpusim.cli.results.sweeps", "List sweeps: axes, points, how many are known."),
+        "sweeps": Command("gpusim.cli.results.sweeps", "List sweeps: axes, points, how many have ended."),
         "show": Command("gpusim.cli.results.show", "Show a run's result or a sweep's points again."),
         "name": Command("gpusim.cli.results.name", "Give a run or a sweep a name, by which it is found."),
         "delete": Command("gpusim.cli.results.delete", "Delete runs with all that is known of them."),
@@ -106,6 +107,11 @@ def main(arguments: list[str] | None = None) -> None:
 
 def invoke(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code. A user's error is one line on standard error and code 2."""
+    with shown_streams(sys.stdout, sys.stderr):
+        return _invoke(arguments)
+
+
+def _invoke(arguments: list[str] | None) -> int:
     try:
         given = with_values(sys.argv[1:] if arguments is None else arguments)
         result: Any = command_line().main(args=given, prog_name="gpusim", standalone_mode=False)
@@ -130,6 +136,10 @@ def invoke(arguments: list[str] | None = None) -> int:
         if not hasattr(error, "format_message"):  # not one of the command line parser's own
             raise
         text = error.format_message().replace("Value error, ", "")
+        if hasattr(error.__cause__, "errors"):  # pydantic's, of an option's value
+            from gpusim.config.check import option_problem
+
+            text = text.replace(getattr(error, "message", ""), option_problem(error.__cause__))
         return _ended(EXIT_USER_ERROR, f"gpusim: error: {' '.join(text.split())}")
 
 

@@ -298,7 +298,9 @@ def _share(option: str, text: str | None) -> float | None:
         value = float(number) / 100
     except ValueError:
         value = 0.0
-    if not 0 < value < 1 or not percent or rest:
+    if 0 < value < 1 and not percent:
+        raise UserError(f"{option} {text}: the % sign is missing: {text.strip()}%")
+    if not 0 < value < 1 or rest:
         raise UserError(f"{option} {text}: a percentage above 0% and below 100% is needed, such as 0.5%")
     return value
 

@@ -271,7 +271,7 @@ def _not_kept(
     from gpusim.store.file import StoreError
 
     try:
-        reporter.say(f"kept in {keeper.path}: run {keeper.keep(work, outcome, started)}")
+        reporter.say(keeper.keep(work, outcome, started).sentence(keeper.path))
     except StoreError as error:
         return StoreError(f"{error} (the result is not in it)")
     return None

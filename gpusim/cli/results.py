@@ -84,14 +84,14 @@ def list_(options: ListOptions) -> None:
 
 
 def sweeps(store: StoreFile = None) -> None:
-    """List sweeps: number, name, title, axes, how many points it has, how many are known and failed, when."""
+    """List sweeps: number, name, title, axes, how many points it has, how many have ended and failed, when."""
     from gpusim.store.project import store_to_read
     from gpusim.store.reading import Results
 
     with Results(store_to_read(store)) as results:
         found = results.rows(_SWEEPS)
     codes = {row["sources"] for row in found}
-    heads = ["sweep", "name", "title", "axes", "points", "known", "failed", "started", "code"]
+    heads = ["sweep", "name", "title", "axes", "points", "ended", "failed", "started", "code"]
     rows = []
     for row in found:
         axes = list(json.loads(row["specification"]).get("axes", {}))
@@ -273,7 +273,7 @@ def _show_sweep(sweep: "SweepTable", json_file: Path | None, wanted: "Wanted") -
     if json_file is not None:
         put(json_file, table.json())
         return
-    print(f"{sweep.label}: {sweep.title}; {sweep.known} of {sweep.planned} points are known\n")
+    print(f"{sweep.label}: {sweep.title}; {sweep.known} of {sweep.planned} points have ended\n")
     table.show(sys.stdout)
     best = sweep.best()
     if best:

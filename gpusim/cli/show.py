@@ -1,6 +1,5 @@
 """`gpusim show`: the machine of a configuration, or all its values."""
 
-import contextlib
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +8,6 @@ import typer
 from gpusim.cli.options import ConfigArgument, SetOption
 
 if TYPE_CHECKING:
-    from gpusim.config import files
     from gpusim.config.exec import ExecConfig
     from gpusim.core.gpu_spec import GpuSpec
     from spartan.engine_spec import EngineSpec
@@ -27,11 +25,11 @@ def show(
     from gpusim.config.describe import annotated
     from gpusim.config.engine import ENGINE_FOLDER, load_engine
     from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
-    from gpusim.config.gpu import load_gpu
+    from gpusim.config.gpu import GPU_FOLDER, load_gpu
     from gpusim.config.run import RUN_FOLDER, RunConfig, load_run
     from gpusim.core.gpu_spec import GpuSpec
 
-    document = _opened(config)
+    document = files.opened(config, GPU_FOLDER, also=(RUN_FOLDER, EXAMPLE_FOLDER, ENGINE_FOLDER))
     shelf = files.shelf_of(document)
     if shelf == ENGINE_FOLDER:
         sys.stdout.write(annotated(load_engine(document, sets)))
@@ -52,20 +50,6 @@ def show(
         print(line)
     if shelf in (RUN_FOLDER, EXAMPLE_FOLDER):
         print(f"{config} is {files.SHELVES[shelf].what}: {files.SHELVES[shelf].use.format(name=config)}")
-
-
-def _opened(name: str) -> "files.Document":
-    """Open a configuration of any kind: a file of the user's, or a shipped one."""
-    from gpusim.config import files
-    from gpusim.config.engine import ENGINE_FOLDER
-    from gpusim.config.exec import EXAMPLE_FOLDER
-    from gpusim.config.gpu import GPU_FOLDER
-    from gpusim.config.run import RUN_FOLDER
-
-    for folder in (RUN_FOLDER, GPU_FOLDER, EXAMPLE_FOLDER, ENGINE_FOLDER):
-        with contextlib.suppress(files.NoSuchConfiguration):
-            return files.opened(name, folder)
-    return files.opened(name, GPU_FOLDER)  # none: the error names the shipped GPUs
 
 
 def describe(gpu: "GpuSpec", engine: "EngineSpec | None") -> list[str]:

@@ -66,7 +66,9 @@ def _chosen(found: Side, part: str) -> Side:
     if not part:
         return found
     if part not in found.parts:
-        raise UserError(f"{found.label}: {unknown_name('part', part, found.parts)}")
+        named = [name for name in found.parts if name]
+        said = unknown_name("part", part, named) if named else f"it has no parts, so none is called '{part}'"
+        raise UserError(f"{found.label}: {said}")
     return Side(f"{found.label}:{part}", found.title, {"": found.parts[part]}, found.configuration, found.units)
 
 
@@ -108,9 +110,12 @@ def _of_document(document: Mapping[str, Any], label: str, title: str) -> Side:
     """Make a side of a result's object: a part for each variant and row; or the figures of microbenchmarks."""
     configuration = document.get("config", {"gpu": document.get("gpu", {})})
     if "figures" in document:
-        parts = {"": Part({figure["name"]: figure["value"] for figure in document["figures"]})}
-        units = {figure["name"]: figure["unit"] for figure in document["figures"]}
-        return Side(label, title or "microbenchmarks", parts, dict(metrics.leaves(configuration)), units)
+        try:
+            parts = {"": Part({figure["name"]: figure["value"] for figure in document["figures"]})}
+            units = {figure["name"]: figure["unit"] for figure in document["figures"]}
+            return Side(label, title or "microbenchmarks", parts, dict(metrics.leaves(configuration)), units)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise UserError(f"{label}: is damaged: {type(error).__name__}: {error}") from None
     if "schema_version" not in document:
         raise UserError(f"{label}: holds no result: it is no file of --json")
     result = read(document, label)

@@ -4,6 +4,7 @@ import difflib
 import json
 import math
 import re
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -67,6 +68,8 @@ def checked(model: type[M], tree: Tree) -> M:
 def _problems(model: type[BaseModel], tree: Tree, error: ValidationError) -> list[str]:
     # an unknown key explains a missing one, so it is reported first
     errors = sorted(error.errors(include_url=False), key=lambda e: e["type"] != "extra_forbidden")
+    numbers = {e["loc"][:-1] for e in errors if e["loc"][-1:] == ("float",)}  # where a whole number would do, too
+    errors = [e for e in errors if not (e["loc"][-1:] == ("int",) and e["loc"][:-1] in numbers)]
     lines = list(dict.fromkeys(_one_line(model, tree, dict(e)) for e in errors))
     more = len(lines) - MAX_PROBLEMS
     return lines if more <= 0 else [*lines[:MAX_PROBLEMS], f"and {more} more"]
@@ -104,9 +107,19 @@ def _one_line(model: type[BaseModel], tree: Tree, error: dict[str, Any]) -> str:
     else:
         if isinstance(value, float) and math.isnan(value):
             kind = "float_type"  # whatever limit it was compared with first
-        allowed = _ALLOWED.get(kind, "").format(**context) or error["msg"][:1].lower() + error["msg"][1:]
-        what = f"{_shown(value)} is not allowed: {allowed}"
+        what = f"{_shown(value)} is not allowed: {_allowed(kind, context, error['msg'])}"
     return f"{source}: {inside + ': ' if inside else ''}{what}".replace("\n", " ")
+
+
+def option_problem(error: Any) -> str:
+    """Say of an option's value what is allowed; error: pydantic's, whose words no user needs."""
+    first = error.errors(include_url=False)[0]
+    return f"{_shown(first['input'])} is not allowed: {_allowed(first['type'], first.get('ctx', {}), first['msg'])}"
+
+
+def _allowed(kind: str, context: Mapping[str, Any], said: str) -> str:
+    """Say what is allowed instead; said: pydantic's words, where there are none of our own."""
+    return _ALLOWED.get(kind, "").format(**context) or said[:1].lower() + said[1:]
 
 
 def _meant(model: type[BaseModel], path: Steps, tree: Tree, valid: list[str]) -> str | None:

@@ -1,16 +1,18 @@
 """The file of `gpusim exec`: a kernel of the user's own, its grid, its arguments and what they should hold after it."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import FiniteFloat, model_validator
 
+from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
 from gpusim.config.gpu import layered
-from gpusim.config.tree import Sets, assignments
+from gpusim.config.tree import Assignment, Sets, assignments
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
 from gpusim.sampling.spec import SamplingSpec
@@ -162,4 +164,17 @@ def load_exec(given: files.Given, sets: Sets = ()) -> tuple[ExecConfig, Path]:
     """Load the execution's file or mapping with `sets` applied in order; return it and its path. Raise UserError."""
     document = files.opened(given, EXAMPLE_FOLDER)
     files.require(document, EXAMPLE_FOLDER)
-    return checked(ExecConfig, layered(document, assignments(sets), ExecConfig)), document.path
+    said = assignments(sets)
+    try:
+        return checked(ExecConfig, layered(document, said, ExecConfig)), document.path
+    except UserError:
+        _check_names(document, said)  # a part of an argument that the file does not have: rather than what it lacks
+        raise
+
+
+def _check_names(document: files.Document, sets: Sequence[Assignment]) -> None:
+    """Raise UserError for a value of an argument that the file does not have."""
+    known = document.data.get("arguments")
+    for one in sets:
+        if one.path[0] == "arguments" and len(one.path) > 2 and isinstance(known, dict) and one.path[1] not in known:
+            raise UserError(f"{one.source}: {unknown_name('argument', one.path[1], known)}")

@@ -69,10 +69,10 @@ _TELLING = {
 }
 
 
-def opened(given: Given, folder: str = "", argument: str = "config") -> Document:
+def opened(given: Given, folder: str = "", argument: str = "config", also: Sequence[str] = ()) -> Document:
     """Open the configuration that a path, a shipped file's name in `folder` or a mapping stands for; raise UserError.
 
-    argument: the parameter's name in errors.
+    argument: the parameter's name in errors; also: further folders of shipped files.
     """
     if isinstance(given, Document):
         return given
@@ -80,7 +80,7 @@ def opened(given: Given, folder: str = "", argument: str = "config") -> Document
         return Document(Path("configuration"), plain(given, "configuration"))
     if not isinstance(given, str | Path):
         raise UserError(f"{argument}: a file's path or name or a mapping is needed, not {type(given).__name__}")
-    path = find(str(given), folder)
+    path = find(str(given), folder, also=also)
     return Document(path, read(path), [path])
 
 
@@ -106,11 +106,13 @@ def shipped(folder: str = "") -> list[str]:
     return sorted(p.name for p in (SHIPPED / folder).glob("*.yaml"))
 
 
-def find(name: str, folder: str = "", beside: Path | None = None) -> Path:
+def find(name: str, folder: str = "", beside: Path | None = None, also: Sequence[str] = ()) -> Path:
     """Find the file that `name` means: a path (from here, or next to the file that names it), else a shipped file.
 
-    A shipped file is found by its bare name or by its path in the repository, with or without `.yaml`. Raise UserError.
+    A shipped file, of `folder` or those in `also`, is found by its bare name or by its path in the repository, with or
+    without `.yaml`. Raise UserError.
     """
+    folders = (folder, *also)
     try:
         asked = Path(name).expanduser()
     except RuntimeError as error:  # '~nobody'
@@ -122,16 +124,17 @@ def find(name: str, folder: str = "", beside: Path | None = None) -> Path:
         parts = n.parts[1:] if n.parts[:1] == ("sim_configs",) else n.parts
         inside = Path(*parts) if parts else n
         if not n.is_absolute() and ".." not in n.parts:
-            places += [SHIPPED / folder / inside, SHIPPED / inside]
+            places += [*(SHIPPED / each / inside for each in folders), SHIPPED / inside]
     for place in places:
         if _is_readable(place):
             return place
-    known = [n.removesuffix(".yaml") if asked.suffix == "" else n for n in shipped(folder)]
     for other in SHELVES:
-        if other != folder and any(n.name in shipped(other) for n in names):
+        if other not in folders and any(n.name in shipped(other) for n in names):
             raise NoSuchConfiguration(f"{name}: {_elsewhere(other, folder, name)}")
-    guess = nearest(asked.name, known)
-    hint = f"; did you mean '{guess}'?" if guess else ""
+    ending = asked.suffix and ".yaml"
+    stems = [n.removesuffix(".yaml") for each in folders for n in shipped(each)]
+    guess = nearest(asked.name.removesuffix(asked.suffix), stems, cutoff=0.6)
+    known, hint = [stem + ending for stem in stems], f"; did you mean '{guess}{ending}'?" if guess else ""
     raise NoSuchConfiguration(f"{name or repr(name)}: no such configuration file{hint} (shipped: {', '.join(known)})")
 
 
@@ -153,6 +156,8 @@ def read(path: Path) -> dict[str, Any]:
                 f"{path}: is a code object, not a configuration: use gpusim disasm {path}, or name it in the"
                 " code_object of a file for gpusim exec"
             )
+        if path.suffix not in ("", ".yaml", ".yml"):
+            _refuse_source(path)
         if len(contents) > MAX_BYTES:
             raise UserError(f"{path}: a configuration has at most {MAX_BYTES >> 10} KiB; this file has more")
         text = contents.decode("utf-8")
@@ -164,11 +169,22 @@ def read(path: Path) -> dict[str, Any]:
         where, what = one_line(error)
         raise UserError(f"{path}{where}: not valid YAML: {what}") from None
     if data is None:
-        return {}
+        raise UserError(f"{path}: is empty: a configuration is a mapping of keys to values")
     if not isinstance(data, dict):
         what = {str: "text", list: "a list", bool: "true or false"}.get(type(data), "one value")
         raise UserError(f"{path}: a configuration is a mapping of keys to values, not {what}")
     return data
+
+
+def _refuse_source(path: Path) -> None:
+    """Raise UserError for a kernel's source, which says what is made of it."""
+    from workloads.toolchain.build import LANGUAGE_FLAGS
+
+    if path.suffix in LANGUAGE_FLAGS:
+        raise UserError(
+            f"{path}: is a kernel's source, not a configuration: gpusim kernels build {path} makes a code object of it,"
+            " to be named in the code_object of a file for gpusim exec"
+        )
 
 
 def plain(value: Any, where: str) -> Any:

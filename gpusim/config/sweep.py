@@ -1,7 +1,6 @@
 """The file of `gpusim sweep`: what is run, which of its values are varied, how points are chosen among them."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -191,10 +190,9 @@ def load_sweep(name: str | Mapping[str, Any], overrides: Overrides) -> tuple[Swe
 
 def _lay(tree: Tree, key: str, path: str, value: Any, origin: str) -> None:
     """Put an axis or a fixed value in place of the axis or fixed value that the file has for this path."""
-    for one in ("axes", "sets"):
-        held = tree.data.get(one)
-        if isinstance(held, dict):
-            held.pop(path, None)
+    held = tree.data.get("sets" if key == "axes" else "axes")
+    if isinstance(held, dict):
+        held.pop(path, None)
     tree.data.setdefault(key, {})[path] = value
     tree.origins[(key, path)] = (origin, ())
 
@@ -203,7 +201,7 @@ def _document(name: str) -> files.Document:
     """Open the sweep's file, or make a sweep over a file of another kind."""
     if name.endswith(NETWORK_FILES):
         return files.Document(Path(name), {"net": name, "axes": {}})
-    found = _opened(name)
+    found = files.opened(name, SWEEP_FOLDER, also=("", "examples", "networks"))
     shelf = files.shelf_of(found)
     if shelf == SWEEP_FOLDER:
         return found
@@ -212,14 +210,6 @@ def _document(name: str) -> files.Document:
         files.require(found, SWEEP_FOLDER)
         raise UserError(f"{found.path}: is no sweep, and nothing that a sweep is of: axes and one of run, exec and net")
     return replace(found, data={kind: str(found.path), "axes": {}})
-
-
-def _opened(name: str) -> files.Document:
-    """Open a file of any kind that a sweep may vary; the error for a missing one names the shipped sweeps."""
-    for folder in (SWEEP_FOLDER, "", "examples", "networks"):
-        with suppress(files.NoSuchConfiguration):
-            return files.opened(name, folder)
-    return files.opened(name, SWEEP_FOLDER)
 
 
 def _values(text: str) -> tuple[str, list[Any]]:

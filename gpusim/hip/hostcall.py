@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.base.visible import raw
 from gpusim.hip.formatting import formatted
 from isa.device_memory import DeviceMemory
 from isa.launch import Launch
@@ -97,7 +98,7 @@ class HostCalls:
             return number << _NUMBER_SHIFT  # the next piece begins no message
         text = formatted(bytes(self._messages.pop(number))[8:])
         if message[0] & _TO_STDERR:
-            sys.stderr.write(text.decode("utf-8", "replace"))
+            raw(sys.stderr).write(text.decode("utf-8", "replace"))  # the program's own, as it is
             sys.stderr.flush()
         else:
             self.printed += text

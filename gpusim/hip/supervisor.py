@@ -95,7 +95,8 @@ def run_program(
             command, env=environment, pass_fds=(theirs.fileno(),), preexec_fn=_dies_with(os.getpid())
         )
     except OSError as error:
-        raise ProgramError(f"{command[0]}: cannot be started: {error.strerror or error}") from None
+        why = "is a folder" if Path(command[0]).is_dir() else error.strerror or error
+        raise ProgramError(f"{command[0]}: cannot be started: {why}") from None
     theirs.close()
     try:
         with ours:

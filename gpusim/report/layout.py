@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TextIO
 
+from gpusim.base.visible import console
+
 PIPE_WIDTH = 80  # columns of lines that do not go to a terminal
 _FEWEST = 40  # columns
 _FULL, _EMPTY = "█", "░"
@@ -70,14 +72,13 @@ def write(lines: Iterable[Line], out: TextIO) -> None:
             text = "".join(piece for piece, _ in line).rstrip()
             print(text.translate(_POOR) if poor else text, file=out)
         return
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(file=out, highlight=False, markup=False, soft_wrap=True)
+    on_terminal = console(out, highlight=False, markup=False, soft_wrap=True)
     for line in lines:
         styled = Text.assemble(*((piece.translate(_POOR) if poor else piece, style) for piece, style in line))
         styled.rstrip()
-        console.print(styled)
+        on_terminal.print(styled)
 
 
 def is_poor(out: TextIO) -> bool:

@@ -21,7 +21,15 @@ _ADVICE_BY_BOUND = {
 }
 _LDS_WIDTH = re.compile(r"^ds_\w*?(2(?:st64)?)?_[biuf](32|64|96|128)\b")
 _WIDEST_LDS = "ds_write_b128"  # no LDS instruction has more words a work-item, and none goes over them more often
-_UNITS = {"valu": "vector ALUs", "salu": "scalar ALUs", "lds": "LDS", "l1": "L1", "l2": "L2", "dram": "DRAM"}
+_UNITS = {
+    "valu": "vector ALUs",
+    "salu": "scalar ALUs",
+    "lds": "LDS",
+    "l1": "L1",
+    "l2": "L2",
+    "dram": "DRAM",
+    "latency": "no unit: waiting",
+}
 
 
 def nearest_bound(run: Measured) -> tuple[str, float]:

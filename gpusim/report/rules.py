@@ -22,7 +22,7 @@ RULES: tuple[Rule, ...] = (
         "speed_of_light",
         lambda run: measures.nearest_bound(run)[1],
         0.8,
-        "{bound} needs at least {near} of the kernel's cycles: it is the bottleneck",
+        "the bottleneck: {bound}, for at least {near} of the kernel's cycles",
         "{advice}",
         measures.bound_figures,
         weight=1.0,

@@ -13,6 +13,7 @@ from gpusim.report.values import NOTHING, percent
 _LABEL = 23  # columns of the rows' names
 _SHARE = 9  # characters of ' 100.0 % '
 _BOUNDS, _REASONS, _FINDINGS = 4, 4, 3  # how many of each are shown, the largest
+_LEAST_BAR = 8  # characters
 _LEAST_SHARE = 0.005  # below which a bar is not worth a line
 _MODES = ("accurate", "prudent", "hasty", "prefetch_buffer_hits", "past_end", "compacted_fetched")
 
@@ -53,9 +54,10 @@ class _Page:
 
     def bars(self, label: str, shares: Sequence[float | None]) -> Line:
         room = min(self.cell - _SHARE - 1, 40)
+        room = room if room >= _LEAST_BAR else 0  # shorter ones would all look alike
         line = [(f"  {label}".ljust(_LABEL), "")]
         for share in shares:
-            drawn = bar(share or 0.0, room)
+            drawn = bar(share or 0.0, room) if room else ""
             text = (percent(share) if share is not None else NOTHING).rjust(_SHARE - 1)
             line += [(drawn, "cyan"), (text.ljust(self.cell - room), "")]
         return line
@@ -97,13 +99,18 @@ def _overview(result: Result, page: _Page) -> Iterator[Line]:
     yield from page.row("time", _times)
     if len(result.columns) > 1:
         yield from page.row("speed-up", lambda column: _speed_up(result, column), "bold")
-    yield from page.row("issued", lambda column: column.text("kernel.ipc"))
-    yield from page.row("occupancy", lambda column: f"{column.text('kernel.occupancy')} of the slots")
+    yield from page.row("issued", _issued)
+    yield from page.row("occupancy", lambda column: f"{column.text('kernel.occupancy')} of the wavefront slots")
 
 
 def _times(column: Measured) -> str:
     kernel, host = column.text("kernel.time_us"), column.get("host.time_us")
     return kernel if host is None else f"{kernel}, host {column.text('host.time_us')}"
+
+
+def _issued(column: Measured) -> str:
+    rate, share = column.text("kernel.ipc"), column.get("profile.issue_slot_utilization")
+    return rate if share is None else f"{rate}, in {percent(share)} of the CUs' cycles"
 
 
 def _speed_up(result: Result, column: Measured) -> str:
@@ -156,9 +163,9 @@ def _dram(column: Measured) -> str:
 
 
 def _engine(page: _Page) -> Iterator[Line]:
-    yield [("engine", "bold")]
+    yield [("engine", "bold"), ("  (accurate by mapping, prudent by bitmask, hasty line after line)", "dim")]
     yield from page.row("  requests", _modes)
-    yield from page.row("  wasted lines", _wasted)
+    yield from page.row("  unused lines", _wasted)
 
 
 def _modes(column: Measured) -> str:
@@ -170,7 +177,7 @@ def _wasted(column: Measured) -> str:
     fetched = column.number("engine.lines_fetched")
     if not fetched:
         return NOTHING
-    return f"{percent(column.number('engine.lines_wasted') / fetched)} of {fetched:,.0f} lines"
+    return f"{percent(column.number('engine.lines_wasted') / fetched)} of {fetched:,.0f} lines read"
 
 
 def _energy(column: Measured) -> str:

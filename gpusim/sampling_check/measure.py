@@ -94,8 +94,10 @@ def known(text: str) -> list[Outcome]:
     """Load the outcomes of a document that `gpusim.sampling_check.report` made; raise ValueError for another text."""
     try:
         return [Outcome(**case) for case in json.loads(text)["cases"]]
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ValueError(f"no result of check-sampling: {error!r}") from error
+    except json.JSONDecodeError as error:
+        raise ValueError(f"is no JSON: {error}") from error
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"is no result of this version's check-sampling: {error}") from error
 
 
 def renewed(before: Sequence[Outcome], measured: Sequence[Outcome]) -> list[Outcome]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpusim.base.version import __version__
 from gpusim.store.file import errors, now, writable, writing
@@ -37,6 +37,17 @@ class Found:
         """Describe the run, as in 'found in gpusim.db: run 12 of 2026-11-22 17:41:24 UTC'."""
         when = self.started.replace("T", " ").replace("Z", " UTC")
         return f"found in {path}: run {self.number} of {when}; --fresh runs it again"
+
+
+class Kept(NamedTuple):
+    """The run that holds a result. added: False: an equal run that came in while the work was done holds it."""
+
+    number: int
+    added: bool
+
+    def sentence(self, path: Path) -> str:
+        """Describe the run, as in 'kept in gpusim.db: run 12'."""
+        return f"kept in {path}: run {self.number}" + (", an equal one that came in meanwhile" * (not self.added))
 
 
 @dataclass(frozen=True)
@@ -100,9 +111,16 @@ class Keeper:
         started: Started | Took,
         sweep: int | None = None,
         points: Sequence[int] = (),
-    ) -> int:
-        """Store a run, whole or not at all, and return its number. points: those of the sweep that the run computed."""
+    ) -> Kept:
+        """Store a run, whole or not at all, unless an equal one has come in since it was looked for.
+
+        points: those of the sweep that the run computed.
+        """
         with writing(self._connection, self.path) as db:
+            equal = self.found(work) if outcome.state == "done" else None
+            if equal is not None:
+                _insert_points(db, sweep, points, equal.number)
+                return Kept(equal.number, added=False)
             try:
                 network, layers = self._insert_network(db, work.network) if work.network is not None else (None, {})
                 number = self._insert_run(db, work, outcome, started, sweep, network)
@@ -113,7 +131,7 @@ class Keeper:
             except BaseException:
                 self._metrics.clear()  # the new ones were not stored
                 raise
-        return number
+        return Kept(number, added=True)
 
     def sweep(self, identity: str, title: str, specification: Any, points: int) -> int:
         """Return the number of a sweep by this code, which is added if need be. points: how many it will have."""

@@ -52,7 +52,10 @@ class Results:
         """Return the rows of an SQL query; raises UserError for wrong SQL, and for anything but one SELECT."""
         self._connection.set_authorizer(_only_questions)
         try:
-            return self.rows(sql, parameters)
+            found = self.rows(sql, parameters)
+            if not found.columns:
+                raise UserError("query: it asks nothing; allowed is one SELECT")
+            return found
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorname", "") == "SQLITE_AUTH":
                 raise UserError(f"query: {error}: a store is asked only; allowed is one SELECT") from None

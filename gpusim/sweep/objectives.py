@@ -13,7 +13,7 @@ from gpusim.store.table import Table
 from gpusim.sweep.expressions import Expression
 from gpusim.sweep.tasks import known_paths
 
-COLUMN = "front"  # 'front', 'not distinguishable' or empty
+_SAID = {"front": "yes"}
 _MOST_NAMED = 20  # points in a line of words
 
 
@@ -94,7 +94,8 @@ def read(
 
 
 def with_front(results: Results, number: int, spec: SweepSpec, metrics: Sequence[str]) -> tuple[Table, list[str]]:
-    """Return the sweep's table with a column for each objective that is no metric, and COLUMN; and its front in words.
+    """Return the sweep's table with a column for each objective that is no metric, and one that says which
+    points are the best, or on the Pareto front; and the same in words.
 
     metrics: columns besides those of the objectives.
     """
@@ -110,13 +111,17 @@ def with_front(results: Results, number: int, spec: SweepSpec, metrics: Sequence
         columns += [text, *[text + HALF_WIDTH] * sampled]
         for row, value in zip(rows, values, strict=True):
             row += (value or (None, None))[: 1 + sampled]
-    rows = [[*row, standing] for row, standing in zip(rows, standings, strict=True)]
+    rows = [[*row, _SAID.get(standing, standing)] for row, standing in zip(rows, standings, strict=True)]
     those = {kind: [row[0] for row, s in zip(rows, standings, strict=True) if s == kind] for kind in set(standings)}
-    return Table([*columns, COLUMN], [tuple(row) for row in rows]), _words(spec, those)
+    return Table([*columns, _what(spec)], [tuple(row) for row in rows]), _words(spec, those)
+
+
+def _what(spec: SweepSpec) -> str:
+    return "Pareto front" if len(spec.objectives) > 1 else "best"
 
 
 def _words(spec: SweepSpec, points: Mapping[Standing, Sequence[int]]) -> list[str]:
-    what = "Pareto front" if len(spec.objectives) > 1 else "best"
+    what = _what(spec)
     names = ", ".join(f"{text} ({'least' if way == 'minimize' else 'most'})" for text, way in spec.objectives.items())
     said = []
     if "front" in points:

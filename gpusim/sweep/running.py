@@ -12,7 +12,7 @@ from gpusim.base.follow import overall
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
 from gpusim.config.sweep import SweepSpec
-from gpusim.store.keeper import Keeper, Started, Took
+from gpusim.store.keeper import Keeper, Kept, Started, Took
 from gpusim.store.outcome import Outcome, failed
 from gpusim.store.reading import Results
 from gpusim.store.work import Work, identity_of
@@ -134,6 +134,7 @@ class Sweep:
         """A hash of the points, the same whatever the sweep's title, its file's place and its objectives."""
         others = {"title"} if self.spec.method == "search" else {"title", "objectives", "variant", "search"}
         said = {key: value for key, value in self.spec.model_dump(mode="json").items() if key not in others}
+        said["axes"] = list(said["axes"].items())  # their order numbers the points
         return identity_of(json.dumps(said, sort_keys=True))
 
     def _prepared(self, number: int, point: Point) -> tuple[Work, Task] | None:
@@ -167,15 +168,17 @@ class Sweep:
                 return
             work = self._working.pop(number)
             numbers = self._waiting.pop(work.identity)
-            self._keep(work, done, numbers)
+            kept = self._keep(work, done, numbers)
             if done.outcome.state == "failed":
                 self.progress.failed += len(numbers)
+            elif not kept.added:
+                self.progress.found += len(numbers)
             else:
                 self.progress.ran += len(numbers)
             self._said.point(self._points[number], done.outcome)
 
-    def _keep(self, work: Work, done: Done, numbers: Sequence[int]) -> None:
-        self.keeper.keep(work, done.outcome, Took(done.date, done.seconds, done.host), self.number, numbers)
+    def _keep(self, work: Work, done: Done, numbers: Sequence[int]) -> Kept:
+        return self.keeper.keep(work, done.outcome, Took(done.date, done.seconds, done.host), self.number, numbers)
 
     def _without_configuration(self, point: Point) -> Work:
         """Return the work of a point of which no configuration can be made."""

@@ -26,11 +26,11 @@ from tests.support.pages import renewed, table
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "results.md"
 POINTS, STORED = 100_000, 1_000  # the others are copies
 QUERIES = {
-    "one metric of all runs": "SELECT run, value FROM metrics WHERE name = 'kernel.cycles' AND launch IS NULL",
-    "the ten fastest": "SELECT run, value FROM metrics WHERE name = 'kernel.time_us' ORDER BY value LIMIT 10",
+    "one metric of all runs": "SELECT run, value FROM run_metrics WHERE name = 'kernel.cycles'",
+    "the ten fastest": "SELECT run, value FROM run_metrics WHERE name = 'kernel.time_us' ORDER BY value LIMIT 10",
     "mean cycles by an axis": (
-        "SELECT axes.value, avg(metrics.value) FROM axes JOIN points USING (sweep, number)"
-        " JOIN metrics ON metrics.run = points.run AND metrics.name = 'kernel.cycles'"
+        "SELECT axes.value, avg(run_metrics.value) FROM axes JOIN points USING (sweep, number)"
+        " JOIN run_metrics ON run_metrics.run = points.run AND run_metrics.name = 'kernel.cycles'"
         " WHERE axes.path = 'engine.sib_kib' GROUP BY axes.value"
     ),
     "all metrics of a run": "SELECT name, value, unit FROM metrics WHERE run = 777",

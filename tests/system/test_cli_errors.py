@@ -32,7 +32,13 @@ from gpusim.results.metrics import METRICS
         ),
         (["run", "layerB.yaml", "--set", "workload"], "path=value"),
         (["run", "layerB.yaml", "--json", "missing/folder/x.json"], "does not exist"),
+        (["run", "layerB.yaml", "--timeout", "soon"], '"soon" is not allowed: must be a number'),
+        (["sweep", "layerB", "--points", "0"], '"0" is not allowed: must be at least 1'),
+        (["exec", "vector_add", "--sample", "--error", "0.5"], "--error 0.5: the % sign is missing: 0.5%"),
+        (["exec", "vector_add", "--set", "arguments.q.value=1"], "unknown argument 'q'; allowed: a, b, c, n"),
+        (["exec", "vector_add", "--set", "arguments.n.value=nan"], '"nan" is not allowed: must be a number'),
         (["show", "mi7"], "did you mean 'mi6'"),
+        (["show", "none"], "(shipped: mi6, r9nano, layerA, layerB, layerC, vector_add, default, dong2020)"),
         (["show", "mi6", "--set", "l2.size_kib=0"], "must be at least 1"),
     ],
 )

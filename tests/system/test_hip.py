@@ -346,6 +346,7 @@ def test_codes_of_programs_that_are_no_hip_programs() -> None:
     assert killed.returncode == 128 + 9 and "SIGKILL" in killed.stderr
     missing = run([], "./no-such-program")
     assert missing.returncode == 2 and "cannot be started" in missing.stderr
+    assert "/: cannot be started: is a folder" in run([], "/").stderr
     assert run([]).returncode == 2
 
 

@@ -31,7 +31,8 @@ def replay_table(replay: Replay) -> Table:
         f"at the end {replay.state}"
     )
     changes = [f"iteration {change.iteration:,}: {change.state}, by {change.by}" for change in replay.transitions]
-    return Table(heads, rows, notes=[whole, *changes])
+    said = "misjudged: iterations in which the true sparsity would have chosen the other kernel"
+    return Table(heads, rows, notes=[whole, *changes, said])
 
 
 def replay_document(replay: Replay) -> dict[str, Any]:

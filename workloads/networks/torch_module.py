@@ -52,9 +52,12 @@ def _called(text: str, where: str) -> Any:
         raise UserError(f"{where}: expected module:function, for example models:resnet")
     sys.path.insert(0, os.getcwd())
     try:
-        made = getattr(importlib.import_module(name), function, None)
-        if not callable(made):
+        module = importlib.import_module(name)
+        if not hasattr(module, function):
             raise UserError(f"{where}: module '{name}' has no function '{function}'")
+        made = getattr(module, function)
+        if not callable(made):
+            raise UserError(f"{where}: '{function}' of module '{name}' is {type(made).__name__}, not a function")
         return made()
     except UserError:
         raise

@@ -109,7 +109,14 @@ def _compile(tools: Tools, flags: tuple[str, ...], source: Path, target: Path) -
         linked = Path(scratch) / "kernel.hsaco"
         _run([tools.clang, *flags, *TARGET_FLAGS, "-c", source.name, "-o", str(relocatable)], source)
         _run([tools.linker, "-shared", "--no-undefined", str(relocatable), "-o", str(linked)], source)
-        shutil.copyfile(linked, target)
+        target.write_bytes(_with_kernels(source, linked.read_bytes()))
+
+
+def _with_kernels(source: Path, code: bytes) -> bytes:
+    """Return the code object; raise KernelBuildError where no symbol of it is a kernel's descriptor."""
+    if b".kd\0" not in code:
+        raise KernelBuildError(f"{source.name}: has no kernel, of which a code object could be made")
+    return code
 
 
 def _build_hip(source: Path, target: Path, more: tuple[str, ...]) -> str:
@@ -148,7 +155,7 @@ def _compile_ir(source: Path) -> bytes:
 
 def _linked(source: Path, relocatable: bytes) -> bytes:
     try:
-        return link(relocatable)
+        return _with_kernels(source, link(relocatable))
     except KernelBuildError as error:
         raise KernelBuildError(f"{source.name}: {error}") from None
 

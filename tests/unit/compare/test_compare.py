@@ -154,7 +154,7 @@ def test_configurations_are_flat() -> None:
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    with Keeper(Path("gpusim.db")) as keeper:
+    with Keeper(Path("gpusim.db"), fresh=True) as keeper:  # equal microbenchmarks, too
         for sib, cycles in ((4, 3000), (8, 1500)):
             facts = RunFacts.of(
                 kernel={"name": "k", "cycles": cycles, "clock_ghz": 1.5},
@@ -199,6 +199,8 @@ def test_runs_names_parts_and_files_may_be_compared(store: Path, capfd: Any) -> 
         (["1"], "two runs or more"),
         (["1", "9"], "no run '9' in it; it has runs 1 to 4"),
         (["1", "1:dens"], "unknown part 'dens'; did you mean 'dense'?"),
+        (["3", "4:nope"], "run 4: it has no parts, so none is called 'nope'"),
+        (["1", "odd.json"], "odd.json: is damaged"),
         (["1", "none.json"], "none.json: there is no such file"),
         (["1", "bad.json"], "bad.json: is no JSON"),
         (["1", "empty.json"], "empty.json: holds no result"),
@@ -208,6 +210,7 @@ def test_runs_names_parts_and_files_may_be_compared(store: Path, capfd: Any) -> 
 def test_what_cannot_be_compared_is_one_line(store: Path, capfd: Any, arguments: list[str], said: str) -> None:
     Path("bad.json").write_text("{")
     Path("empty.json").write_text("{}")
+    Path("odd.json").write_text('{"figures": [], "config": 3}')
     assert invoke(["compare", *arguments]) == 2
     err = capfd.readouterr().err
     assert said in err and err.count("\n") == 1

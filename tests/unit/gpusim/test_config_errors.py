@@ -139,6 +139,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("a: 2001-99-99\n", "not valid YAML"),
         ("\x7fELF\x02", "is a code object, not a configuration: use gpusim disasm"),
         ("words", "not text"),
+        ("# nothing\n", "is empty: a configuration is a mapping"),
     ],
 )
 def test_broken_file_is_one_line(tmp_path, text: str, part: str) -> None:  # type: ignore[no-untyped-def]
@@ -194,6 +195,21 @@ def test_unknown_file_names_the_nearest_shipped_one(tmp_path, monkeypatch) -> No
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=r"layerD.yaml: no such .* did you mean 'layer[ABC].yaml'"):
         files.find("layerD.yaml")
+
+
+def test_an_ending_alone_is_no_likeness(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.chdir(tmp_path)
+    for name in ("nope.yaml", "nope", "adir.yml"):
+        with pytest.raises(UserError) as caught:
+            files.find(name)
+        assert "did you mean" not in str(caught.value) and "layerB" in str(caught.value)
+
+
+def test_a_kernel_s_source_is_told_from_a_configuration(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "mine.cl"
+    path.write_text("kernel void mine(global int *a) { a[0] = 1; }\n")
+    with pytest.raises(UserError, match=r"is a kernel's source.*gpusim kernels build .*mine\.cl makes a code object"):
+        load_exec(path)
 
 
 @pytest.mark.parametrize("name", ["layerB.yaml", "layerB", "sim_configs/layerB.yaml"])

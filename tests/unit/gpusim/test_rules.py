@@ -16,7 +16,7 @@ CASES: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
     "near_roofline": (
         {"roofline.dram": 90_000.0},
         {"roofline.dram": 79_000.0},
-        "DRAM needs at least 90.0 % of the kernel's cycles: it is the bottleneck",
+        "the bottleneck: DRAM, for at least 90.0 % of the kernel's cycles",
     ),
     "far_from_roofline": (
         {"roofline.valu": 30_000.0},

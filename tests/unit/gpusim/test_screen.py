@@ -51,15 +51,16 @@ def test_the_screen_of_one_run() -> None:
     assert lines[0] == "k: 4,096 work-items in workgroups of 64 on small (4 CUs, 1 GHz)"
     assert row(lines, "cycles") == "100,000 cycles"
     assert row(lines, "time") == "100.0 us, host 105.0 us"
-    assert row(lines, "issued") == "2 instructions/cycle"
+    assert row(lines, "issued") == "2 instructions/cycle, in 50.0 % of the CUs' cycles"
     assert row(lines, "  vector ALUs") == "█" * 24 + "░" * 16 + "  60.0 %"
+    assert row(lines, "  no unit: waiting") == "█" * 12 + "░" * 28 + "  30.0 %", "latency, beside units"
     assert row(lines, "  memory dependency") == "█" * 22 + "░" * 18 + "  55.0 %"
     assert row(lines, "  others") == "██" + "░" * 38 + "   5.0 %"
     assert row(lines, "  L1, L2 hit rate") == "80.0 %, 90.0 %"
     assert row(lines, "  L1, L2, DRAM latency") == "120, 80, 90 cycles"
     assert row(lines, "  DRAM traffic") == "11.0 GB/s, 10.0 % busy"
     assert row(lines, "  requests") == "prefetch buffer hits 50 %, accurate 40 %, prudent 10 %"
-    assert row(lines, "  wasted lines") == "1.0 % of 1,000 lines"
+    assert row(lines, "  unused lines") == "1.0 % of 1,000 lines read"
     assert row(lines, "energy") == "100.0 uJ, DRAM 60.0 %"
     assert row(lines, "verified") == "passed, error 1e-07 ≤ 1e-05"
     look = lines[lines.index("look at") + 1 :]
@@ -237,6 +238,14 @@ def test_a_terminal_of_80_columns_holds_everything(
     terminal.show(of_records(*(everything(999_999_999_999, name) for name in variants)), out, wanted)
     assert too_wide(out) == []
     assert "1,999,999,999,998" in out.getvalue(), "the cycles of both launches"
+
+
+def test_a_narrow_terminal_has_no_bars_that_all_look_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    out = Terminal()
+    terminal.show(result_of(QUIET), out)
+    assert row(without_styles(out.getvalue()).splitlines(), "  vector ALUs").split() == ["60.0", "%"]
+    assert too_wide(out) == []
 
 
 def test_a_pipe_has_neither_colours_nor_wide_screens() -> None:

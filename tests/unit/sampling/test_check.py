@@ -86,10 +86,14 @@ def test_cases_that_are_not_measured_again_stay_and_say_by_which_version() -> No
 
 
 def test_a_file_that_is_no_result_cannot_be_updated(tmp_path: Path) -> None:
-    for name, text in (("a.json", "{}"), ("b.json", "x"), ("c.json", None)):
+    for name, text, said in (
+        ("a.json", "{}", "is no result of"),
+        ("b.json", "x", "is no JSON: .*: line 1 column 1"),
+        ("c.json", None, "No such file"),
+    ):
         if text is not None:
             (tmp_path / name).write_text(text)
-        with pytest.raises(UserError, match=f"--update .*{name}"):
+        with pytest.raises(UserError, match=f"--update .*{name}: {said}"):
             check_sampling(["mi6 relu"], jobs=1, markdown=True, quiet=True, update=tmp_path / name)
 
 

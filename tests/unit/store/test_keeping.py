@@ -264,9 +264,9 @@ def test_a_machine_s_energies_come_back_as_they_were(standard: str, engine: Engi
     assert metrics.to_tree(found)["energy"] == metrics.to_tree(run)["energy"] is not None
 
 
-def kept(path: Path, work: Work, outcome: Outcome) -> int:
-    with Keeper(path) as keeper:
-        return keeper.keep(work, outcome, Started())
+def kept(path: Path, work: Work, outcome: Outcome, fresh: bool = False) -> int:
+    with Keeper(path, fresh) as keeper:
+        return keeper.keep(work, outcome, Started()).number
 
 
 def test_equal_work_is_found_and_answered_with_the_same_document(tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ def test_neither_partial_nor_fresh_nor_damaged_results_answer(tmp_path: Path) ->
     with Keeper(path) as keeper:
         assert keeper.found(WORK) is None
     kept(path, WORK, outcome_of([record(facts("k", 1))], 0))
-    kept(path, WORK, outcome_of([record(facts("k", 2))], 0))
+    kept(path, WORK, outcome_of([record(facts("k", 2))], 0), fresh=True)
     with Keeper(path, fresh=True) as keeper:
         assert keeper.found(WORK) is None
         keeper._connection.execute("UPDATE results SET content = x'00' WHERE run = 3")
@@ -347,6 +347,26 @@ def test_neither_partial_nor_fresh_nor_damaged_results_answer(tmp_path: Path) ->
     assert found is not None
     assert found.number == 2
     assert [row["state"] for row in Results(path).table("runs")] == ["partial", "done", "done"]
+
+
+def test_equal_work_of_two_at_once_is_kept_once(tmp_path: Path) -> None:
+    """Both look before either has ended; the second one's points of a sweep are then known by the first one's run."""
+    path, other = tmp_path / "s.db", replace(WORK, configuration={"run": {"verify": False}})
+    with Keeper(path) as first, Keeper(path) as second:
+        sweep = first.sweep("s", "s", {"axes": {}}, 2)
+        assert first.found(WORK) is None and second.found(WORK) is None
+        stopped = first.keep(WORK, outcome_of([record(facts("k", 1), partial=True)], 130), Started())
+        one = first.keep(WORK, outcome_of([record(facts("k", 1))], 0), Started())
+        same = second.keep(WORK, outcome_of([record(facts("k", 1))], 0), Started(), sweep, [0, 1])
+        second.keep(other, outcome_of([record(facts("k", 1))], 0), Started())
+        with Keeper(path, fresh=True) as third:
+            again = third.keep(WORK, outcome_of([record(facts("k", 1))], 0), Started())
+    assert [stopped, one, same, again] == [(1, True), (2, True), (2, False), (4, True)]
+    assert one.sentence(path) == f"kept in {path}: run 2"
+    assert same.sentence(path) == f"kept in {path}: run 2, an equal one that came in meanwhile"
+    with Results(path) as results:
+        assert len(results.table("runs")) == 4
+        assert [(row["number"], row["run"]) for row in results.table("points")] == [(0, 2), (1, 2)]
 
 
 def test_metrics_are_those_of_the_metric_tables(tmp_path: Path) -> None:
@@ -380,7 +400,7 @@ def test_a_run_that_cannot_be_kept_whole_is_not_kept(tmp_path: Path, monkeypatch
         bad = Outcome({}, "done", 0, [Measured([Value("a", "u", "d", 1), Value("b", "u", "d", object())])])
         with pytest.raises(StoreError):
             keeper.keep(WORK, bad, Started())
-        number = keeper.keep(WORK, Outcome({}, "done", 0, [Measured([Value("a", "u", "d", 1)])]), Started())
+        number = keeper.keep(WORK, Outcome({}, "done", 0, [Measured([Value("a", "u", "d", 1)])]), Started()).number
     with Results(tmp_path / "s.db") as results:
         assert [row["id"] for row in results.table("runs")] == [number]
         assert len(results.table("metric_values")) == len(results.table("subjects")) == 1

@@ -182,6 +182,8 @@ def test_query_prints_and_writes_rows(store: Path, capfd: Any) -> None:
     assert said(["query", sql], capfd)[0] == "id\ttitle\tmissing\n1\tlayerA\t\n2\tlayerB\t\n"
     assert said(["query", sql, "--csv", "-"], capfd)[0] == "id,title,missing\n1,layerA,\n2,layerB,\n"
     assert json.loads(said(["query", sql, "--json", "-"], capfd)[0])[1] == {"id": 2, "title": "layerB", "missing": None}
+    for nothing in ("", "  -- nothing"):
+        assert "query: it asks nothing; allowed is one SELECT" in said(["query", nothing], capfd, 2)[1]
     assert "asked only" in said(["query", "DROP TABLE runs"], capfd, 2)[1]
     assert "there is no such store" in said(["query", "SELECT 1", "--store", "none.db"], capfd, 2)[1]
     assert not Path("none.db").exists()

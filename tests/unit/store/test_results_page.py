@@ -1,18 +1,20 @@
 """Are the tables of docs/results.md those of the code, and does what the page shows of Python work?"""
 
+import json
 import re
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 import gpusim
 from gpusim.core.facts import RunFacts
-from gpusim.results.record import RunRecord
+from gpusim.results.record import PartLaunch, PartRecord, RunRecord
 from gpusim.store.file import writable
 from gpusim.store.keeper import Keeper, Started
 from gpusim.store.outcome import of_records
 from gpusim.store.reading import Results
-from gpusim.store.work import Work
+from gpusim.store.work import NetworkRows, Work
 from tests.support.pages import renewed
 from tests.support.results_page import PAGE, SECTIONS
 
@@ -41,6 +43,40 @@ def test_the_page_describes_every_table_and_column_of_a_store(tmp_path: Path) ->
             assert {column: kind for column, (kind, _) in columns.items()} == types, name
             for row in results.rows(f"PRAGMA foreign_key_list({name})"):
                 assert columns[row["from"]][1].endswith(f"of `{row['table']}`"), (name, row["from"])
+
+
+def test_the_page_s_queries_have_one_row_for_each_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a run with two launches, and of a network's with a layer of its own."""
+    monkeypatch.chdir(tmp_path)
+    one = RunFacts.of(
+        kernel={"name": "k", "cycles": 3, "clock_ghz": 1.0},
+        l2={"read_transactions": 4, "store_transactions": 0, "atomic_transactions": 0, "hits": 1},
+        **{"roofline": {"valu": 10.0}, "stalls": {"issued": 5}},
+    )
+    part = PartRecord("conv1", "forward", {}, [PartLaunch("k", one)], one)
+    with Keeper(Path("gpusim.db")) as keeper:
+        for title, record in {"two": RunRecord(False, "k", [one, one]), "net": RunRecord(False, "k", [])}.items():
+            record.parts = [part] * (title == "net")
+            rows = NetworkRows("n", "n", "id", [("conv1", "convolution")]) if record.parts else None
+            keeper.keep(Work("run", title, {}, (), "g", network=rows), of_records([record], [""], 0), Started())
+    with gpusim.open_store("gpusim.db") as results:
+        many = results.query("SELECT run FROM metrics WHERE name = 'l2.hit_rate'")
+        frame = results.wide("kernel.cycles", "l2.hit_rate")
+    assert len(many) > 2, "what would be counted twice is there"
+    with sqlite3.connect("gpusim.db") as db:  # stands for DuckDB's, with the data frame beside the store
+        db.execute(f"CREATE TABLE frame ({', '.join(map(json.dumps, frame.columns))})")
+        db.executemany(f"INSERT INTO frame VALUES ({', '.join('?' * len(frame.columns))})", frame.rows)
+        db.execute("UPDATE runs SET wall_s = 0.5")
+    page = PAGE.read_text(encoding="utf-8").replace("gpusim.runs", "runs")
+    found = [sql for _, sql in re.findall(r"([\"'])(SELECT .+?)\1\)?$", page, re.MULTILINE)]
+    with gpusim.open_store("gpusim.db") as results:
+        assert {sql: results.query(sql).rows for sql in found} == {
+            "SELECT run, variant, value FROM run_metrics WHERE name = 'l2.hit_rate'": [(1, "", 0.25), (2, "", 0.25)],
+            "SELECT kernel, count(*) AS times FROM launches GROUP BY kernel ORDER BY times DESC": [("k", 3)],
+            "SELECT title, max(wall_s) FROM runs GROUP BY title": [("net", 0.5), ("two", 0.5)],
+            'SELECT title, min("kernel.cycles") FROM frame GROUP BY title': [("net", 3), ("two", 6)],
+        }
+    assert page.count("SELECT ") == len(found), "no query of the page is left out"
 
 
 def test_what_the_page_shows_of_python_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

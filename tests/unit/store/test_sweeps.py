@@ -127,14 +127,14 @@ def test_the_commands_list_show_name_and_delete_sweeps(store: Path, capfd: pytes
     assert "has no colon" in capfd.readouterr().err
     assert invoke(["results", "sweeps"]) == 0
     rows = [line.split("\t") for line in capfd.readouterr().out.splitlines()]
-    assert rows[0] == ["sweep", "name", "title", "axes", "points", "known", "failed", "started"]
+    assert rows[0] == ["sweep", "name", "title", "axes", "points", "ended", "failed", "started"]
     assert [row[:7] for row in rows[1:]] == [
         ["1", "", "sizes <b>", "sib_kib, prefetch_buffer_kib", "4", "4", "1"],
         ["2", "late", "other", "sib_kib, prefetch_buffer_kib", "1", "2", "0"],
     ]
     assert invoke(["results", "show", "sweep:1"]) == 0
     out = capfd.readouterr().out
-    assert "sweep 1: sizes <b>; 4 of 4 points are known" in out
+    assert "sweep 1: sizes <b>; 4 of 4 points have ended" in out
     assert "least kernel.time_us: 10 at engine.sib_kib 512" in out and "1 more cannot be told apart from it" in out
     assert invoke(["results", "show", "sweep:1", "--section", "memory"]) == 2
     assert invoke(["results", "delete", "sweep:1"]) == 0

@@ -14,6 +14,7 @@ from gpusim.config.run import load_run
 from gpusim.config.sweep import Overrides, RangeSpec, SweepSpec, load_sweep
 from gpusim.sweep.expressions import condition
 from gpusim.sweep.points import points_of
+from gpusim.sweep.running import Sweep
 from gpusim.sweep.tasks import check_paths, prepared
 
 SIB, BUFFER = "engine.sib_kib", "engine.prefetch_buffer_kib"
@@ -237,6 +238,26 @@ def test_options_make_a_sweep_of_any_configuration(tmp_path: Path, monkeypatch: 
 def test_what_is_no_sweep_says_so(name: str, sets: tuple[str, ...], said: str) -> None:
     with pytest.raises(UserError, match=said):
         check_paths(load_sweep(name, Overrides(sets))[0])
+
+
+def test_an_axis_of_an_option_stands_where_the_file_s_did() -> None:
+    file, _ = load_sweep("sib_prefetch", Overrides())
+    for place, path in enumerate(file.axes):
+        found, _ = load_sweep("sib_prefetch", Overrides(axes={path: [1, 2], "workload.batch": [3, 4]}))
+        assert list(found.axes) == [*file.axes, "workload.batch"] and found.axes[path] == [1, 2], place
+    found, _ = load_sweep("sib_prefetch", Overrides(fixed={SIB: 4}))
+    assert list(found.axes) == [path for path in file.axes if path != SIB]
+
+
+def test_the_same_axes_in_another_order_are_another_sweep() -> None:
+    """Their points have other numbers."""
+
+    def identity(found: SweepSpec) -> str:
+        return Sweep(found, Path("x"), *[None] * 4).identity  # type: ignore[arg-type]
+
+    turned = spec(axes={BUFFER: [1, 2, 3], SIB: [4, 8]})
+    assert points_of(turned) != points_of(spec())
+    assert identity(turned) != identity(spec()) == identity(spec(title="other"))
 
 
 @pytest.mark.parametrize("name", files.shipped("sweeps"))

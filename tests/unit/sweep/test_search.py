@@ -151,8 +151,8 @@ def test_the_front_and_what_cannot_be_told_apart(tmp_path: Path) -> None:
     )
     with Results(tmp_path / "s.db") as results:
         table, said = with_front(results, number, found, ["kernel.cycles"])
-    assert [(row[SIB], row[SUM], row["front"]) for row in table] == [
-        *[(4, 7.0, "front"), (8, 11.0, "not distinguishable"), (16, 19.0, "front"), (32, 35.0, ""), (64, None, "")],
+    assert [(row[SIB], row[SUM], row["Pareto front"]) for row in table] == [
+        *[(4, 7.0, "yes"), (8, 11.0, "not distinguishable"), (16, 19.0, "yes"), (32, 35.0, ""), (64, None, "")],
     ]
     assert said[0] == f"Pareto front by kernel.cycles (least), {SUM} (least): points 0, 2"
     assert said[1].startswith("not distinguishable from the Pareto front") and "point 1:" in said[1]
@@ -163,7 +163,7 @@ def test_what_is_maximized_is_best_where_it_is_most(tmp_path: Path) -> None:
     number = stored(tmp_path, found, *((sib, {"": {"l2.hit_rate": sib / 64}}) for sib in (4, 32, 16)))
     with Results(tmp_path / "s.db") as results:
         table, said = with_front(results, number, found, [])
-    assert [row["front"] for row in table] == ["", "front", ""]
+    assert [row["best"] for row in table] == ["", "yes", ""]
     assert said == ["best by l2.hit_rate (most): point 1"]
 
 

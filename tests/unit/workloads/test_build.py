@@ -35,6 +35,15 @@ def test_a_changed_source_a_missing_and_a_foreign_object_are_found(tmp_path: Pat
     ]
 
 
+@needs_compiler
+@pytest.mark.parametrize("text", ["", "int f(int a) { return a; }\n"])
+def test_a_source_without_a_kernel_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "mine.cl").write_text(text)
+    with pytest.raises(build.KernelBuildError, match=r"^mine\.cl: has no kernel"):
+        build.build_sources([tmp_path / "mine.cl"])
+    assert not (tmp_path / "mine.hsaco").exists()
+
+
 def test_two_sources_of_one_object_are_refused_before_any_is_built(tmp_path: Path) -> None:
     sources = [tmp_path / "mine.cl", tmp_path / "other.cl", tmp_path / "mine.hip"]
     with pytest.raises(

@@ -85,7 +85,7 @@ def refused_export(*_: Any, **__: Any) -> None:
             "returns a module alone: --input-shape must say what it takes, such as 3,224,224",
         ),
         ("nets_of_mine:nobody", None, "module 'nets_of_mine' has no function 'nobody'"),
-        ("nets_of_mine:nothing", None, "module 'nets_of_mine' has no function 'nothing'"),
+        ("nets_of_mine:nothing", None, "'nothing' of module 'nets_of_mine' is int, not a function"),
         ("nets_of_mine:number", None, "returns int: must be an nn.Module"),
         ("nets_of_mine:broken", None, "RuntimeError: no weights"),
         ("no_such_module_here:f", None, "no module 'no_such_module_here' in /"),
