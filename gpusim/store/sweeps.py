@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.intervals import Estimate, differ, front
 from gpusim.base.sizes import sizes
+from gpusim.base.sums import plain_sum
 from gpusim.report.sweep_html import sweep_html
 from gpusim.store.table import NOTHING, VALUE, WIDTH, Table
 
@@ -92,7 +93,7 @@ class SweepTable(Table):
 
     def memory_kib(self, row: Mapping[str, Any]) -> float:
         """Return the KiB of the memories whose sizes are axes, in one row, else 0. An objective for `pareto`."""
-        return sum(sizes({path: row[path] for path in self.axes}).values())
+        return plain_sum(sizes({path: row[path] for path in self.axes}).values())
 
     @property
     def usual_metric(self) -> str:

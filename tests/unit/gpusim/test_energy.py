@@ -75,9 +75,14 @@ def test_every_rank_stands_by() -> None:
     """Four channels of two ranks, 250 mW each, for 3000 cycles of 1.5 GHz: 2 W for 2 us."""
     spec = EnergySpec(dram=DramEnergySpec(background_mw=250))
     model = EnergyModel.of(spec, gpu("ddr4", channels=4, ranks=2))
-    assert model.background(facts(kernel={"cycles": 3000, "clock_ghz": 1.5})) == pytest.approx(4.0)
-    assert model.background(facts(kernel={"cycles": 3000})) is None  # whose clock is not known
-    assert model.background(facts()) is None
+
+    def background_uj(**sections: dict[str, Any]) -> float | None:
+        found: float | None = energy_of(model, facts(**sections))["dram_background_uj"]
+        return found
+
+    assert background_uj(kernel={"cycles": 3000, "clock_ghz": 1.5}) == pytest.approx(4.0)
+    assert background_uj(kernel={"cycles": 3000}) is None  # whose clock is not known
+    assert background_uj() is None
 
 
 @pytest.mark.parametrize(
