@@ -6,8 +6,7 @@ argument with neither cannot be checked.
 """
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -47,8 +46,7 @@ _QUALIFIERS = re.compile(r"\b(?:const|volatile|restrict|__restrict|__restrict__|
 _INTEGER = "iub"
 
 
-@dataclass(frozen=True)
-class ElementType:
+class ElementType(NamedTuple):
     """A scalar type, or a vector of `width` of them."""
 
     scalar: np.dtype

@@ -1,8 +1,7 @@
 """The grid of a launch: sizes as a caller writes them, checked against the kernel and the machine."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,8 +21,7 @@ class GridError(UserError):
     """Sizes that the kernel or the machine does not allow."""
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(NamedTuple):
     """Work-items in x, y, z: of the grid, of a workgroup, and the offset of the first; dimensions: as written."""
 
     global_size: Size3

@@ -9,7 +9,7 @@ import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -55,8 +55,7 @@ class Local:
             raise KernargError(f"gpusim.Local({self.size_bytes}): a size cannot be negative")
 
 
-@dataclass(frozen=True)
-class Kernarg:
+class Kernarg(NamedTuple):
     """A packed argument block. block: its bytes; dynamic_lds_bytes: LDS after the kernel's own, for its arguments."""
 
     block: bytes

@@ -1,14 +1,34 @@
-"""Which L2 channel and which DRAM channel a line belongs to.
+"""Which L2 channel, DRAM channel and bank a line belongs to.
+
+Each is a number whose bits are sums without carry of address bits: a row of masks is the matrix over GF(2) that gives
+it, a mask for each bit of the number, from the lowest. What is left of an address, without the bits that a number has
+to itself, is a line's place within the channel; so a matrix has to be invertible in those bits.
 
 Lines are numbers: byte address >> 6. The sparse mark (`LINE_SPARSE`) never takes part in the mapping: a compacted
 line lives in the channel of its address.
 """
+
+from collections.abc import Sequence
+from functools import reduce
 
 from gpusim.jit import Field, State, jit
 from isa.trace import LINE_ADDRESS_MASK, LINE_BYTES
 
 MAX_L2_CHANNELS = 32
 MAX_DRAM_CHANNELS = 32
+ADDRESS_BITS = 48
+LINE_BITS = LINE_BYTES.bit_length() - 1
+
+L2_CHANNEL, DRAM_CHANNEL, BANK = range(3)  # matrices of the map
+
+MATRIX = State(
+    "matrix",
+    {
+        "diagonals": Field((), "its diagonals that are not zero"),
+        "shift": Field((ADDRESS_BITS,), "of a diagonal: address bit of the number's bit 0"),
+        "mask": Field((ADDRESS_BITS,), "of a diagonal: bits of the number to which it adds an address bit"),
+    },
+)
 
 ADDRESS_MAP = State(
     "map",
@@ -18,44 +38,106 @@ ADDRESS_MAP = State(
         "dram_channels": Field((), "number of DRAM channels, a power of two"),
         "dram_channel_bits": Field((), "log2 of it"),
         "interleave_lines_bits": Field((), "log2 of the lines that follow one another in one channel"),
-        "l2_hash_mask": Field((), "bits of an L2 channel's number into which the bits above it are XORed"),
-        "dram_hash_mask": Field((), "the same of a DRAM channel's number"),
+        "matrix": Field((3,), "address bits of L2_CHANNEL, DRAM_CHANNEL and BANK", MATRIX.dtype()),
     },
 )
 
 
-def configure_address_map(  # type: ignore[no-untyped-def]
-    m, l2_channels: int, dram_channels: int, interleave_bytes: int, l2_hash_bits: int, dram_hash_bits: int
-) -> None:
-    """Set the number of channels in the machine record, and how lines are interleaved over them.
+def plain_masks(address_bits: Sequence[int]) -> tuple[int, ...]:
+    """Return the masks of a number whose bits are these address bits as they are."""
+    return tuple(1 << bit for bit in address_bits)
 
-    interleave_bytes: so many consecutive bytes go to one channel; hash_bits: of so many low bits of a channel's number,
-    each is XORed with the address bit that stands as far above it as a channel's number has bits.
+
+def own_channel_bits(channels: int, interleave_bytes: int) -> range:
+    """Return the address bits that a channel's number has to itself: those above what follows one another in one."""
+    first = interleave_bytes.bit_length() - 1
+    return range(first, first + channels.bit_length() - 1)
+
+
+def check_masks(name: str, masks: Sequence[int], bits: int) -> None:
+    """Raise ValueError unless there are as many masks as bits, of the address bits that tell lines apart."""
+    for mask in masks:
+        if not 0 < mask < 1 << ADDRESS_BITS or mask % LINE_BYTES:
+            raise ValueError(
+                f"{name}: {mask:#x} is not allowed: a mask has bits of {LINE_BITS} to {ADDRESS_BITS - 1}, those of the "
+                "address that tell lines apart"
+            )
+    if len(masks) != bits:
+        raise ValueError(f"{name}: {len(masks)} masks for a number of {bits} bits; allowed are as many, or null")
+
+
+def check_places(name: str, masks: Sequence[int], own_bits: Sequence[int]) -> None:
+    """Raise ValueError unless every line has a place of its own.
+
+    own_bits: the address bits, as many as masks, that a line's place within what the masks number lacks.
+    """
+    own = sum(plain_masks(own_bits))
+    reduced: list[int] = []
+    for mask in masks:
+        rest = reduce(lambda value, row: min(value, value ^ row), reduced, mask & own)
+        if rest == 0:
+            raise ValueError(
+                f"{name}: in the address bits {', '.join(map(str, sorted(own_bits)))}, {mask:#x} is nothing that the "
+                "masks before it do not give: several lines would have one place"
+            )
+        reduced = sorted([*reduced, rest], reverse=True)
+
+
+def set_matrix(m, which: int, masks: Sequence[int]) -> None:  # type: ignore[no-untyped-def]
+    """Set one of the map's matrices in the machine record."""
+    diagonals: dict[int, int] = {}
+    for row, mask in enumerate(masks):
+        for bit in range(ADDRESS_BITS):
+            if mask >> bit & 1:
+                diagonals[bit - row] = diagonals.get(bit - row, 0) | 1 << row
+    matrix = m.map.matrix[which]
+    matrix["diagonals"] = len(diagonals)
+    matrix["shift"][: len(diagonals)] = list(diagonals)
+    matrix["mask"][: len(diagonals)] = list(diagonals.values())
+
+
+def configure_address_map(  # type: ignore[no-untyped-def]
+    m, interleave_bytes: int, l2_channel_masks: Sequence[int], dram_channel_masks: Sequence[int]
+) -> None:
+    """Set the channels in the machine record: as many as their masks can number.
+
+    interleave_bytes: so many consecutive bytes go to one channel. The banks' matrix is `configure_dram`'s.
     """
     a = m.map
-    a.l2_channels, a.dram_channels = l2_channels, dram_channels
-    a.l2_channel_bits = l2_channels.bit_length() - 1
-    a.dram_channel_bits = dram_channels.bit_length() - 1
+    a.l2_channel_bits, a.dram_channel_bits = len(l2_channel_masks), len(dram_channel_masks)
+    a.l2_channels, a.dram_channels = 1 << len(l2_channel_masks), 1 << len(dram_channel_masks)
     a.interleave_lines_bits = (interleave_bytes // LINE_BYTES).bit_length() - 1
-    a.l2_hash_mask, a.dram_hash_mask = (1 << l2_hash_bits) - 1, (1 << dram_hash_bits) - 1
+    set_matrix(m, L2_CHANNEL, l2_channel_masks)
+    set_matrix(m, DRAM_CHANNEL, dram_channel_masks)
 
 
-@jit
-def _channel(m, line, bits, hash_mask):
-    block = (line & LINE_ADDRESS_MASK) >> m.map.interleave_lines_bits
-    return (block ^ (block >> bits & hash_mask)) & ((1 << bits) - 1)
+@jit(inline=True)
+def _number(m, which, line):
+    """Return a matrix's number of a line; it has few diagonals: one without a hash."""
+    matrix = m.map.matrix[which]
+    address = (line & LINE_ADDRESS_MASK) * LINE_BYTES
+    number = 0
+    for diagonal in range(matrix.diagonals):
+        number ^= (address >> matrix.shift[diagonal]) & matrix.mask[diagonal]
+    return number
 
 
 @jit
 def l2_channel(m, line):
     """Return the L2 channel of a line."""
-    return _channel(m, line, m.map.l2_channel_bits, m.map.l2_hash_mask)
+    return _number(m, L2_CHANNEL, line)
 
 
 @jit
 def dram_channel(m, line):
     """Return the DRAM channel of a line."""
-    return _channel(m, line, m.map.dram_channel_bits, m.map.dram_hash_mask)
+    return _number(m, DRAM_CHANNEL, line)
+
+
+@jit
+def bank_of_line(m, line):
+    """Return the bank of a line, numbered within its rank or pseudo-channel."""
+    return _number(m, BANK, line)
 
 
 @jit
@@ -74,5 +156,5 @@ def l2_local_line(m, line):
 
 @jit
 def dram_local_line(m, line):
-    """Return a line's number within its DRAM channel (gives bank, row and column)."""
+    """Return a line's number within its DRAM channel (gives row and column)."""
     return _local(m, line, m.map.dram_channel_bits)

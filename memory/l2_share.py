@@ -4,7 +4,7 @@ By sets, a line's index has fewer bits, so that what is left is a power of two o
 than before. By ways, sets stay as they are and each has fewer ways: the share may be any number of ways but all.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 SETS, WAYS = "sets", "ways"
 L2_PARTITIONS = {
@@ -13,8 +13,7 @@ L2_PARTITIONS = {
 }
 
 
-@dataclass(frozen=True)
-class L2Share:
+class L2Share(NamedTuple):
     """A fraction of L2 that caches nothing, from 0 to less than 1, and which dimension of it is divided."""
 
     fraction: float

@@ -1,9 +1,8 @@
 """Setting the engine up for a launch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,8 +41,7 @@ _SMALL = MAX_REQUESTS  # elements
 UNLIMITED = 2 * MAX_READS  # more reads than there can be
 
 
-@dataclass(frozen=True)
-class EngineBuffers:
+class EngineBuffers(NamedTuple):
     """Buffers whose addresses the machine record keeps: hold them as long as the record is used.
 
     layout: the SIB's; by_column: of each column its SIB entry, or its compacted lines where the regions lie compacted

@@ -1,14 +1,13 @@
 """How the sparsity information block is divided for a matrix: the size of an entry, and how many there are."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from isa.region import LINE_ELEMENTS, SparseRegion
 from spartan.engine_spec import COUNT_BYTES, METADATA_BITS, METADATA_BYTES, OFFSET_BITS, TAIL_BITS, EngineSpec
 
 
-@dataclass(frozen=True)
-class SibLayout:
+class SibLayout(NamedTuple):
     """Division of the SIB for a launch's sparse regions.
 
     entry_bytes: metadata, bitmask and mapping bytes of a column; bitmask_bytes; mappings: capacity of the sliding

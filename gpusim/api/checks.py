@@ -1,11 +1,10 @@
 """What a script passes, checked at the door: an error names the argument, what was given and what is needed."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gpusim.api.module import KernelFunction
 from gpusim.config.check import checked
 from gpusim.config.files import plain
 from gpusim.config.tree import Tree
@@ -29,20 +28,6 @@ def switch(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise LaunchError(f"{name}: {shown(value)} is neither True nor False")
     return bool(value)
-
-
-def function_or_none(name: str, value: Any) -> Callable[..., Any] | None:
-    """Return a function, or None; raise LaunchError."""
-    if value is not None and not callable(value):
-        raise LaunchError(f"{name}: {shown(value)} is not a function")
-    return value
-
-
-def kernel_function(value: Any) -> KernelFunction:
-    """Return a kernel of a loaded code object; raise LaunchError."""
-    if not isinstance(value, KernelFunction):
-        raise LaunchError(f"kernel: {shown(value)} is no kernel; gpu.load(file)['name'] is one")
-    return value
 
 
 def arguments(value: Any) -> Sequence[Any] | Mapping[str, Any]:

@@ -27,13 +27,7 @@ from gpusim.config.gpu import load_gpu
 from gpusim.config.tree import Sets
 from gpusim.core.gpu_spec import CACHES, GpuSpec
 from gpusim.core.occupancy import OccupancyError
-from gpusim.host.command_processor import (
-    CommandProcessor,
-    HostCommand,
-    LaunchCommand,
-    Observer,
-    RunOptions,
-)
+from gpusim.host.command_processor import CommandProcessor, HostCommand, LaunchCommand, Observer, RunOptions
 from gpusim.host.command_processor import LaunchError as LaunchError
 from gpusim.results.record import RunRecord
 from isa.device_memory import DeviceMemory
@@ -182,7 +176,8 @@ class Device:
         """Return a launch that is checked and packed, to be run later; arguments as for `launch`."""
         if caches not in (None, *CACHES):
             raise LaunchError(f"caches is 'flushed' or 'warm', not {caches!r}")
-        checks.kernel_function(kernel)
+        if not isinstance(kernel, KernelFunction):
+            raise LaunchError(f"kernel: {checks.shown(kernel)} is no kernel; gpu.load(file)['name'] is one")
         lds_bytes = checks.whole("dynamic_lds_bytes", dynamic_lds_bytes, 0)
         most = checks.whole("max_instructions", max_instructions, 1)
         places = grid(kernel.kernel, global_size, local_size, global_offset)
@@ -207,7 +202,8 @@ class Device:
 
     def _run(self, commands: Sequence[HostCommand], options: RunOptions, observer: Observer | None = None) -> RunRecord:
         """Run commands in order, each after the one before, as one record."""
-        checks.function_or_none("observer", observer)
+        if observer is not None and not callable(observer):
+            raise LaunchError(f"observer: {checks.shown(observer)} is not a function")
         names = [c.launch.kernel.name for c in commands if isinstance(c, LaunchCommand)]
         record = RunRecord(False, " + ".join(names), [])
         self._processor.run(commands, record, options, observer)

@@ -37,7 +37,11 @@ def bench(
 ) -> int:
     """Measure the simulator's speed on kernels that load one part of the machine each, beside the roofline."""
     if list_:
-        _list()
+        from gpusim.bench.cases import CASES
+
+        width = max(len(case.name) for case in CASES)
+        for case in CASES:
+            print(f"{case.name.ljust(width)}  {case.bound.ljust(4)}  {case.what}")
         return 0
     check_outputs({"--history": history})
     interrupt_python()
@@ -82,15 +86,6 @@ def bench(
     for problem in problems:
         reporter.say(f"gpusim: {problem}")
     return EXIT_WORSE if problems else 0
-
-
-def _list() -> None:
-    """Print the cases."""
-    from gpusim.bench.cases import CASES
-
-    width = max(len(case.name) for case in CASES)
-    for case in CASES:
-        print(f"{case.name.ljust(width)}  {case.bound.ljust(4)}  {case.what}")
 
 
 def lines(r: "BenchResult", before: list[dict]) -> list[str]:

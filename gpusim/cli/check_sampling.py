@@ -9,11 +9,18 @@ import typer
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import Interrupt
-from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.base.picture import check_format, require_matplotlib
 from gpusim.base.progress import Reporter, reporting
-from gpusim.cli.options import JobsOption, JsonOption, MarkdownOption, QuietOption
-from gpusim.cli.sampling_options import ConfidenceOption, ErrorOption, shares
+from gpusim.cli.options import (
+    ConfidenceOption,
+    ErrorOption,
+    JobsOption,
+    JsonOption,
+    MarkdownOption,
+    QuietOption,
+    shares,
+)
 
 
 def check_sampling(
@@ -39,7 +46,10 @@ def check_sampling(
 ) -> int:
     """Simulate a suite of launches in whole and sampled: errors, truths within their bars, instructions saved."""
     if list_:
-        _list()
+        from gpusim.sampling_check.cases import CASES
+
+        for case in CASES.values():
+            print(f"{case.name:<44}  {case.kind:<18}  {case.what}")
         return 0
     from gpusim.report.document import as_json
     from gpusim.sampling.spec import SamplingSpec
@@ -67,11 +77,8 @@ def check_sampling(
         interrupt.deferred = False
     if update is not None:
         outcomes = renewed(before, outcomes)
-    text = as_json(report.document(outcomes, spec))
-    if json_file == STANDARD_OUTPUT:
-        sys.stdout.write(text)
-    elif json_file is not None:
-        write_whole(json_file, text)
+    if json_file is not None:
+        put(json_file, as_json(report.document(outcomes, spec)))
     if picture is not None:
         write_whole(picture, report.picture(outcomes).file(picture.suffix.lower()))
     printed = sys.stderr if json_file == STANDARD_OUTPUT else sys.stdout
@@ -80,11 +87,3 @@ def check_sampling(
     elif not quiet:
         print("\n".join(report.lines(report.summary(outcomes))), file=printed)
     return EXIT_INTERRUPTED if interrupt.asked else 0
-
-
-def _list() -> None:
-    """Print the suite's cases."""
-    from gpusim.sampling_check.cases import CASES
-
-    for case in CASES.values():
-        print(f"{case.name:<44}  {case.kind:<18}  {case.what}")

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from gpusim.base.errors import UserError
-from gpusim.base.files import write_whole
-from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.cli.options import JsonOption, StoreFile
 
 
@@ -69,9 +68,7 @@ def _put(document: Mapping[str, Any], json_file: Path | None, show: Callable[[],
     """Write the JSON object where it is asked for, and the text unless the object goes to standard output."""
     from gpusim.report.document import as_json
 
-    if json_file == STANDARD_OUTPUT:
-        sys.stdout.write(as_json(dict(document)))
-        return
     if json_file is not None:
-        write_whole(json_file, as_json(dict(document)))
-    show()
+        put(json_file, as_json(dict(document)))
+    if json_file != STANDARD_OUTPUT:
+        show()

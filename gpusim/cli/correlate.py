@@ -13,7 +13,7 @@ from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.base.picture import check_format, require_matplotlib
-from gpusim.cli.options import JobOptions, JobsOption, LiveOptions, MarkdownOption, StoreOptions
+from gpusim.cli.options import JobOptions, JobsOption, LiveOptions, MarkdownOption, StoreOptions, several
 
 if TYPE_CHECKING:
     from gpusim.config.measured import MeasuredTable, Point
@@ -32,13 +32,7 @@ class CorrelateOptions:
     ] = None
     only: Annotated[
         list[str],
-        typer.Option(
-            "--only",
-            metavar="TEXT",
-            help="Only points whose label holds it, as 'TN 4096x'; repeatable.",
-            default_factory=list,
-            show_default=False,
-        ),
+        several("--only", "TEXT", "Only points whose label holds it, as 'TN 4096x'; repeatable."),
     ] = field(default_factory=list)
     limit_gflop: Annotated[
         float,
@@ -90,11 +84,10 @@ def correlate(
     jobs = asked.jobs or default_jobs()
     job = make_job("correlate", measured, points, files, paths, asked.limit_gflop, asked.fit, jobs)
     assert isinstance(job, MeasuredJob)
-    refuses = dict.fromkeys(("--timeline", "--hotspots", "--checked", "--max-cycles"), OF_MANY)
     made = JobAsked(
         lambda _: job, job.work, files, {"--picture": asked.picture}, asked.markdown,
         also=lambda result: _draw(measured, result, asked.picture),
-        shown=lambda result, out, as_page: _show(measured, result, out, as_page), refuses=refuses,
+        shown=lambda result, out, as_page: _show(measured, result, out, as_page), not_launched=OF_MANY,
     )  # fmt: skip
     return run_job(made, options, storing, live)
 

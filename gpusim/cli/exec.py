@@ -5,12 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpusim.base.progress import Reporter
-from gpusim.cli.options import (
-    JobOptions,
-    LiveOptions,
-    StoreOptions,
-)
-from gpusim.cli.sampling_options import JobSamplingOptions
+from gpusim.cli.options import JobOptions, JobSamplingOptions, LiveOptions, StoreOptions
 
 if TYPE_CHECKING:
     from gpusim.running.job import Job
@@ -26,25 +21,19 @@ def exec_(
     live: LiveOptions,
 ) -> int:
     """Execute a kernel of your own: code object, sizes, arguments and expected results from a file."""
-    return exec_command(config, options, storing, sampling, live)
-
-
-def exec_command(
-    name: str, options: JobOptions, storing: StoreOptions, sampling: JobSamplingOptions, live: LiveOptions
-) -> int:
-    """Execute a kernel as its file says and report its metrics; returns the exit code."""
     from gpusim.cli.outcome import JobAsked, overrides, run_job
     from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
     from gpusim.config.files import opened
     from gpusim.store.work import work_of_exec
 
-    document = opened(name, EXAMPLE_FOLDER)
-    config, path = load_exec(document, [*options.sets, *overrides(options), *sampling.overrides()])
+    document = opened(config, EXAMPLE_FOLDER)
+    execution, path = load_exec(document, [*options.sets, *overrides(options), *sampling.overrides()])
 
     def make(reporter: Reporter) -> "Job":
         from gpusim.jobs.exec import ExecJob
 
-        return ExecJob(config, path, reporter)
+        return ExecJob(execution, path, reporter)
 
-    inputs = [*document.files, *config.inputs(path)]
-    return run_job(JobAsked(make, work_of_exec(config, path), inputs, config.outputs), options, storing, live)
+    inputs = [*document.files, *execution.inputs(path)]
+    asked = JobAsked(make, work_of_exec(execution, path), inputs, execution.outputs)
+    return run_job(asked, options, storing, live)

@@ -1,35 +1,17 @@
 """`gpusim hip`: an unmodified HIP program on the simulated GPU."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from gpusim.base.errors import UserError
-from gpusim.cli.options import GpuOption, JobOptions, LiveOptions, MarkdownOption, StoreOptions
-from gpusim.cli.sampling_options import SamplingOptions
+from gpusim.cli.options import GpuOption, JobOptions, LiveOptions, MarkdownOption, SamplingOptions, StoreOptions
 
-if TYPE_CHECKING:
-    from gpusim.base.progress import Reporter
-    from gpusim.running.job import Job
-
-
-class TimingChoice(StrEnum):
-    """What `--timing` may be."""
-
-    ON = "on"
-    OFF = "off"
-
-
-class BoundsChoice(StrEnum):
-    """What `--bounds` may be."""
-
-    PAGE = "page"
-    EXACT = "exact"
+TimingChoice = Literal["on", "off"]
+BoundsChoice = Literal["page", "exact"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +25,7 @@ class HipOptions:
     timing: Annotated[
         TimingChoice,
         typer.Option("--timing", help="on: through the timing model; off: for the program's results alone."),
-    ] = TimingChoice.ON
+    ] = "on"
     kernels: Annotated[
         str | None,
         typer.Option(
@@ -56,7 +38,7 @@ class HipOptions:
             "--bounds",
             help="Where an allocation ends for its kernels: with its page, as on a GPU; exact: with its last byte.",
         ),
-    ] = BoundsChoice.PAGE
+    ] = "page"
     root: Annotated[
         Path | None,
         typer.Option("--root", metavar="DIR", help="Folder with another system's libraries, for what needs them."),
@@ -75,18 +57,6 @@ def hip(
     ] = None,
 ) -> int:
     """Run an unmodified HIP program on the simulated GPU: its output and its exit code are its own."""
-    return hip_command(program or [], asked, options, sampling, storing, live)
-
-
-def hip_command(
-    program: Sequence[str],
-    asked: HipOptions,
-    options: JobOptions,
-    sampling: SamplingOptions,
-    storing: StoreOptions,
-    live: LiveOptions,
-) -> int:
-    """Run a HIP program on the simulated GPU; returns its exit code."""
     from gpusim.cli.outcome import LISTED_HOTSPOTS, JobAsked, run_job, timeline_of
     from gpusim.config.files import opened
     from gpusim.config.gpu import GPU_FOLDER
@@ -100,36 +70,34 @@ def hip_command(
     settings = load_hip(gpu_file, [*options.sets, *sampling.overrides()])
     if settings.sampling is not None and options.timeline is not None and timeline_of("hip", options) == "cycles":
         raise UserError(f"--timeline {options.timeline}: a sampled launch has no timeline of cycles; --full")
-    from gpusim.hip.job import HipAsked
+    from gpusim.hip.job import HipJob
     from gpusim.hip.supervisor import Program
-    from gpusim.jobs.kinds import make_job
     from gpusim.running.job import launches
 
     how = settings.sampling
     if how is not None:  # a program reads what its kernels compute
         how = how.model_copy(update={"functional": True})
     hotspots = LISTED_HOTSPOTS if options.hotspots else 0
-    hip = HipAsked(
+    job = HipJob(
         Program(program, asked.root),
         settings.gpu,
         settings.energy,
-        asked.timing is TimingChoice.ON,
+        asked.timing == "on",
         launches(options.checked, hotspots, options.max_cycles or 0, how),
         asked.kernels,
-        asked.bounds is BoundsChoice.EXACT,
+        asked.bounds == "exact",
         keep=any((options.json_file, options.out, store_to_write(storing.store))),
     )
 
-    def make(_: "Reporter") -> "Job":
-        return make_job("hip", hip)
-
     files = [*gpu_file.files, Path(program[0])]
-    return run_job(JobAsked(make, hip.work, files, markdown=asked.markdown, to_errors=True), options, storing, live)
+    return run_job(
+        JobAsked(lambda _: job, job.work, files, markdown=asked.markdown, to_errors=True), options, storing, live
+    )
 
 
 def _check(asked: HipOptions, options: JobOptions, sampling: SamplingOptions) -> None:
     """Raise UserError for options that do not go together."""
-    if asked.timing is TimingChoice.OFF:
+    if asked.timing == "off":
         timed = {
             "--kernels": asked.kernels,
             "--timeline": options.timeline,

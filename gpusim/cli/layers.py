@@ -7,15 +7,9 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from gpusim.base.errors import UserError
-from gpusim.base.files import write_whole
-from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.base.table import Column, Table, columns
-from gpusim.cli.options import (
-    JsonOption,
-    PhaseChoice,
-    PhaseOption,
-    Source,
-)
+from gpusim.cli.options import JsonOption, PhaseOption, Source
 
 if TYPE_CHECKING:
     from gpusim.core.gpu_spec import GpuSpec
@@ -33,7 +27,7 @@ def layers(
     batch: Annotated[
         int | None, typer.Option(metavar="N", help="Images in a batch. [default: figures are an image's]")
     ] = None,
-    phase: PhaseOption = PhaseChoice.INFERENCE,
+    phase: PhaseOption = "inference",
     gpu: Annotated[
         str | None, typer.Option(metavar="GPU", help="GPU whose memory must do: a shipped one or a file's path.")
     ] = None,
@@ -55,7 +49,7 @@ def layers(
         spec = load_gpu(file)
         inputs += file.files
     check_outputs({"--json": json_file}, inputs)
-    train = phase is PhaseChoice.TRAIN
+    train = phase == "train"
     planned = plan_of(network, 1 if batch is None else batch, train)
     from gpusim.networks.storage import check_room, launch_counts, network_plan
     from gpusim.running.operators import gpu_facts
@@ -72,14 +66,9 @@ def layers(
         check_room(with_batch(planned.schedule.batch), spec, with_batch)
 
     figures = layer_figures(planned, launch_counts(planned, gpu_facts(spec or GpuSpec())))
-    to_output = json_file == STANDARD_OUTPUT
     if json_file is not None:
-        text = as_json(document(planned, figures, per_image=batch is None))
-        if to_output:
-            sys.stdout.write(text)
-        else:
-            write_whole(json_file, text)
-    show(planned, figures, batch is None, spec, sys.stderr if to_output else sys.stdout)
+        put(json_file, as_json(document(planned, figures, per_image=batch is None)))
+    show(planned, figures, batch is None, spec, sys.stderr if json_file == STANDARD_OUTPUT else sys.stdout)
 
 
 def plan_of(network: "Network", batch: int, train: bool) -> "MemoryPlan":

@@ -1,9 +1,8 @@
 """Commands from a table: a command's file is imported when the command is named, and its declaration read then."""
 
 from collections.abc import Iterator, Mapping, MutableMapping
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
@@ -11,8 +10,7 @@ from typer.core import TyperGroup
 from gpusim.cli.options import grouped
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """A command of the table. place: its function, with its module; text: what the list of commands says of it."""
 
     place: str
@@ -26,8 +24,7 @@ class Command:
         return typer.main.get_command(app)
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """Commands below a common name. text: what the list of commands says of them; help: what their own list begins."""
 
     text: str

@@ -61,9 +61,8 @@ def microbench(
 
     job = make_job("microbench", spec, wanted(only or []))
     assert isinstance(job, MicrobenchJob)
-    refuses = dict.fromkeys(("--timeline", "--hotspots", "--checked", "--max-cycles"), OF_MANY)
     asked = JobAsked(
         lambda _: job, job.work, document.files, {"--picture": picture}, markdown, also=draw, shown=shown,
-        refuses=refuses,
+        not_launched=OF_MANY,
     )  # fmt: skip
     return run_job(asked, options, storing, live)

@@ -2,16 +2,15 @@
 
 import sys
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
 from gpusim.base.interrupt import interrupt_python
-from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.base.picture import check_format, require_matplotlib
 from gpusim.base.progress import Reporter
 from gpusim.base.table import Table
@@ -22,11 +21,7 @@ if TYPE_CHECKING:
     from workloads.monitor.settings import MonitorSpec
 
 
-class PlaceChoice(StrEnum):
-    """What `--count-on` may be."""
-
-    HOST = "host"
-    DEVICE = "device"
+PlaceChoice = Literal["host", "device"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +61,7 @@ class TrainingOptions:
     batch: Annotated[int, typer.Option("--batch", metavar="N", help="With --train: images in a batch.")] = 128
     place: Annotated[
         PlaceChoice, typer.Option("--count-on", help="With --train: where a measurement counts zeros.")
-    ] = PlaceChoice.HOST
+    ] = "host"
     device: Annotated[str, typer.Option("--device", help="With --train: auto, cpu, cuda, ... as PyTorch names it.")] = (
         "auto"
     )
@@ -140,7 +135,7 @@ def _train(settings: "MonitorSpec", options: MonitorOptions, training: TrainingO
         training.iterations,
         training.exhaustive_iterations,
         training.batch,
-        Place(training.place.value),
+        Place(training.place),
         training.device,
     )
     interrupt_python()
@@ -155,12 +150,9 @@ def _train(settings: "MonitorSpec", options: MonitorOptions, training: TrainingO
 def _shown(document: dict[str, Any], table: Table, options: MonitorOptions) -> None:
     from gpusim.report.document import as_json
 
-    to_output = options.json_file == STANDARD_OUTPUT
-    if to_output:
-        sys.stdout.write(as_json(document))
-    elif options.json_file is not None:
-        write_whole(options.json_file, as_json(document))
-    out = sys.stderr if to_output else sys.stdout
+    if options.json_file is not None:
+        put(options.json_file, as_json(document))
+    out = sys.stderr if options.json_file == STANDARD_OUTPUT else sys.stdout
     if options.markdown:
         out.write(replace(table, notes=()).markdown())
     elif not options.quiet:

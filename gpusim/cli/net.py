@@ -1,9 +1,8 @@
 """`gpusim net`: a network's layers on the simulated GPU."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -17,12 +16,11 @@ from gpusim.cli.options import (
     LiveOptions,
     MarkdownOption,
     NoVerifyOption,
-    PhaseChoice,
     PhaseOption,
+    SamplingOptions,
     Source,
     StoreOptions,
 )
-from gpusim.cli.sampling_options import SamplingOptions
 
 if TYPE_CHECKING:
     from gpusim.config.files import Document
@@ -31,12 +29,7 @@ if TYPE_CHECKING:
     from gpusim.running.job import Job
 
 
-class DataOption(StrEnum):
-    """What `--data` may be."""
-
-    AUTO = "auto"
-    REAL = "real"
-    SYNTHETIC = "synthetic"
+DataOption = Literal["auto", "real", "synthetic"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +39,7 @@ class NetOptions:
     batch: Annotated[
         int | None, typer.Option("--batch", metavar="N", help="Images in a batch. [default: what the file says, or 1]")
     ] = None
-    phase: PhaseOption = PhaseChoice.INFERENCE
+    phase: PhaseOption = "inference"
     layers: Annotated[
         str | None,
         typer.Option("--layers", metavar="FIRST:LAST", help="Report these layers alone; either end may be left out."),
@@ -59,7 +52,7 @@ class NetOptions:
             help="real: values of an iteration, compared with NumPy; synthetic: launches alone, over made-up values; "
             "auto: real up to 3 GiB of tensors.",
         ),
-    ] = DataOption.AUTO
+    ] = "auto"
     jobs: JobsOption = None
     inputs: Annotated[
         Path | None,
@@ -79,7 +72,7 @@ class NetOptions:
             help="off: dense; on: convolutions over activation maps skip zeros, with the compaction engine; both: the "
             "two, compared.",
         ),
-    ] = EngineChoice.OFF
+    ] = "off"
     dnnmark: Annotated[
         bool,
         typer.Option("--dnnmark", help="Instead of a network: DNNMark's six benchmarks, its metrics and its claims."),
@@ -100,21 +93,10 @@ def net(
     live: LiveOptions,
 ) -> int:
     """Run a network's layers, forward and backward, as kernels on the simulated GPU: one table with what each costs."""
-    command = dnnmark_command if asked.dnnmark else net_command
-    return command(source, asked, options, sampling, storing, live)
-
-
-def net_command(
-    source: Source,
-    asked: NetOptions,
-    options: JobOptions,
-    sampling: SamplingOptions,
-    storing: StoreOptions,
-    live: LiveOptions,
-) -> int:
-    """Run the network, or find what an equal run left in the store; returns the exit code."""
     from gpusim.cli.outcome import JobAsked, run_job
 
+    if asked.dnnmark:
+        return _dnnmark(source, asked, options, sampling, storing, live)
     if asked.size is not None:
         raise UserError("--size: belongs to --dnnmark; a network's file says its input's shape itself")
     network = source.load()
@@ -145,7 +127,7 @@ def net_command(
     return run_job(job, options, storing, live)
 
 
-def dnnmark_command(
+def _dnnmark(
     source: Source,
     asked: NetOptions,
     options: JobOptions,
@@ -156,11 +138,11 @@ def dnnmark_command(
     """Run DNNMark's six benchmarks, print their metrics and the claims; returns the exit code."""
     from gpusim.cli.outcome import JobAsked, run_job
 
-    data = None if asked.data is DataOption.AUTO else asked.data.value
+    data = None if asked.data == "auto" else asked.data
     beside = {
         "NETWORK": source.name, "--torch": source.torch, "--layers": asked.layers, "--inputs": asked.inputs,
         "--outputs": asked.outputs, "--data": data,
-        "--engine": None if asked.engine is EngineChoice.OFF else asked.engine.value,
+        "--engine": None if asked.engine == "off" else asked.engine,
     }  # fmt: skip
     for option, value in beside.items():
         if value is not None:
@@ -193,13 +175,13 @@ def _wanted(asked: NetOptions, options: JobOptions, storing: StoreOptions, batch
     hotspots = LISTED_HOTSPOTS if options.hotspots else 0
     return Wanted(
         batch,
-        asked.phase is PhaseChoice.TRAIN,
+        asked.phase == "train",
         asked.layers,
-        asked.data.value,
+        asked.data,
         not asked.no_verify,
         jobs=asked.jobs if asked.jobs is not None else default_jobs(),
         store=store_to_write(storing.store),
         fresh=storing.fresh,
         launches=launches(options.checked, hotspots, options.max_cycles or 0),
-        engine=asked.engine.value,
+        engine=asked.engine,
     )

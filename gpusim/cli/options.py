@@ -8,9 +8,8 @@ does may take the same object. Nothing large is imported here: every start reads
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -20,33 +19,19 @@ if TYPE_CHECKING:
     from workloads.networks.graph import Network
 
 
-class PhaseChoice(StrEnum):
-    """What `--phase` may be."""
-
-    INFERENCE = "inference"
-    TRAIN = "train"
+def several(name: str, metavar: str, help: str) -> Any:
+    """Return an option that may be given several times, whose values are a list."""
+    return typer.Option(name, metavar=metavar, help=help, default_factory=list, show_default=False)
 
 
-class EngineChoice(StrEnum):
-    """What `--engine` may be."""
-
-    ON = "on"
-    OFF = "off"
-    BOTH = "both"
-
-
+PhaseChoice = Literal["inference", "train"]
+EngineChoice = Literal["on", "off", "both"]
 ConfigArgument = Annotated[
     str, typer.Argument(metavar="CONFIG", help="Configuration file, or the name of a shipped one (layerB.yaml).")
 ]
 SetOption = Annotated[
     list[str],
-    typer.Option(
-        "--set",
-        metavar="PATH=VALUE",
-        help="Set any value of the configuration by its path; repeatable.",
-        default_factory=list,
-        show_default=False,
-    ),
+    several("--set", "PATH=VALUE", "Set any value of the configuration by its path; repeatable."),
 ]
 JsonOption = Annotated[
     Path | None,
@@ -61,13 +46,11 @@ CheckedOption = Annotated[
 DetailsOption = Annotated[bool, typer.Option("--details", help="Print all metrics below the screen, by sections.")]
 SectionsOption = Annotated[
     list[str],
-    typer.Option(
+    several(
         "--section",
-        metavar="NAME",
-        help="Print this section instead of the screen: speed_of_light, launch, occupancy, scheduler, stalls, "
+        "NAME",
+        "Print this section instead of the screen: speed_of_light, launch, occupancy, scheduler, stalls, "
         "instructions, memory, engine, energy, distribution, source or session; repeatable.",
-        default_factory=list,
-        show_default=False,
     ),
 ]
 GpuOption = Annotated[
@@ -95,13 +78,7 @@ WindowOption = Annotated[
 ]
 
 
-class TimelineChoice(StrEnum):
-    """What `--timeline-of` may be."""
-
-    CYCLES = "cycles"
-    LAUNCHES = "launches"
-
-
+TimelineChoice = Literal["cycles", "launches"]
 StoreFile = Annotated[
     str | None,
     typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]"),
@@ -112,11 +89,6 @@ FreshPoints = Annotated[
 CsvOption = Annotated[
     Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows as CSV; -: to standard output.")
 ]
-
-
-def metrics_option(help: str) -> Any:
-    """Return the option `--metric`. help: what it chooses, and what is chosen without it."""
-    return typer.Option("--metric", metavar="PATH", help=help, default_factory=list, show_default=False)
 
 
 @dataclass(frozen=True)
@@ -245,6 +217,92 @@ class Source:
         if self.input_shape is not None:
             raise UserError("--input-shape: belongs to --torch; a file says its input's shape itself")
         return load_network(self.name)
+
+
+ErrorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--error", metavar="PERCENT", help="Of a sampled launch: wanted half-width of the cycles. [default: 1%]"
+    ),
+]
+ConfidenceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--confidence", metavar="PERCENT", help="Of a sampled launch: how sure half-widths are to be. [default: 95%]"
+    ),
+]
+
+
+@dataclass(frozen=True)
+class SamplingOptions:
+    """How well launches are simulated. sample: None leaves it to the configuration."""
+
+    sample: Annotated[
+        bool | None,
+        typer.Option(
+            "--sample/--full",
+            help="Simulate each launch in part and estimate the rest, every value with a half-width; or in whole.",
+            show_default=False,
+        ),
+    ] = None
+    error: ErrorOption = None
+    confidence: ConfidenceOption = None
+
+    def overrides(self, path: str = "sampling") -> list[str]:
+        """Return what the options change, as `--set` takes it; raises UserError.
+
+        path: of the section `sampling` in the configuration.
+        """
+        said = shares(self.error, self.confidence)
+        if not self.sample:
+            for option in said:
+                raise UserError(f"--{option}: belongs to --sample")
+            return [] if self.sample is None else [f"{path}=null"]
+        values = [f"{name}: {value}" for name, value in said.items()]
+        return [f"{path}={{{', '.join([*values, *self._more()])}}}"]
+
+    def _more(self) -> list[str]:
+        return []
+
+
+@dataclass(frozen=True)
+class JobSamplingOptions(SamplingOptions):
+    """How well a job's launches are simulated, whose results are read back."""
+
+    functional: Annotated[
+        bool, typer.Option("--functional", help="With --sample: execute what is skipped too, for its results.")
+    ] = False
+
+    def overrides(self, path: str = "run.sampling") -> list[str]:
+        """Return what the options change, as for any launch; `--functional` too is for sampled ones alone."""
+        if self.functional and not self.sample:
+            raise UserError("--functional: belongs to --sample")
+        return super().overrides(path)
+
+    def _more(self) -> list[str]:
+        return [f"functional: {str(self.functional).lower()}"]
+
+
+def shares(error: str | None, confidence: str | None) -> dict[str, float]:
+    """Read the two options, by the names that `SamplingSpec` has for them; raises UserError."""
+    said = {"error": _share("--error", error), "confidence": _share("--confidence", confidence)}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _share(option: str, text: str | None) -> float | None:
+    """Read '0.5%' and '0.5 %' as 0.005; raises UserError."""
+    if text is None:
+        return None
+    number, percent, rest = text.partition("%")
+    try:
+        value = float(number) / 100
+    except ValueError:
+        value = 0.0
+    if 0 < value < 1 and not percent:
+        raise UserError(f"{option} {text}: the % sign is missing: {text.strip()}%")
+    if not 0 < value < 1 or rest:
+        raise UserError(f"{option} {text}: a percentage above 0% and below 100% is needed, such as 0.5%")
+    return value
 
 
 # options that may stand without a value: whether the argument after one is its value

@@ -2,7 +2,8 @@
 
 import io
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -15,21 +16,21 @@ from gpusim.base.interrupt import OUT_OF_TIME, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import JobOptions, LiveOptions, StoreOptions
-from gpusim.cli.storing import begun, kept, opened_store
-from gpusim.cli.timeline import drawing, window_of
 from gpusim.live.view import live_view
 from gpusim.report import terminal
 from gpusim.report.document import as_json, document
 from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED, exit_code, stopped_by
 from gpusim.store.project import store_to_write
 from gpusim.store.work import Work
-from gpusim.timeline.window import Window
+from gpusim.timeline.window import Window, parse_window
 
 if TYPE_CHECKING:
     from gpusim.results.record import RunRecord
     from gpusim.running.job import Job
-    from gpusim.store.keeper import Keeper
+    from gpusim.store.file import StoreError
+    from gpusim.store.keeper import Keeper, Started
     from gpusim.store.outcome import Outcome
+    from gpusim.timeline.timeline import Timeline
 
 LISTED_HOTSPOTS = 25
 KEPT = ("config.yaml", "report.txt", "result.json")  # what --out writes
@@ -53,8 +54,8 @@ class JobAsked:
     inputs: all files that it reads; outputs: what it writes, by what asks for them; markdown: its tables are printed
     so; ended: called with the job after its run, before anything is written; to_errors: what a person reads goes to
     standard error, as standard output is the program's own; also: writes what else is asked for of the JSON object;
-    shown: prints the JSON object as its kind does, None: as the screen does; refuses: options that mean nothing, and
-    why.
+    shown: prints the JSON object as its kind does, None: as the screen does; not_launched: why options of launches mean
+    nothing, empty where they do.
     """
 
     make: "Callable[[Reporter], Job]"
@@ -66,7 +67,7 @@ class JobAsked:
     to_errors: bool = False
     also: "Callable[[Mapping[str, Any]], None] | None" = None
     shown: "Callable[[Mapping[str, Any], TextIO, bool], None] | None" = None
-    refuses: Mapping[str, str] = field(default_factory=dict)
+    not_launched: str = ""
 
 
 def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, live: LiveOptions) -> int:
@@ -101,22 +102,22 @@ def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, live: L
 
 
 def _check_options(asked: JobAsked, options: JobOptions) -> None:
-    """Raise UserError for an option that means nothing for a kind of job: the line says why."""
+    """Raise UserError for an option of launches, where a kind of job has no such launches."""
     given = {
         "--timeline": options.timeline,
         "--hotspots": options.hotspots or None,
         "--checked": options.checked or None,
         "--max-cycles": options.max_cycles,
     }
-    for option, why in asked.refuses.items():
-        if given.get(option) is not None:
-            raise UserError(f"{option}: {why}")
+    for option, value in given.items():
+        if asked.not_launched and value is not None:
+            raise UserError(f"{option}: {asked.not_launched}")
 
 
 def timeline_of(kind: str, options: JobOptions) -> str:
     """Say what a timeline shows, 'cycles' or 'launches'; raises UserError for what a kind of job has not."""
     usual = "launches" if kind in OF_MANY and options.window is None else "cycles"
-    wanted = options.timeline_of.value if options.timeline_of is not None else usual
+    wanted = options.timeline_of or usual
     if options.timeline is None:
         if options.timeline_of is not None:
             raise UserError(f"--timeline-of {wanted}: says what a timeline shows; --timeline FILE names its file")
@@ -138,13 +139,11 @@ def _run(
     """Run the job. cycles: those that a timeline of cycles shows, None: no such timeline."""
     from gpusim.running import runner  # imports the simulator: half a second
 
-    started = begun(keeper)
+    started = None
+    if keeper is not None:
+        from gpusim.store.keeper import Started
 
-    def outcome() -> "Outcome":
-        from gpusim.store.outcome import of_records
-
-        return of_records(records, variants, code, job.about)
-
+        started = Started()
     with Interrupt() as interrupt:
         try:
             with interrupt.timeout(options.timeout_s):
@@ -164,8 +163,15 @@ def _run(
 
             for line in write_launches(options.timeline, {record.variant: record.commands for record in records}):
                 reporter.say(line)
-        with kept(keeper, asked.work, outcome, started, reporter):
-            _write(asked, records, variants, job.about, options)
+        problem = None
+        if keeper is not None and started is not None:
+            from gpusim.store.outcome import of_records
+
+            outcome = of_records(records, variants, code, job.about)
+            problem = _not_kept(keeper, asked.work, outcome, started, reporter)
+        _write(asked, records, variants, job.about, options)
+        if problem is not None:
+            raise problem
     stopped = stopped_by(records)
     if stopped:
         reporter.say(f"{stopped}: the results are partial")
@@ -214,3 +220,58 @@ def _show(asked: JobAsked, result: Mapping[str, Any], out: TextIO, wanted: termi
         terminal.show(result, out, wanted)
     else:
         asked.shown(result, out, asked.markdown)
+
+
+def window_of(timeline: Path | None, window: str | None) -> Window:
+    """Return the window that the options name; raises UserError if they do not fit together."""
+    if window is not None and timeline is None:
+        raise UserError(f"--window {window}: says what a timeline shows; --timeline FILE names its file")
+    return Window() if window is None else parse_window(window)
+
+
+@contextmanager
+def drawing(file: Path | None, window: Window, reporter: Reporter) -> Iterator["Timeline | None"]:
+    """Open the timeline to draw into, None without a file; at the end the reporter says what was written."""
+    if file is None:
+        yield None
+        return
+    from gpusim.timeline.timeline import Timeline  # imports the compiled core
+
+    timeline = Timeline(file, window)
+    try:
+        with timeline:
+            yield timeline
+    finally:
+        for line in timeline.summary():
+            reporter.say(line)
+
+
+@contextmanager
+def opened_store(options: StoreOptions, again: bool = False) -> Iterator["Keeper | None"]:
+    """Open the store that the options or `gpusim.toml` name, if any; raises UserError before any work is done.
+
+    again: the work has to be done whatever is in the store.
+    """
+    path = store_to_write(options.store)
+    if path is None:
+        if options.fresh:
+            raise UserError("--fresh: says that equal work in a store does not count; --store FILE names a store")
+        yield None
+        return
+    from gpusim.store.keeper import Keeper  # where there is a store: most starts need none
+
+    with Keeper(path, options.fresh or again) as keeper:
+        yield keeper
+
+
+def _not_kept(
+    keeper: "Keeper", work: Work, outcome: "Outcome", started: "Started", reporter: Reporter
+) -> "StoreError | None":
+    """Keep what was run; returns the error of a store that fails, for when the result is written elsewhere."""
+    from gpusim.store.file import StoreError
+
+    try:
+        reporter.say(keeper.keep(work, outcome, started).sentence(keeper.path))
+    except StoreError as error:
+        return StoreError(f"{error} (the result is not in it)")
+    return None

@@ -25,7 +25,7 @@ MOST_BYTES = 256 << 20  # of a result's file: read whole
 
 
 class PictureKind(StrEnum):
-    """Formats of a picture's file."""
+    """Formats of a picture's file; of repeated options Typer knows no literals."""
 
     SVG = "svg"
     PNG = "png"

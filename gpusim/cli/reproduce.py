@@ -15,7 +15,7 @@ from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter, clock
 from gpusim.base.table import Table, columns
 from gpusim.base.version import __version__
-from gpusim.cli.options import FreshPoints, JobsOption, LiveOptions, QuietOption, StoreFile
+from gpusim.cli.options import FreshPoints, JobsOption, LiveOptions, QuietOption, StoreFile, several
 
 if TYPE_CHECKING:
     from gpusim.config.figure import Figure
@@ -31,13 +31,7 @@ class ReproduceOptions:
 
     only: Annotated[
         list[str],
-        typer.Option(
-            "--only",
-            metavar="FIGURE",
-            help="Only this figure or table (6.16); repeatable. [default: all]",
-            default_factory=list,
-            show_default=False,
-        ),
+        several("--only", "FIGURE", "Only this figure or table (6.16); repeatable. [default: all]"),
     ] = field(default_factory=list)
     listed: Annotated[
         bool, typer.Option("--list", help="List figures, their points and what they may cost, and exit.")

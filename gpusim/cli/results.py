@@ -4,9 +4,8 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,7 +14,7 @@ from gpusim.base.files import write_whole
 from gpusim.base.outputs import check_outputs, put
 from gpusim.base.progress import Reporter
 from gpusim.base.table import Table, columns
-from gpusim.cli.options import CsvOption, DetailsOption, JsonOption, SectionsOption, StoreFile, metrics_option
+from gpusim.cli.options import CsvOption, DetailsOption, JsonOption, SectionsOption, StoreFile, several
 
 if TYPE_CHECKING:
     from gpusim.report.terminal import Wanted
@@ -41,21 +40,8 @@ _SWEEPS = """
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's number or name; of a sweep: sweep:N.")]
 
 
-class KindChoice(StrEnum):
-    """What `--kind` may be."""
-
-    RUN = "run"
-    EXEC = "exec"
-    NET = "net"
-    MICROBENCH = "microbench"
-
-
-class StateChoice(StrEnum):
-    """What `--state` may be."""
-
-    DONE = "done"
-    PARTIAL = "partial"
-    FAILED = "failed"
+KindChoice = Literal["run", "exec", "net", "microbench"]
+StateChoice = Literal["done", "partial", "failed"]
 
 
 @dataclass(frozen=True)
@@ -70,13 +56,7 @@ class ListOptions:
     ] = None
     having: Annotated[
         list[str],
-        typer.Option(
-            "--with",
-            metavar="PATH=VALUE",
-            help="Only runs whose configuration has this value; repeatable.",
-            default_factory=list,
-            show_default=False,
-        ),
+        several("--with", "PATH=VALUE", "Only runs whose configuration has this value; repeatable."),
     ] = field(default_factory=list)
     sweep: Annotated[int | None, typer.Option("--sweep", metavar="N", help="Only points of this sweep.")] = None
     last: Annotated[int, typer.Option("--last", metavar="N", min=0, help="The newest N; 0: all.")] = 40
@@ -211,9 +191,9 @@ class ExportOptions:
         str | None,
         typer.Option("--table", metavar="NAME", help="This table or view. [default: a row for each run, wide]"),
     ] = None
-    metrics: Annotated[list[str], metrics_option("Only this metric of the runs; repeatable. [default: all]")] = field(
-        default_factory=list
-    )
+    metrics: Annotated[
+        list[str], several("--metric", "PATH", "Only this metric of the runs; repeatable. [default: all]")
+    ] = field(default_factory=list)
     store: StoreFile = None
 
 
@@ -244,7 +224,7 @@ def _conditions(options: ListOptions) -> tuple[list[str], list[Any]]:
     for column, choice in (("kind", options.kind), ("state", options.state)):
         if choice is not None:
             where.append(f"runs.{column} = ?")
-            values.append(choice.value)
+            values.append(choice)
     if options.sweep is not None:
         where.append("runs.id IN (SELECT run FROM points WHERE points.sweep = ?)")
         values.append(options.sweep)

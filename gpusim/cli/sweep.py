@@ -4,16 +4,14 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError, nearest
-from gpusim.base.files import write_whole
 from gpusim.base.interrupt import Interrupt
-from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.base.progress import Reporter
 from gpusim.base.table import Table, columns
 from gpusim.cli.options import (
@@ -23,35 +21,23 @@ from gpusim.cli.options import (
     LiveOptions,
     QuietOption,
     StoreFile,
-    metrics_option,
+    several,
 )
 
 if TYPE_CHECKING:
     from gpusim.config.files import Document
-    from gpusim.config.sweep import Method, SweepSpec
+    from gpusim.config.sweep import SweepSpec
     from gpusim.store.table import Table as StoredTable
 
 EXIT_SOME_FAILED = 1
 
 
 def _objective(name: str, how: str) -> Any:
-    return typer.Option(
-        name,
-        metavar="WHAT",
-        help=f"A metric, a path of the configuration, or a sum of such that is to be {how}; repeatable.",
-        default_factory=list,
-        show_default=False,
-    )
+    what = f"A metric, a path of the configuration, or a sum of such that is to be {how}; repeatable."
+    return several(name, "WHAT", what)
 
 
-class MethodChoice(StrEnum):
-    """What `--method` may be."""
-
-    GRID = "grid"
-    ZIP = "zip"
-    RANDOM = "random"
-    SOBOL = "sobol"
-    SEARCH = "search"
+MethodChoice = Literal["grid", "zip", "random", "sobol", "search"]
 
 
 @dataclass(frozen=True)
@@ -60,13 +46,7 @@ class SweepOptions:
 
     sets: Annotated[
         list[str],
-        typer.Option(
-            "--set",
-            metavar="PATH=A,B,…",
-            help="Vary a value over these, or fix it to one; repeatable.",
-            default_factory=list,
-            show_default=False,
-        ),
+        several("--set", "PATH=A,B,…", "Vary a value over these, or fix it to one; repeatable."),
     ] = field(default_factory=list)
     method: Annotated[MethodChoice | None, typer.Option("--method", help="How points are chosen.")] = None
     points: Annotated[
@@ -88,7 +68,8 @@ class SweepOptions:
     fresh: FreshPoints = False
     retry: Annotated[bool, typer.Option("--retry", help="Run points again that failed before.")] = False
     metrics: Annotated[
-        list[str], metrics_option("Metric in the table; repeatable. [default: kernel.cycles, kernel.time_us]")
+        list[str],
+        several("--metric", "PATH", "Metric in the table; repeatable. [default: kernel.cycles, kernel.time_us]"),
     ] = field(default_factory=list)
     csv_file: CsvOption = None
     listed: Annotated[bool, typer.Option("--list", help="List the points and exit.")] = False
@@ -107,11 +88,10 @@ def sweep(
     from gpusim.live.view import live_view
     from gpusim.store.project import store_to_read
 
-    method: Method | None = options.method.value if options.method is not None else None  # type: ignore[assignment]
     _check_metrics(options.metrics)
     overrides = Overrides(
         tuple(options.sets),
-        method,
+        options.method,
         options.points,
         options.seed,
         minimize=options.minimize,
@@ -191,11 +171,7 @@ def _show(number: int, spec: "SweepSpec", options: SweepOptions, reporter: Repor
     found, said = _table(number, spec, options)
     table = Table(columns(*found.columns), found.rows)
     if options.csv_file is not None:
-        text = table.csv()
-        if options.csv_file == STANDARD_OUTPUT:
-            sys.stdout.write(text)
-        else:
-            write_whole(options.csv_file, text)
+        put(options.csv_file, table.csv())
     if not options.quiet and options.csv_file != STANDARD_OUTPUT:
         table.show(sys.stdout)
     for line in said:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import yaml
@@ -37,8 +37,7 @@ class Document:
 Given = str | Path | Mapping[str, Any] | Document
 
 
-@dataclass(frozen=True)
-class Shelf:
+class Shelf(NamedTuple):
     """A folder of shipped files: the kind of these files, and their use."""
 
     what: str

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gpusim.base.errors import UserError
 from gpusim.base.spec import Spec, param
@@ -13,6 +13,8 @@ from gpusim.config.engine import ENGINE, lay_engine
 from gpusim.config.models import kinds_in
 from gpusim.config.tree import Assignment, Sets, Tree, assignments
 from gpusim.core.gpu_spec import GpuSpec
+
+S = TypeVar("S", bound=Spec)
 
 GPU_FOLDER = "gpus"
 DRAM_FOLDER = "dram"
@@ -29,10 +31,18 @@ def load_gpu(given: files.Given, sets: Sets = ()) -> GpuSpec:
 
     The file of a run or of an execution gives the GPU that it names. Paths in `sets` may leave out `gpu.`.
     """
-    document = files.opened(given, GPU_FOLDER, "gpu")
-    gpu = document.data.get("gpu", document)
-    inside = [a if a.path[0] == "gpu" else replace(a, path=("gpu", *a.path)) for a in assignments(sets)]
-    return checked(_GpuOnly, layered(replace(document, data={"gpu": gpu}), inside, _GpuOnly)).gpu
+    return over_gpu(files.opened(given, GPU_FOLDER, "gpu"), sets, _GpuOnly).gpu
+
+
+def over_gpu(gpu: files.Document, sets: Sets, of: type[S], prefixed: bool = True) -> S:
+    """Load settings that begin with a GPU over the GPU's file, which may be that of a run; raise UserError.
+
+    prefixed: paths in `sets` that begin with no section of the settings are the GPU's own.
+    """
+    laid = assignments(sets)
+    if prefixed:
+        laid = [a if a.path[0] in of.model_fields else replace(a, path=("gpu", *a.path)) for a in laid]
+    return checked(of, layered(replace(gpu, data={"gpu": gpu.data.get("gpu", gpu)}), laid, of))
 
 
 def layered(document: files.Document, laid_over: Sequence[Assignment], of: type[Spec]) -> Tree:

@@ -1,12 +1,9 @@
 """The settings of a HIP program's run: the GPU that it finds, how launches are sampled, what events take."""
 
-from dataclasses import replace
-
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
-from gpusim.config.check import checked
-from gpusim.config.gpu import layered
-from gpusim.config.tree import Sets, assignments
+from gpusim.config.gpu import over_gpu
+from gpusim.config.tree import Sets
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
 from gpusim.sampling.spec import SamplingSpec
@@ -27,7 +24,4 @@ def load_hip(gpu: files.Document, sets: Sets = ()) -> HipSettings:
 
     Raises UserError.
     """
-    held = gpu.data.get("gpu", gpu)
-    known = HipSettings.model_fields
-    laid = [one if one.path[0] in known else replace(one, path=("gpu", *one.path)) for one in assignments(sets)]
-    return checked(HipSettings, layered(replace(gpu, data={"gpu": held}), laid, HipSettings))
+    return over_gpu(gpu, sets, HipSettings)

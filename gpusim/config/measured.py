@@ -37,7 +37,7 @@ class FitSpec(Spec):
         None, "points with more work take no part in the search; null: all do", "user", gt=0
     )
     launch_us: tuple[float, float] = param((0.0, 40.0), "least and most of launch_us", "user")
-    model: dict[str, tuple[bool | int | float | str, ...]] = param(
+    model: dict[str, tuple[bool | int | float | str | tuple[int, ...], ...]] = param(
         {}, "values of the GPU's configuration by their paths; the first is where the search begins", "user"
     )
 

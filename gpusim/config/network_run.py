@@ -1,15 +1,13 @@
 """The settings of a network's run: a GPU, how parameters start and are updated; `--set` over all of them."""
 
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
-from gpusim.config.check import checked
-from gpusim.config.gpu import layered
-from gpusim.config.tree import Sets, assignments
+from gpusim.config.gpu import over_gpu
+from gpusim.config.tree import Sets
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
 from gpusim.sampling.spec import SamplingSpec
@@ -83,6 +81,4 @@ def load_settings(gpu: files.Document, sets: Sets = ()) -> NetworkSettings:
 
     Raise UserError.
     """
-    held = gpu.data.get("gpu", gpu)
-    tree = layered(replace(gpu, data={"gpu": held}), assignments(sets), NetworkSettings)
-    return checked(NetworkSettings, tree)
+    return over_gpu(gpu, sets, NetworkSettings, prefixed=False)

@@ -9,6 +9,7 @@ from memory.cache.instruction import MAX_INSTRUCTION_LINES, InstructionCacheSpec
 from memory.cache.l1_state import MAX_L1_LINES, L1Spec
 from memory.cache.l2_state import L2Spec
 from memory.cache.scalar import MAX_SCALAR_LINES, ScalarCacheSpec
+from memory.dram.mapping import check_mapping
 from memory.dram.spec import DramSpec
 from memory.network.state import MAX_CUS, RESPONSE_DEPTH, CrossbarSpec
 from memory.translation.spec import TranslationSpec
@@ -127,6 +128,8 @@ class GpuSpec(Spec):
             raise ValueError(f"l2.channels: {self.l2.channels} is not a power of two")
         if not _power_of_two(self.l2.interleave_bytes):
             raise ValueError(f"l2.interleave_bytes: {self.l2.interleave_bytes} is not a power of two")
+        self.l2.check_channels()
+        check_mapping(self.dram, self.l2.interleave_bytes)
         pages, ways = self.translation.l2_entries, self.translation.l2_ways
         if pages % ways or not _power_of_two(pages // ways):
             raise ValueError(

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from gpusim.base.errors import SimulationError
+from isa.trace import LINE_BYTES
 from memory.dram.controller import dram_pending, dram_totals
+from memory.dram.state import queued_bytes
 from memory.waiting import waiting_for_what
 from spartan.configure import engine_pending
 
@@ -69,6 +71,11 @@ def laws(m: Any, executed_instructions: int) -> list[tuple[str, int, int]]:
             "write-backs + writes through + compacted lines written = DRAM writes",
             int(l2.write_backs + l2.write_throughs + m.engine.compacted_written),
             dram.writes,
+        ),
+        (
+            "bytes of L2's writes and of compacted lines = bytes that DRAM wrote unmasked, merged or still holds",
+            int(l2.bytes_to_dram) + LINE_BYTES * int(m.engine.compacted_written),
+            dram.bytes_dirty + dram.bytes_merged + queued_bytes(m),
         ),
         ("L2 fills + engine reads = DRAM reads", int(l2.fills) + dram.engine_reads, dram.reads),
         (

@@ -12,6 +12,7 @@ from gpusim.core.unit_states import STATES, configure_units
 from gpusim.jit import Template, new_record, record_dtype
 from isa.launch import Launch
 from memory.address_map import ADDRESS_MAP, configure_address_map
+from memory.dram.mapping import channel_masks
 from memory.dram.state import decide_no_clock_ahead
 from memory.l2_share import L2Share
 from memory.network.state import CROSSBAR, configure_crossbar
@@ -72,9 +73,8 @@ def _template(gpu: GpuSpec, l2_taken: L2Share | None) -> Template:
 def _configure(m: Any, gpu: GpuSpec, l2_taken: L2Share | None) -> None:
     """Set up a zeroed record as a machine of the GPU, empty and before its first cycle."""
     m.wheel.running = -1
-    channels = gpu.l2.channels, gpu.dram.channels
-    hashes = gpu.l2.channel_hash_bits, gpu.dram.channel_hash_bits
-    configure_address_map(m, *channels, gpu.l2.interleave_bytes, *hashes)
+    interleave = gpu.l2.interleave_bytes
+    configure_address_map(m, interleave, gpu.l2.channel_matrix, channel_masks(gpu.dram, interleave))
     configure_crossbar(m, gpu.crossbar, gpu.l2.channels, gpu.l2.latency_cycles, gpu.l2.mshr_targets_per_channel)
     configure_units(m, gpu, l2_taken)
     m.run.engine_on = int(l2_taken is not None)

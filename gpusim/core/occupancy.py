@@ -1,6 +1,6 @@
 """Occupancy: how many workgroups of a kernel a compute unit holds, and which resource sets the limit."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gpusim.base.errors import UserError
 from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
@@ -12,8 +12,7 @@ class OccupancyError(UserError):
     """A kernel that no compute unit can hold."""
 
 
-@dataclass(frozen=True)
-class Occupancy:
+class Occupancy(NamedTuple):
     """waves_per_simd, workgroups_per_cu: what fits; limiter: the resource that sets workgroups_per_cu."""
 
     waves_per_simd: int

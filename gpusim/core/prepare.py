@@ -6,9 +6,8 @@ import sys
 import threading
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpusim.base.processors import default_jobs
 from gpusim.base.progress import Reporter, reporting
@@ -35,8 +34,7 @@ _PROGRAM = "from gpusim.core.prepare import compile_in_another_process as run; r
 _ROOMS = ("memory.dram", "spartan")
 
 
-@dataclass(frozen=True)
-class Share:
+class Share(NamedTuple):
     """What another process compiles: _ROOMS of the timing core, the interpreter, or the one and then the other."""
 
     rooms: bool

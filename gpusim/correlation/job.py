@@ -1,64 +1,53 @@
 """Points measured on a real card as a job: a row is a point, with its measured time next to the model's."""
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter, clock
 from gpusim.config.measured import MeasuredTable, Point
-from gpusim.core.gpu_spec import GpuSpec
 from gpusim.correlation.compare import Compared
 from gpusim.correlation.fit import fit
 from gpusim.correlation.predict import Conditions, Prediction, predicted, replaced
 from gpusim.correlation.report import point_said, said
 from gpusim.energy.spec import EnergySpec
 from gpusim.results.record import PartLaunch, PartRecord, RunRecord
-from gpusim.running.job import Context, JobOptions, Task, Variant
+from gpusim.running.job import Context, FunctionTask, Job, JobOptions, Variant
 from gpusim.store.work import Work
 
 
-@dataclass(frozen=True)
-class MeasuredJob:
-    """A table of measured points (gpusim.running.job.Job).
+class MeasuredJob(Job):
+    """A table of measured points (gpusim.running.job.Job), on the card's model at the clock that it was measured at.
 
     points: those that are run; files: the table's, the points' and the kernels'; paths: of the kernels' code objects;
     limit_gflop: larger products are run in part; fits: the table's parameters are searched; jobs: processes.
     """
 
-    table: MeasuredTable
-    points: Sequence[Point]
-    files: Sequence[Path]
-    paths: Sequence[Path]
-    limit_gflop: float
-    fits: bool
-    jobs: int
     kind = "correlate"
-    engine_spec = None
     energy_spec = EnergySpec(enabled=False)
     options = JobOptions(verify=False)
 
-    @property
-    def title(self) -> str:
-        """The table's title, and how many points are run."""
-        return f"{self.table.title}, {len(self.points)} points"
-
-    @property
-    def gpu(self) -> GpuSpec:
-        """The card's model, at the clock that it was measured at."""
-        return Conditions.of(self.table, self.limit_gflop).gpu
+    def __init__(
+        self,
+        table: MeasuredTable,
+        points: Sequence[Point],
+        files: Sequence[Path],
+        paths: Sequence[Path],
+        limit_gflop: float,
+        fits: bool,
+        jobs: int,
+    ) -> None:
+        self.table, self.points, self.files, self.paths = table, points, files, paths
+        self.limit_gflop, self.fits, self.jobs = limit_gflop, fits, jobs
+        self.title = f"{table.title}, {len(points)} points"
+        self.gpu = Conditions.of(table, limit_gflop).gpu
 
     @property
     def variants(self) -> Sequence[Variant]:
         """The one variant that there is."""
-        return [Variant("", False, lambda: MeasuredTask(self))]
-
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """What the JSON object says of the job."""
-        return {"kind": self.kind}
+        return [Variant("", False, lambda: FunctionTask(self._run))]
 
     def resolved(self) -> dict[str, Any]:
         """Return the GPU, and of the table what decides the results."""
@@ -71,32 +60,25 @@ class MeasuredJob:
         """What a store knows equal runs by."""
         return Work("correlate", self.title, self.resolved(), [*self.files, *self.paths], self.table.gpu.name)
 
-
-class MeasuredTask(Task):
-    """The points, side by side in processes."""
-
-    def __init__(self, job: MeasuredJob) -> None:
-        self._job = job
-
-    def run(self, context: Context, record: RunRecord) -> None:
+    def _run(self, context: Context, record: RunRecord) -> None:
         """Run the points; after an interrupt the record has those that were finished, unless values are fitted."""
-        job, fitted, launch_us = self._job, None, self._job.table.launch_us
-        runs = _Runs(job, context.reporter)
+        fitted, launch_us = None, self.table.launch_us
+        runs = _Runs(self, context.reporter)
         try:
-            if job.fits:
-                runs.points = _searched(job.points, job.table)
-                fitted = fit(job.table.fit, runs.all_of)
-                runs.points = job.points
+            if self.fits:
+                runs.points = _searched(self.points, self.table)
+                fitted = fit(self.table.fit, runs.all_of)
+                runs.points = self.points
                 (predictions,), launch_us = runs.all_of([fitted.values]), fitted.launch_us
             else:
                 (predictions,) = runs.all_of([{}])
         except KeyboardInterrupt:
-            predictions = [] if job.fits else runs.done_so_far()
+            predictions = [] if self.fits else runs.done_so_far()
             record.partial = True
         rows = [Compared(prediction, launch_us) for prediction in predictions]
         record.parts = [_part(row) for row in rows]
         record.launch_count = sum(len(part.launches) for part in record.parts)
-        record.values = said(job.table, rows, fitted)
+        record.values = said(self.table, rows, fitted)
 
 
 def _part(row: Compared) -> PartRecord:

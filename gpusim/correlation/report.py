@@ -45,6 +45,12 @@ def group_table(summaries: Mapping[str, Summary]) -> Table:
     return Table(heads, cells)
 
 
+def _shown(value: Any) -> str:
+    if isinstance(value, list | tuple):  # masks of address bits
+        return f"[{', '.join(map(hex, value))}]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def fit_table(fitted: Fitted) -> Table:
     """Make a row for each value that was tried, with the others as they were found."""
     heads = [Column("value"), Column("mean error", percent), Column("launch", two_digits, unit="us")]
@@ -53,7 +59,7 @@ def fit_table(fitted: Fitted) -> Table:
     for tried in fitted.tried:
         better = "found" if tried.better is None else f"{100 * tried.better:.0f} % of resamples"
         better += ", excluded" if tried.excluded else ""
-        shown = str(tried.value).lower() if isinstance(tried.value, bool) else str(tried.value)
+        shown = _shown(tried.value)
         cells.append((f"{tried.path} = {shown}", tried.error, tried.launch_us, better))
     return Table(heads, cells)
 

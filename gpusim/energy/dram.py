@@ -7,14 +7,14 @@ IDD3N while its burst lasts; a refresh IDD5 - IDD2N for tRFC. Standing by is IDD
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from gpusim.energy.spec import DramEnergySpec
 from memory.dram.spec import DramSpec
 from memory.dram.timing import Timing, resolve
 
 
-@dataclass(frozen=True)
-class Power:
+class Power(NamedTuple):
     """Supply voltage, currents and energies of a channel of a standard.
 
     volts; idd0_ma, idd2n_ma, idd3n_ma, idd5_ma: currents; read_pj_per_bit, write_pj_per_bit: within the device;
@@ -70,8 +70,7 @@ POWER: Mapping[str, Power] = {
         f"lies between {_AMD} (11.7 pJ a bit) and 14 pJ a bit in O'Connor et al., MICRO 2017",
     ),
     "hbm1": _HBM1,
-    "hbm2": replace(
-        _HBM1,
+    "hbm2": _HBM1._replace(
         read_pj_per_bit=2.24,
         write_pj_per_bit=2.24,
         source="DRAMsim3's HBM2_8Gb_x128: VDD 1.2 V",

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from gpusim.base.errors import UserError
 from isa.device_memory import DeviceMemory
 from isa.execution.launch_setup import load_image, unload_image
-from isa.kernarg import explicit
 from isa.object.code_object import CodeObjectError, Kernel, Kernels, kernels_in
 from isa.object.elf_image import MalformedError, Symbol
 
@@ -85,8 +84,3 @@ def _read(module: _Module, name: str) -> Kernel:
         return module.kernels[name]
     except MalformedError as error:
         raise CodeObjectError(f"code object in memory: {error}") from None
-
-
-def arguments_of(kernel: Kernel) -> list[tuple[int, int]]:
-    """Return offset and bytes of each argument that a program passes."""
-    return [(argument.offset, argument.size) for argument in explicit(kernel)]

@@ -1,8 +1,8 @@
 """A HIP program as a job: the program runs as it is, and what it launched and copied is its record."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpusim.base.errors import EXIT_INTERRUPTED
@@ -13,7 +13,7 @@ from gpusim.hip.supervisor import Program, run_program
 from gpusim.host.command_processor import RunOptions
 from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED
 from gpusim.results.record import CommandTimes, PartRecord, RunRecord, stream_numbers
-from gpusim.running.job import Context, JobOptions, Task, Variant
+from gpusim.running.job import Context, FunctionTask, Job, JobOptions, Variant
 from gpusim.store.work import Work
 from isa.object.names import short
 
@@ -27,40 +27,48 @@ if TYPE_CHECKING:
 PROGRAM_ENDED = "its program ended"  # while a launch ran: beside the reasons that stop any run
 
 
-@dataclass(frozen=True)
-class HipAsked:
-    """What of a program is simulated.
+class HipJob(Job):
+    """A program on the simulated GPU (gpusim.running.job.Job).
 
     timing: False executes kernels for their results alone; launches: how each is run; kernels: a regular expression:
     only kernels whose name it matches are timed; exact: an allocation ends with its last byte, not with its page; keep:
     each launch's metrics are part of the record.
     """
 
-    program: Program
-    gpu: GpuSpec
-    energy: EnergySpec = field(default_factory=EnergySpec)
-    timing: bool = True
-    launches: RunOptions = field(default_factory=RunOptions)
-    kernels: str | None = None
-    exact: bool = False
-    keep: bool = False
+    kind = "hip"
+
+    def __init__(
+        self,
+        program: Program,
+        gpu: GpuSpec,
+        energy_spec: EnergySpec = EnergySpec(),
+        timing: bool = True,
+        launches: RunOptions = RunOptions(),
+        kernels: str | None = None,
+        exact: bool = False,
+        keep: bool = False,
+    ) -> None:
+        self.program, self.gpu, self.energy_spec = program, gpu, energy_spec
+        self.title = " ".join(program.arguments)
+        self.options = JobOptions(timing, verify=False, launches=launches)  # only the program knows its results
+        self._kernels, self._exact, self._keep = kernels, exact, keep
 
     @property
-    def title(self) -> str:
-        """The command line of the program."""
-        return " ".join(self.program.arguments)
+    def variants(self) -> Sequence[Variant]:
+        """Return the only variant of the job."""
+        return [Variant("", False, lambda: FunctionTask(self._run))]
 
     def resolved(self) -> dict[str, Any]:
         """Return every value, as plain data."""
-        how = self.launches
+        how = self.options.launches
         return {
             "gpu": self.gpu.model_dump(mode="json"),
-            "energy": self.energy.model_dump(mode="json"),
+            "energy": self.energy_spec.model_dump(mode="json"),
             "program": list(self.program.arguments),
-            "timing": self.timing,
+            "timing": self.options.timing,
             "sampling": None if how.sampling is None else how.sampling.model_dump(mode="json"),
-            "kernels": self.kernels,
-            "bounds": "exact" if self.exact else "page",
+            "kernels": self._kernels,
+            "bounds": "exact" if self._exact else "page",
             "run": {"checked": how.checked, "hotspots": how.hotspots, "max_cycles": how.max_cycles},
         }
 
@@ -69,56 +77,8 @@ class HipAsked:
         """Return the work for a store; a program is always run, as no hash covers what it does."""
         return Work("hip", self.title, self.resolved(), (), self.gpu.name, repeatable=False)
 
-
-class HipJob:
-    """A program on the simulated GPU (gpusim.running.job.Job)."""
-
-    kind = "hip"
-    engine_spec = None
-    about: Mapping[str, Any] = {"kind": "hip"}
-
-    def __init__(self, asked: HipAsked) -> None:
-        self._asked = asked
-
-    @property
-    def title(self) -> str:
-        """The command line of the program."""
-        return self._asked.title
-
-    @property
-    def gpu(self) -> GpuSpec:
-        """The GPU that the program finds."""
-        return self._asked.gpu
-
-    @property
-    def energy_spec(self) -> EnergySpec:
-        """The energies that were asked for."""
-        return self._asked.energy
-
-    @property
-    def options(self) -> JobOptions:
-        """Return how launches are run; their results cannot be compared, as only the program knows them."""
-        return JobOptions(self._asked.timing, verify=False, launches=self._asked.launches)
-
-    @property
-    def variants(self) -> Sequence[Variant]:
-        """Return the only variant of the job."""
-        return [Variant("", False, lambda: HipTask(self._asked))]
-
-    def resolved(self) -> dict[str, Any]:
-        """Return every value, as plain data."""
-        return self._asked.resolved()
-
-
-class HipTask(Task):
-    """A program that is ready to start."""
-
-    def __init__(self, asked: HipAsked) -> None:
-        self._asked = asked
-
-    def run(self, context: Context, record: RunRecord) -> None:
+    def _run(self, context: Context, record: RunRecord) -> None:
         """Run the program to its end and serve its requests to the GPU; a row of the record is a kernel."""
-        asked = self._asked
         context.interrupt.deferred = True  # what was simulated by then is reported
         made: list[Launches] = []
 
@@ -127,19 +87,19 @@ class HipTask(Task):
             from gpusim.hip.session import Session
 
             how = Options(
-                asked.gpu,
-                asked.timing,
-                None if asked.kernels is None else re.compile(asked.kernels),
+                self.gpu,
+                self.options.timing,
+                None if self._kernels is None else re.compile(self._kernels),
                 replace(context.launches, timeline=context.timeline),
-                asked.keep,
-                asked.exact,
+                self._keep,
+                self._exact,
             )
             made.append(launches := Launches())
             errors = Reporter(quiet=False)
             errors.on_terminal = False
             return lambda socket, file: Session(socket, file, how, launches, errors, lambda: context.interrupt.asked)
 
-        code = run_program(asked.program, context.reporter, sessions, lambda: context.interrupt.asked)
+        code = run_program(self.program, context.reporter, sessions, lambda: context.interrupt.asked)
         (launches,) = made
         if launches.partial:  # whatever a program that was told of it makes of that
             if context.interrupt.asked:
@@ -166,7 +126,6 @@ def _fill(record: RunRecord, launches: "Launches", code: int) -> None:
 
 
 def _part(name: str, sums: "KernelSums") -> PartRecord:
-    """Make the row of a kernel, by all its launches."""
     values = {
         "launches": sums.launches,
         "timed": sums.timed,

@@ -15,7 +15,7 @@ from gpusim.core.cu.spec import SIMDS
 from gpusim.core.facts import RunFacts
 from gpusim.core.occupancy import Occupancy, OccupancyError, occupancy
 from gpusim.hip import device
-from gpusim.hip.code import CodeStore, UnknownCodeError, arguments_of
+from gpusim.hip.code import CodeStore, UnknownCodeError
 from gpusim.hip.compilation import CompileRequest, compile_program
 from gpusim.hip.errors import HipError
 from gpusim.hip.hostcall import HostCalls
@@ -28,6 +28,7 @@ from isa.architecture import LANES
 from isa.device_memory import Allocation, DeviceMemoryError
 from isa.execution.faults import ExecutionFault
 from isa.grid import GridError
+from isa.kernarg import explicit
 from isa.launch import Launch
 from isa.object.code_object import CodeObjectError, Kernel
 
@@ -158,8 +159,8 @@ class Session:
             *(kernel.kernarg_bytes, kernel.max_workgroup_size or 0, kernel.lds_bytes, kernel.private_segment_bytes),
             *(kernel.vgprs, kernel.sgprs),
         )
-        arguments = arguments_of(kernel)
-        flat = [value for argument in arguments for value in argument]
+        arguments = explicit(kernel)
+        flat = [value for argument in arguments for value in (argument.offset, argument.size)]
         return struct.pack(f"<Q6II{len(flat)}I", number, *facts, len(arguments), *flat)
 
     def _symbol(self, module: int, name: bytes) -> bytes:

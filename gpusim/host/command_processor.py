@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Progress, Reporter, reporting
@@ -42,8 +42,7 @@ class LaunchError(UserError):
     """A launch that asks for something impossible."""
 
 
-@dataclass(frozen=True)
-class LaunchCommand:
+class LaunchCommand(NamedTuple):
     """Run a kernel to its end.
 
     warm: whether L2 and the TLBs hold what the previous launch left there, or nothing; None: as `gpu.caches` says.
@@ -75,8 +74,7 @@ class LaunchCommand:
         }
 
 
-@dataclass(frozen=True)
-class CopyCommand:
+class CopyCommand(NamedTuple):
     """Move bytes between host and device over the host link. name: for people; move: moves them."""
 
     name: str
@@ -214,6 +212,25 @@ def _sampler(spec: "SamplingSpec", decisive: bool) -> "Steerer":
     return Sampler(spec.model_copy(update={"functional": spec.functional or decisive}))
 
 
+def execute(
+    launch: Launch,
+    max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS,
+    observer: Observer | None = None,
+    pool: "ContextPool | None" = None,
+    serve: Callable[[], None] | None = None,
+) -> "FunctionalResult":
+    """Execute a launch for its results alone, its sparse loads answered as the compaction engine answers them.
+
+    pool: of contexts, for launches without sparse regions, which are compacted as they are now; serve, raises: see
+    `isa.execution.emulator.run_functional`.
+    """
+    from isa.execution.emulator import run_functional
+    from spartan.shadows import shadows_of
+
+    shadows = shadows_of(launch) or None
+    return run_functional(launch, max_instructions, shadows, observer, pool=None if shadows else pool, serve=serve)
+
+
 def executed(
     launch: Launch,
     gpu: GpuSpec,
@@ -225,8 +242,6 @@ def executed(
     """Execute a launch without the timing model, and return what it counts. pool, serve, raises: see
     `run_functional`.
     """
-    from gpusim.host.untimed import execute
-
     start = time.perf_counter()
     done = execute(launch, max_instructions, observe, pool, serve)
     return _untimed_facts(launch, gpu, done, time.perf_counter() - start - done.compile_s)

@@ -15,49 +15,26 @@ from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
 from gpusim.base.progress import Reporter
 from gpusim.config.exec import ExecConfig, file_beside
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.energy.spec import EnergySpec
 from gpusim.host.command_processor import HostCommand, LaunchCommand
 from gpusim.jobs.arguments import expected_of, value_of
-from gpusim.running.job import CommandTask, JobOptions, Task, Variant, launch_options
+from gpusim.running.job import CommandTask, Job, JobOptions, Task, Variant, launch_options
 from isa.kernarg import pack_undescribed
 from isa.object.names import listed
 from workloads.operators.verify import Expected, Verification, compare
 
 
-class ExecJob:
+class ExecJob(Job):
     """A kernel, its grid, its arguments and their expected values after it (gpusim.running.job.Job).
 
     path: of the execution's file; the files that it names are relative to its folder.
     """
 
-    engine_spec = None
     kind = "exec"
-    about: Mapping[str, Any] = {"kind": "exec"}
 
     def __init__(self, config: ExecConfig, path: Path, reporter: Reporter) -> None:
         self._config, self._path, self._reporter = config, path, reporter
-
-    @property
-    def title(self) -> str:
-        """The execution's file."""
-        return str(self._path)
-
-    @property
-    def gpu(self) -> GpuSpec:
-        """Return the configured GPU."""
-        return self._config.gpu
-
-    @property
-    def energy_spec(self) -> EnergySpec:
-        """Return the configured energies."""
-        return self._config.energy
-
-    @property
-    def options(self) -> JobOptions:
-        """Return how launches are run, as configured; expected values are always compared."""
-        run = self._config.run
-        return JobOptions(timing=run.timing, launches=launch_options(run))
+        self.title, self.gpu, self.energy_spec = str(path), config.gpu, config.energy
+        self.options = JobOptions(timing=config.run.timing, launches=launch_options(config.run))
 
     @property
     def variants(self) -> Sequence[Variant]:

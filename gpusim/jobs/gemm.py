@@ -10,17 +10,14 @@ from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.config.run import RunConfig
 from gpusim.config.workload import AUTO, FASTEST, EngineMode, GemmWorkload, LayerWorkload
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.energy.spec import EnergySpec
 from gpusim.jobs.column_blocks import ColumnBlocks, block_columns, check_room_for_code
 from gpusim.jobs.vendor import LibraryTask, library_product
 from gpusim.results.record import KernelChoice
 from gpusim.running.choice import Candidate, choose
 from gpusim.running.dense_choice import choose_dense, likely_dense
-from gpusim.running.job import JobOptions, Task, Variant, launch_options
+from gpusim.running.job import Job, JobOptions, Task, Variant, launch_options
 from gpusim.running.operators import OperatorTask, gpu_facts
 from isa.device_memory import DeviceMemory, DeviceMemoryError
-from spartan.engine_spec import EngineSpec
 from spartan.sib_layout import sib_layout
 from workloads.data.operands import (
     Operands,
@@ -80,46 +77,19 @@ def gemm_problem(workload: GemmWorkload) -> GemmProblem:
     """Return a product of random operands."""
     shape = GemmShape(workload.m, workload.n, workload.k)
     return GemmProblem(
-        workload.title,
-        shape,
-        SyntheticOperands(workload.sparsity, workload.seed, _zero_block(workload)),
+        workload.title, shape, SyntheticOperands(workload.sparsity, workload.seed, _zero_block(workload))
     )
 
 
-class GemmJob:
+class GemmJob(Job):
     """A matrix product by the configured kernels (gpusim.running.job.Job)."""
 
     kind = "run"
-    about: Mapping[str, Any] = {"kind": "run"}
 
     def __init__(self, config: RunConfig, problem: GemmProblem) -> None:
-        self._config, self._problem = config, problem
-
-    @property
-    def title(self) -> str:
-        """The layer and its batch, or the product."""
-        return self._problem.title
-
-    @property
-    def gpu(self) -> GpuSpec:
-        """Return the configured GPU."""
-        return self._config.gpu
-
-    @property
-    def engine_spec(self) -> EngineSpec:
-        """Return the configured compaction engine."""
-        return self._config.engine
-
-    @property
-    def energy_spec(self) -> EnergySpec:
-        """Return the configured energies."""
-        return self._config.energy
-
-    @property
-    def options(self) -> JobOptions:
-        """Return the configured options: whether results are compared, and how launches are run."""
-        run = self._config.run
-        return JobOptions(verify=run.verify, launches=launch_options(run))
+        self._config, self._problem, self.title = config, problem, problem.title
+        self.gpu, self.engine_spec, self.energy_spec = config.gpu, config.engine, config.energy
+        self.options = JobOptions(verify=config.run.verify, launches=launch_options(config.run))
 
     @property
     def variants(self) -> Sequence[Variant]:
@@ -206,7 +176,7 @@ class GemmJob:
             operator = self.operator(kernel.name)
         except DeviceMemoryError:
             # the packed matrix that answers are compared with, and where it is written before the launch, that too
-            copies = (1 + self.engine_spec.compacts_on_write) * kernel.uses_engine
+            copies = (1 + self._config.engine.compacts_on_write) * kernel.uses_engine
             columns = block_columns(kernel.name, problem.shape, problem.unit, self.gpu, copies)
             verified = self._config.run.verify
             return ColumnBlocks(kernel, problem.shape, problem.data, columns, self.gpu, self._check, verified)
@@ -218,7 +188,7 @@ class GemmJob:
         """Raise UserError if the engine lacks what a launch with it needs."""
         for launch in (launch for launch in operator.launches if launch.regions):
             try:
-                sib_layout(self.engine_spec, launch.regions)
+                sib_layout(self._config.engine, launch.regions)
             except ValueError as error:
                 raise UserError(f"engine: {error}") from None
 

@@ -16,7 +16,6 @@ from gpusim.config.workload import EngineMode
 from gpusim.core.recording import Watcher
 from gpusim.jobs.exec import ExecJob
 from gpusim.jobs.kinds import job_of
-from gpusim.running.job import Job
 from gpusim.running.script import RunResult, ran
 
 
@@ -47,9 +46,16 @@ def run(
     if engine is not None and engine not in get_args(EngineMode):
         raise UserError(f"engine: {unknown_name('mode', str(engine), get_args(EngineMode))}")
     overrides = {f"run.{name}": value for name, value in options.items() if value is not None}
+    laid_over = [*assignments(sets), *assignments(overrides)]
     reporter = Reporter(quiet)
-    job = _exec_job(given, sets, overrides, reporter) if _is_exec(given) else _run_job(given, sets, overrides)
-    return RunResult(*ran(job, reporter, timeline))
+    if shelf_of(given) != EXAMPLE_FOLDER:
+        return RunResult(*ran(job_of(load_run(given, laid_over)), reporter, timeline))
+    for name in ("engine", "verify"):
+        if options[name] is not None:
+            raise UserError(f"{name}: {given.path} is the execution of one kernel, for which there is no such choice")
+    execution, path = load_exec(given, laid_over)
+    check_outputs(execution.outputs, [*given.files, *execution.inputs(path)])
+    return RunResult(*ran(ExecJob(execution, path, reporter), reporter, timeline))
 
 
 def _opened(config: str | Path | Mapping[str, Any]) -> Document:
@@ -60,20 +66,3 @@ def _opened(config: str | Path | Mapping[str, Any]) -> Document:
         with contextlib.suppress(NoSuchConfiguration):
             return opened(config, EXAMPLE_FOLDER)
         raise error from None
-
-
-def _is_exec(given: Document) -> bool:
-    return shelf_of(given) == EXAMPLE_FOLDER
-
-
-def _run_job(given: Document, sets: Sets, overrides: Mapping[str, Any]) -> Job:
-    return job_of(load_run(given, [*assignments(sets), *assignments(overrides)]))
-
-
-def _exec_job(given: Document, sets: Sets, overrides: Mapping[str, Any], reporter: Reporter) -> Job:
-    for name in ("engine", "verify"):
-        if f"run.{name}" in overrides:
-            raise UserError(f"{name}: {given.path} is the execution of one kernel, for which there is no such choice")
-    config, path = load_exec(given, [*assignments(sets), *assignments(overrides)])
-    check_outputs(config.outputs, [*given.files, *config.inputs(path)])
-    return ExecJob(config, path, reporter)

@@ -1,17 +1,16 @@
 """Microbenchmarks as a job: what is measured is their figures and curves; a row is a group of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
-from gpusim.microbench import accesses, atomics, bandwidth, front_end, issue, latency, lds, occupancy
+from gpusim.microbench import accesses, atomics, bandwidth, front_end, issue, latency, lds, mapping, occupancy
 from gpusim.microbench.bench import Bench, Curve, Figure, Results
 from gpusim.microbench.table import said
 from gpusim.results.record import PartLaunch, PartRecord, RunRecord
-from gpusim.running.job import Context, JobOptions, Task, Variant
+from gpusim.running.job import Context, FunctionTask, Job, JobOptions, Variant
 from gpusim.store.work import Work
 
 GROUPS: dict[str, Callable[[Bench, Results], None]] = {
@@ -23,6 +22,7 @@ GROUPS: dict[str, Callable[[Bench, Results], None]] = {
     "accesses": accesses.measure,
     "occupancy": occupancy.measure,
     "atomics": atomics.measure,
+    "mapping": mapping.measure,
 }
 
 
@@ -35,31 +35,20 @@ def wanted(names: Sequence[str]) -> list[str]:
     return [name for name in GROUPS if name in asked or not asked]
 
 
-@dataclass(frozen=True)
-class MicrobenchJob(Task):
-    """Groups of microbenchmarks on a GPU (gpusim.running.job.Job), and how they are run. names: of the groups."""
+class MicrobenchJob(Job):
+    """Groups of microbenchmarks on a GPU (gpusim.running.job.Job). names: of the groups, in the suite's order."""
 
-    gpu: GpuSpec
-    names: Sequence[str]
     kind = "microbench"
-    engine_spec = None
     energy_spec = EnergySpec(enabled=False)
     options = JobOptions(verify=False)
 
-    @property
-    def title(self) -> str:
-        """The names of the groups."""
-        return ", ".join(self.names)
+    def __init__(self, gpu: GpuSpec, names: Sequence[str]) -> None:
+        self.gpu, self.names, self.title = gpu, names, ", ".join(names)
 
     @property
     def variants(self) -> Sequence[Variant]:
         """The one variant that there is."""
-        return [Variant("", False, lambda: self)]
-
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """What the JSON object says of the job."""
-        return {"kind": self.kind}
+        return [Variant("", False, lambda: FunctionTask(self._run))]
 
     def resolved(self) -> dict[str, Any]:
         """Return the GPU and which groups are measured."""
@@ -70,7 +59,7 @@ class MicrobenchJob(Task):
         """What a store knows equal measurements by."""
         return Work("microbench", self.title, self.resolved(), (), self.gpu.name)
 
-    def run(self, context: Context, record: RunRecord) -> None:
+    def _run(self, context: Context, record: RunRecord) -> None:
         """Measure; after an interrupt the record has the groups that were finished."""
         bench, results = Bench(self.gpu, context.reporter, context.stopped), Results()
         for name in self.names:

@@ -13,13 +13,11 @@ from gpusim.config.files import SHIPPED
 from gpusim.config.network import NETWORK_FOLDER, network_of
 from gpusim.config.network_run import NetworkSettings
 from gpusim.core.facts import RunFacts, combined
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.energy.spec import EnergySpec
 from gpusim.networks.job import fill, identity_of_network
 from gpusim.networks.run import Wanted, run_iteration
 from gpusim.results import metrics
 from gpusim.results.record import RunRecord
-from gpusim.running.job import Context, JobOptions, Task, Variant
+from gpusim.running.job import Context, FunctionTask, Job, JobOptions, Variant
 from gpusim.store.work import NetworkRows, Work, identity_of
 from workloads.networks.dnnmark import described_by_dnnmark
 from workloads.networks.graph import Network
@@ -102,7 +100,7 @@ def benchmark(name: str, batch: int, size: int) -> Network:
     return network_of(described_by_dnnmark(text, str(path)))
 
 
-class BenchmarksJob:
+class BenchmarksJob(Job):
     """The six benchmarks, each alone, forward and backward, as a job (gpusim.running.job.Job). batch, size: of every
     benchmark.
     """
@@ -117,30 +115,13 @@ class BenchmarksJob:
         self.batch, self.size = batch, size
         self.networks = {name: benchmark(name, batch, size) for name in BENCHMARKS}
         self.wanted = replace(wanted, batch=batch, train=True, data="synthetic")
-
-    @property
-    def gpu(self) -> GpuSpec:
-        """The GPU of the settings."""
-        return self.settings.gpu
-
-    @property
-    def engine_spec(self) -> None:
-        """No engine takes part."""
-
-    @property
-    def energy_spec(self) -> EnergySpec:
-        """The energies of the settings."""
-        return self.settings.energy
-
-    @property
-    def options(self) -> JobOptions:
-        """How launches are run; results of made-up values are not compared."""
-        return JobOptions(verify=False, launches=self.wanted.launches)
+        self.gpu, self.energy_spec = settings.gpu, settings.energy
+        self.options = JobOptions(verify=False, launches=wanted.launches)
 
     @property
     def variants(self) -> Sequence[Variant]:
         """The one variant that there is."""
-        return [Variant("", False, lambda: BenchmarksTask(self))]
+        return [Variant("", False, lambda: FunctionTask(self._run))]
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -171,20 +152,12 @@ class BenchmarksJob:
         seed = self.settings.seed
         return Work("net", title, self.resolved(), (), self.gpu.name, seed, self.batch, "train", rows)
 
-
-class BenchmarksTask(Task):
-    """The benchmarks one after another."""
-
-    def __init__(self, job: BenchmarksJob) -> None:
-        self._job = job
-
-    def run(self, context: Context, record: RunRecord) -> None:
+    def _run(self, context: Context, record: RunRecord) -> None:
         """Run each benchmark; after an interrupt the record has those that were finished."""
-        job = self._job
         measured: list[Measured] = []
-        for name, network in job.networks.items():
-            context.reporter.say(f"{name}: batch {job.batch}")
-            found = run_iteration(network, job.settings, job.wanted, context.reporter, context.interrupt)
+        for name, network in self.networks.items():
+            context.reporter.say(f"{name}: batch {self.batch}")
+            found = run_iteration(network, self.settings, self.wanted, context.reporter, context.interrupt)
             if found.stopped_by:
                 record.partial = True
                 break

@@ -114,11 +114,6 @@ class StepResult:
         return self.step.name
 
     @property
-    def skips_zeros(self) -> bool:
-        """Whether zeros of its operands cost less than other values."""
-        return self.zeros_of != ()
-
-    @property
     def instructions(self) -> float:
         """The estimated number of wavefront instructions that are simulated for the step, which decides the real time
         that takes.

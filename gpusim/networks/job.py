@@ -13,8 +13,6 @@ from gpusim.config.engine import check_share
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
 from gpusim.core.facts import RunFacts
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.energy.spec import EnergySpec
 from gpusim.host.queue import DEFAULT, StreamQueue
 from gpusim.networks.binding import Iteration
 from gpusim.networks.choice import Place, choose
@@ -23,9 +21,8 @@ from gpusim.networks.rows import Row
 from gpusim.networks.run import NetworkRecord, Wanted, is_real, run_iteration, schedule_of
 from gpusim.networks.storage import network_plan
 from gpusim.results.record import KernelChoice, PartLaunch, PartRecord, RunRecord, VerificationFacts
-from gpusim.running.job import Context, JobOptions, Task, Variant
+from gpusim.running.job import Context, FunctionTask, Job, JobOptions, Variant
 from gpusim.store.work import NetworkRows, Work, identity_of
-from spartan.engine_spec import EngineSpec
 from workloads.networks.graph import Network
 from workloads.operators.conv_algorithms import ALGORITHMS
 
@@ -37,7 +34,7 @@ VARIANTS: Mapping[EngineMode, tuple[tuple[str, EngineMode], ...]] = {
 }
 
 
-class NetworkJob:
+class NetworkJob(Job):
     """An iteration of a network (gpusim.running.job.Job).
 
     wanted: what of the network is run; inputs: arrays by tensor; keep_outputs: `outputs` has outputs and gradients by
@@ -63,7 +60,12 @@ class NetworkJob:
             except ValueError as error:
                 raise UserError(str(error)) from None
         self.network, self.settings = network, settings
-        self.wanted = _decided(network, settings, wanted)
+        self.wanted = wanted = _decided(network, settings, wanted)
+        layers = f", {wanted.layers}" if isinstance(wanted.layers, str) else ""
+        self.title = f"{network.name}, {_phase(wanted)}, batch {wanted.batch}{layers}"
+        self.gpu, self.engine_spec, self.energy_spec = settings.gpu, settings.engine, settings.energy
+        # each step is compared with NumPy as soon as it has been run
+        self.options = JobOptions(wanted.timing, verify=False, launches=wanted.launches)
         self.outputs: dict[str, np.ndarray] = {}
         self.found: dict[str, NetworkRecord] = {}  # by variant, what has been run
         self._inputs, self._keep_outputs, self._source = inputs, keep_outputs, source
@@ -71,36 +73,10 @@ class NetworkJob:
         self._known: Mapping[LaunchClass, RunFacts] = {}
 
     @property
-    def title(self) -> str:
-        """The network, its phase and its batch."""
-        layers = f", {self.wanted.layers}" if isinstance(self.wanted.layers, str) else ""
-        return f"{self.network.name}, {_phase(self.wanted)}, batch {self.wanted.batch}{layers}"
-
-    @property
-    def gpu(self) -> GpuSpec:
-        """The GPU of the settings."""
-        return self.settings.gpu
-
-    @property
-    def engine_spec(self) -> EngineSpec:
-        """The engine of the settings."""
-        return self.settings.engine
-
-    @property
-    def energy_spec(self) -> EnergySpec:
-        """The energies of the settings."""
-        return self.settings.energy
-
-    @property
-    def options(self) -> JobOptions:
-        """How launches are run; each step is compared with NumPy as soon as it has been run."""
-        return JobOptions(self.wanted.timing, verify=False, launches=self.wanted.launches)
-
-    @property
     def variants(self) -> Sequence[Variant]:
         """The dense iteration, the one that skips zeros, or both for a comparison."""
         return [
-            Variant(name, mode == "on", partial(self._prepare, name, mode), name)
+            Variant(name, mode == "on", partial(FunctionTask, partial(self._run, name, mode)), name)
             for name, mode in VARIANTS[self.wanted.engine]
         ]
 
@@ -121,17 +97,14 @@ class NetworkJob:
         """Return the settings and what of the network is run."""
         return resolved(self.network, self.settings, self.wanted)
 
-    def _prepare(self, name: str, mode: EngineMode) -> Task:
-        return NetworkTask(self, name, mode)
-
-    def iterate(self, name: str, mode: EngineMode, context: Context) -> NetworkRecord:
+    def _run(self, name: str, mode: EngineMode, context: Context, record: RunRecord) -> None:
         """Run the iteration in one mode of the engine; launches known from an earlier iteration are not simulated
         again.
         """
         if self._choices is None:
             chosen = choose(self.network, self.settings, self.wanted, context.reporter, context.interrupt)
             self._choices, self._known = chosen.choices, chosen.exact
-        record = run_iteration(
+        found = run_iteration(
             self.network,
             self.settings,
             replace(self.wanted, engine=mode),
@@ -143,24 +116,12 @@ class NetworkJob:
             self._known,
             {place: choice.kernel for place, choice in self._choices.items()},
         )
-        self.found[name], self._known, self.outputs = record, record.of_class, record.outputs
-        return record
+        self.found[name], self._known, self.outputs = found, found.of_class, found.outputs
+        fill(record, found, self)
 
     def choice_of(self, place: Place) -> KernelChoice | None:
         """Return how the algorithm of a layer's pass was chosen, where it was."""
         return (self._choices or {}).get(place)
-
-
-class NetworkTask(Task):
-    """One variant of a network's iteration."""
-
-    def __init__(self, job: NetworkJob, name: str, mode: EngineMode) -> None:
-        self._job, self._name, self._mode = job, name, mode
-
-    def run(self, context: Context, record: RunRecord) -> None:
-        """Run the steps; a row of the record is a layer's pass."""
-        found = self._job.iterate(self._name, self._mode, context)
-        fill(record, found, self._job)
 
 
 def fill(record: RunRecord, found: NetworkRecord, job: NetworkJob | None = None) -> None:
@@ -193,7 +154,6 @@ def fill(record: RunRecord, found: NetworkRecord, job: NetworkJob | None = None)
 
 
 def _part(row: Row, found: NetworkRecord, job: NetworkJob | None) -> PartRecord:
-    """Make the row of a layer's pass."""
     works = [work for step in row.steps for work in step.work]
     values: dict[str, Any] = {
         "kind": found.schedule.network[row.layer].kind_name if row.layer in found.schedule.network.named else "",

@@ -1,9 +1,8 @@
-"""What a network's run says of each layer and pass: one row each, and the sum of all."""
+"""What a network's run says of each layer and pass: one row each."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import overload
 
 from gpusim.core.facts import RunFacts, combined
 from gpusim.networks.execution import StepResult
@@ -29,18 +28,6 @@ class Row:
         """The facts of all launches as a sum; None where not all are known."""
         known = [step.facts for step in self.steps if step.facts is not None]
         return combined(known) if len(known) == len(self.steps) else None
-
-    @property
-    def launches(self) -> int:
-        """Return the number of kernel launches."""
-        return sum(len(step.classes) for step in self.steps)
-
-    @property
-    def simulated(self) -> int:
-        """The number of launches that were simulated for this row; the others equal a simulated one, or are still to be
-        run.
-        """
-        return sum(len(step.simulated) for step in self.steps)
 
     @property
     def macs(self) -> int:
@@ -69,32 +56,9 @@ class Row:
         return next((step.why_dense for step in self.steps if step.why_dense), "")
 
 
-class Rows(Sequence[Row]):
-    """The rows of one run or several. Their sum is computed once: with half-widths that takes a while."""
-
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._rows = tuple(rows)
-
-    @overload
-    def __getitem__(self, index: int) -> Row: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Row]: ...
-    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
-        return self._rows[index]
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @cached_property
-    def facts(self) -> RunFacts | None:
-        """The facts of all rows that have been simulated, as a sum; None where no row has been."""
-        known = [row.facts for row in self._rows if row.facts is not None]
-        return combined(known) if known else None
-
-
-def rows_of(steps: Iterable[StepResult]) -> Rows:
+def rows_of(steps: Iterable[StepResult]) -> list[Row]:
     """Group steps by layer and pass into rows, in the order of the steps."""
     grouped: dict[tuple[str, Pass], list[StepResult]] = {}
     for step in steps:
         grouped.setdefault((step.step.layer, step.step.what), []).append(step)
-    return Rows(Row(layer, what, steps) for (layer, what), steps in grouped.items())
+    return [Row(layer, what, steps) for (layer, what), steps in grouped.items()]

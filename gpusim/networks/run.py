@@ -19,7 +19,7 @@ from gpusim.networks.binding import Iteration
 from gpusim.networks.execution import Execution, How, StepResult
 from gpusim.networks.kept import Kept
 from gpusim.networks.launches import LaunchClass
-from gpusim.networks.rows import Rows, rows_of
+from gpusim.networks.rows import Row, rows_of
 from gpusim.networks.storage import Storage, check_room, network_plan, written_results
 from gpusim.networks.values import checked_arrays, fill
 from workloads.networks.graph import Network
@@ -79,7 +79,7 @@ class NetworkRecord:
     of_class: dict[LaunchClass, RunFacts] = field(default_factory=dict)
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> list[Row]:
         """The steps by layer and pass."""
         return rows_of(self.steps)
 

@@ -10,8 +10,7 @@ from gpusim.base.host_memory import resident_bytes
 from gpusim.base.progress import Progress, Reporter
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOptions
-from gpusim.host.untimed import execute
+from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOptions, execute
 from gpusim.networks.launches import Before, deciding
 from gpusim.results.record import RunRecord, VerificationFacts
 from gpusim.sampling.spec import SamplingSpec

@@ -6,7 +6,7 @@ result is read from its object, so that an old file, a run of this minute and on
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpusim.base.errors import UserError
 from gpusim.report.values import quantity, shown, value_at
@@ -126,8 +126,7 @@ class Result:
         return self.columns[0].number("kernel.cycles") / cycles if cycles and not self.stopped_by else None
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """One layer's pass of a network, or one kernel of a program.
 
     values: the row's own values, as in the JSON object; variant: name of the variant that the row belongs to, empty

@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpusim.report.result import Measured
 from gpusim.report.values import percent
@@ -15,8 +14,7 @@ STALLS = tuple(metric.path.partition(".")[2] for metric in METRICS if metric.pat
 _FIGURE = re.compile(r"\{([\w.]+)\}")
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """A rule about one run's metrics.
 
     section: the key of the section that shows it; measure: a share, None where the rule does not apply; above: the
@@ -36,8 +34,7 @@ class Rule:
     weight: float = 0.5
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """What a rule found in a run: text and advice with figures; the text begins with the run's name, if it has one."""
 
     rule: Rule

@@ -3,8 +3,7 @@
 import io
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from gpusim.report.details import details
 from gpusim.report.layout import Line, plain, width_of, write
@@ -15,8 +14,7 @@ from gpusim.report.sections import SECTIONS, Section, chosen
 _UNBROKEN = 1_000_000  # columns of a pipe, on which a metric keeps to one line: to be searched
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What to print of a result.
 
     sections: keys of the sections that are printed; details: print all sections, below the screen.

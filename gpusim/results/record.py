@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpusim.core.facts import RunFacts, combined
 from gpusim.energy.model import EnergyModel
@@ -65,8 +65,7 @@ class KernelChoice:
     zeros: float | None = None
 
 
-@dataclass(frozen=True)
-class PartLaunch:
+class PartLaunch(NamedTuple):
     """A launch of a part. simulated: whether it was; False: it counts as an equal one that was; known: False of one
     that a stopped run did not come to."""
 

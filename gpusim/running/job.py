@@ -7,7 +7,7 @@ of what is computed.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from gpusim.host.command_processor import CommandProcessor, HostCommand, RunOptions
 
@@ -86,6 +86,16 @@ class CommandTask(Task):
         processor.run(self.commands, record, options, context.observe, lambda: context.interrupt.asked)
 
 
+class FunctionTask(Task):
+    """A task that is a function, which runs all launches and puts their facts into the record."""
+
+    def __init__(self, run: "Callable[[Context, RunRecord], None]") -> None:
+        self._run = run
+
+    def run(self, context: Context, record: "RunRecord") -> None:
+        self._run(context, record)
+
+
 def launch_options(run: "RunSpec | ExecRunSpec") -> RunOptions:
     """Return how launches are run, as a configuration says."""
     return launches(run.checked, run.hotspots, run.max_cycles, run.sampling)
@@ -125,40 +135,31 @@ class JobOptions:
     launches: RunOptions = field(default_factory=RunOptions)
 
 
-class Job(Protocol):
-    """What one command is asked for."""
+class Job(ABC):
+    """What one command is asked for.
+
+    kind: the command's name, its row in gpusim.jobs.kinds; title: what is computed, in messages; energy_spec: the
+    energy of the machine's events, and whether energy is reported; engine_spec: the compaction engine, in the variants
+    that use one; options: how launches are run and results compared.
+    """
+
+    kind: str
+    title: str
+    gpu: "GpuSpec"
+    energy_spec: "EnergySpec"
+    engine_spec: "EngineSpec | None" = None
+    options = JobOptions()
 
     @property
-    def kind(self) -> str:
-        """The command's name: its row in gpusim.jobs.kinds."""
-
-    @property
-    def title(self) -> str:
-        """What is computed, in messages."""
-
-    @property
-    def gpu(self) -> "GpuSpec":
-        """The GPU of the job."""
-
-    @property
-    def engine_spec(self) -> "EngineSpec | None":
-        """The compaction engine, in the variants that use one."""
-
-    @property
-    def energy_spec(self) -> "EnergySpec":
-        """The energy of the machine's events, and whether energy is reported."""
-
-    @property
-    def options(self) -> JobOptions:
-        """How launches are run and results compared."""
-
-    @property
+    @abstractmethod
     def variants(self) -> Sequence[Variant]:
         """The variants in the order in which they are run."""
 
     @property
     def about(self) -> Mapping[str, Any]:
         """The keys that the JSON object has before its results."""
+        return {"kind": self.kind}
 
+    @abstractmethod
     def resolved(self) -> dict[str, Any]:
         """Return the configuration, every value, as plain data."""

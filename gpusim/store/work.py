@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from gpusim.config.exec import ExecConfig
@@ -35,8 +35,7 @@ KINDS = (".py", ".hsaco", ".cpp")
 Kind = Literal["run", "exec", "net", "hip", "microbench", "correlate"]
 
 
-@dataclass(frozen=True)
-class NetworkRows:
+class NetworkRows(NamedTuple):
     """A network as stores describe it. identity: unlike any other's; layers: name and kind of each, in order."""
 
     name: str

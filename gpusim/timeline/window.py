@@ -1,15 +1,14 @@
 """Which cycles of a launch a timeline shows: `--window a:b`."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gpusim.base.errors import UserError
 
 FOREVER = 1 << 60
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """Core cycles [begin, end) of each launch."""
 
     begin: int = 0

@@ -14,8 +14,8 @@ and Mesa have it: M0 written before s_movrel (GFX9 alone).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from isa.architecture import HW_MODE, HW_TRAPSTS
 from isa.encoding.disassembler import disassemble
@@ -27,8 +27,7 @@ MODE_VSKIP_BIT = 28
 _WIDE_DWORDS = 3  # of a store whose data is read late
 
 
-@dataclass(frozen=True)
-class Hazard:
+class Hazard(NamedTuple):
     """A rule: between `first` and `second` the code must have `wait_states`."""
 
     name: str
@@ -69,8 +68,7 @@ HAZARDS = {
 }
 
 
-@dataclass(frozen=True)
-class Violation:
+class Violation(NamedTuple):
     """Too few wait states between `first` and `instruction`; `instruction` is the one that comes too early."""
 
     hazard: Hazard
@@ -93,8 +91,7 @@ class Violation:
         )
 
 
-@dataclass(frozen=True)
-class _Demand:
+class _Demand(NamedTuple):
     """A rule applied to an instruction, which must not follow a `first` that `is_first` too early (see `mask`)."""
 
     hazard: Hazard

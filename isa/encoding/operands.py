@@ -2,8 +2,8 @@
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from isa.architecture import FIRST_VGPR, LITERAL_CODE
 from isa.encoding.instruction import Instruction
@@ -26,8 +26,7 @@ class Unsupported(Exception):
     """An instruction, or a form of it, that the interpreter does not implement; the message says what."""
 
 
-@dataclass(frozen=True)
-class Operand:
+class Operand(NamedTuple):
     """An operand: `field` of the encoding, `letter` and `bits` of its type (see isa/opcodes/table)."""
 
     field: str

@@ -6,8 +6,7 @@ columns of functions stand numbers of `operations`, from 1 on, and constants are
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,8 +38,7 @@ class ProgramError(CodeObjectError):
     """A kernel that holds an instruction which is not implemented."""
 
 
-@dataclass(frozen=True)
-class Translation:
+class Translation(NamedTuple):
     """A kernel's program rows with their constants and operations, under the same names as in `Program`."""
 
     table: np.ndarray

@@ -70,19 +70,3 @@ def dpp_lanes(row_mask: int, bank_mask: int) -> int:
     row = sum(0xF << 4 * i for i in range(4) if bank_mask >> i & 1)
     lanes = sum(row << 16 * i for i in range(4) if row_mask >> i & 1)
     return lanes - (1 << 64) if lanes >> 63 else lanes
-
-
-__all__ = [
-    "ABS_FLAG",
-    "CLAMP_FLAG",
-    "DX10_CLAMP_FLAG",
-    "LaneLibrary",
-    "NEG_FLAG",
-    "Signature",
-    "call_from_python",
-    "call_lane_op",
-    "call_scalar_op",
-    "dpp_lanes",
-    "library",
-    "python_library",
-]

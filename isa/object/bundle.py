@@ -11,10 +11,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import BinaryIO
-
-from elftools.elf.elffile import ELFFile
+from typing import BinaryIO, NamedTuple
 
 from isa.object.elf_image import EM_AMDGPU, MAX_IMAGE_BYTES, MalformedError
 from isa.object.targets import GPU
@@ -33,8 +30,7 @@ _ZLIB, _ZSTD = 0, 1
 _SIZES = {1: ("<I", 0), 2: ("<II", 1), 3: ("<QQ", 1)}
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """An entry of a bundle: its target, and where it lies in the bytes that hold the bundle."""
 
     target: str
@@ -65,6 +61,8 @@ def code_objects(file: BinaryIO) -> list[bytes]:
 
 
 def _fat_section(file: BinaryIO) -> memoryview:
+    from elftools.elf.elffile import ELFFile  # of programs and libraries alone: a code object starts sooner without it
+
     file.seek(0)
     machine = int.from_bytes(file.read(20)[18:], "little")
     elf = ELFFile(file)

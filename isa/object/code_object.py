@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from gpusim.base.errors import UserError
 from isa.object.bundle import code_objects
@@ -90,8 +91,7 @@ class Kernel:
         return bytes(image)
 
 
-@dataclass(frozen=True)
-class CodeObject:
+class CodeObject(NamedTuple):
     """A loaded code object: `source` (path or description) and its kernels by name."""
 
     source: str
@@ -125,7 +125,7 @@ def _errors_of(name: str) -> Iterator[None]:
         raise CodeObjectError(f"{name}: cannot be read: {error.strerror or error}") from None
     except MalformedError as error:
         raise CodeObjectError(f"{name}: {error}") from None
-    except Exception as error:  # the ELF parser raises all kinds on a damaged file
+    except Exception as error:  # what reads it raises all kinds on a damaged file
         raise CodeObjectError(f"{name}: damaged ELF file ({type(error).__name__}: {error})") from None
 
 
@@ -258,7 +258,7 @@ def _arguments(name: str, described: Metadata) -> tuple[KernelArgument, ...]:
     types = () if any(argument.type_name for argument in explicit) else parameter_types(name)
     if len(types) != len(explicit):
         return arguments
-    return tuple(replace(a, type_name=t) for a, t in zip(explicit, types, strict=True)) + arguments[len(explicit) :]
+    return tuple(a._replace(type_name=t) for a, t in zip(explicit, types, strict=True)) + arguments[len(explicit) :]
 
 
 def _kernel(

@@ -1,12 +1,7 @@
 """What a code object's ELF file holds: notes, symbols, and the bytes that are loaded (LLVM AMDGPU guide, ELF)."""
 
-import io
 import struct
-from dataclasses import dataclass
-
-from elftools.elf.elffile import ELFFile
-from elftools.elf.relocation import RelocationSection
-from elftools.elf.sections import NoteSection, Section, SymbolTableSection
+from typing import NamedTuple
 
 from isa.object.line_table import LineTable
 from isa.object.targets import GPU, gpu_of
@@ -19,7 +14,14 @@ MAX_IMAGE_BYTES = 1 << 28  # far above any kernel; keeps a corrupt header from a
 MAX_SYMBOLS = 1 << 16
 
 _R_ABS64, _R_RELATIVE64 = 3, 13
-_SYMBOL = "<IBBHQQ"  # Elf64_Sym
+_HEADER = (
+    "<QQIHHHHHH"  # the end of Elf64_Ehdr, from e_phoff on: places and sizes of the tables of segments and sections
+)
+_HEADER_AT = 32
+_SEGMENT, _SECTION, _SYMBOL, _RELOCATION = "<IIQQQQQQ", "<IIQQQQIIQQ", "<IBBHQQ", "<QQq"  # Elf64_Phdr, Shdr, Sym, Rela
+_SYMBOL_BYTES = struct.calcsize(_SYMBOL)
+_PT_LOAD = 1
+_SHT_PROGBITS, _SHT_SYMTAB, _SHT_RELA, _SHT_NOTE, _SHT_REL, _SHT_DYNSYM = 1, 2, 4, 7, 9, 11
 _KINDS = {1: STT_OBJECT, 2: STT_FUNC, 10: STT_KERNEL}
 _FIRST_RESERVED_SECTION = 0xFF00
 
@@ -28,8 +30,19 @@ class MalformedError(Exception):
     """A code object that cannot be used; the message says what is wrong, not in which file."""
 
 
-@dataclass(frozen=True)
-class Symbol:
+class Section(NamedTuple):
+    """A section of an ELF file. kind, flags: of the values of ELF's sh_type and sh_flags; link: another section."""
+
+    name: str
+    kind: int
+    flags: int
+    address: int
+    size: int
+    link: int
+    contents: memoryview
+
+
+class Symbol(NamedTuple):
     """A symbol of the symbol table; `address` as linked."""
 
     name: str
@@ -39,8 +52,7 @@ class Symbol:
     section: int | None
 
 
-@dataclass(frozen=True)
-class Image:
+class Image(NamedTuple):
     """The parts of an ELF file that code objects use. relocations: (offset in image, addend): add the load base."""
 
     abi_version: int
@@ -63,12 +75,13 @@ class Image:
 
 
 def read_image(data: bytes) -> Image:
-    """Parse an ELF file. Raises MalformedError, or whatever the ELF parser raises on broken structures."""
+    """Parse an ELF file. Raises MalformedError, or IndexError, ValueError or struct.error on broken structures."""
     if data[:4] != b"\x7fELF":
         raise MalformedError("not an ELF file")
-    elf = ELFFile(io.BytesIO(data))
-    _check_target(elf, data)
-    segments = _segments(elf, data)
+    segment_table, section_table, *_ = header = struct.unpack_from(_HEADER, data, _HEADER_AT)
+    sections = _sections(data, section_table, *header[6:])
+    _check_target(data, sections)
+    segments = _segments(data, segment_table, *header[4:6])
     image_address = min(address for address, _, _ in segments)
     end = max(address + size for address, _, size in segments)
     if end - image_address > MAX_IMAGE_BYTES:
@@ -76,35 +89,47 @@ def read_image(data: bytes) -> Image:
     image = bytearray(end - image_address)
     for address, contents, _ in segments:
         image[address - image_address : address - image_address + len(contents)] = contents
-    index, text = _text_section(elf)
-    text_address, text_size = text["sh_addr"], text["sh_size"]
-    if text_address < image_address or text_address + text_size > end or text_size == 0:
+    index, text = _text_section(sections)
+    if text.address < image_address or text.address + text.size > end or text.size == 0:
         raise MalformedError("the text section lies outside the loaded segments")
-    relocations = _relocate(elf, image, image_address)
-    start = text_address - image_address
+    relocations = _relocate(sections, image, image_address)
+    start = text.address - image_address
     return Image(
         data[8],
-        bytes(image[start : start + text_size]),
-        text_address,
+        bytes(image[start : start + text.size]),
+        text.address,
         index,
         bytes(image),
         image_address,
         relocations,
-        _symbols(elf),
-        _notes(elf),
+        _symbols(sections),
+        _notes(sections),
         LineTable.of(data),
     )
 
 
-def _check_target(elf: ELFFile, data: bytes) -> None:
-    if elf.elfclass != 64 or not elf.little_endian:
+def _sections(data: bytes, at: int, size: int, count: int, named_in: int) -> list[Section]:
+    if at + size * count > len(data):
+        raise MalformedError("truncated: the table of sections ends after the end of the file")
+    rows = [struct.unpack_from(_SECTION, data, at + size * number) for number in range(count)]
+    names_at = rows[named_in][4] if rows else 0
+    whole, sections = memoryview(data), []
+    for name, kind, flags, address, offset, bytes_, link, *_ in rows:
+        sections.append(
+            Section(_text(data, names_at + name), kind, flags, address, bytes_, link, whole[offset : offset + bytes_])
+        )
+    return sections
+
+
+def _check_target(data: bytes, sections: list[Section]) -> None:
+    if data[4] != 2 or data[5] != 1:
         raise MalformedError("not a 64-bit little-endian ELF file")
     machine = int.from_bytes(data[18:20], "little")
     if machine != EM_AMDGPU:
         raise MalformedError(f"ELF machine {machine}, not AMDGPU ({EM_AMDGPU})")
     if data[7] != ELFOSABI_AMDGPU_HSA:
         raise MalformedError(f"ELF OS ABI {data[7]}, not AMDGPU HSA ({ELFOSABI_AMDGPU_HSA})")
-    found = gpu_of(int.from_bytes(data[48:52], "little"), lambda: _notes(elf))
+    found = gpu_of(int.from_bytes(data[48:52], "little"), lambda: _notes(sections))
     if found is None:
         raise MalformedError(f"names no GPU, neither in its header's flags nor in a note; not known to be for {GPU}")
     if found != GPU:
@@ -116,65 +141,64 @@ def _check_target(elf: ELFFile, data: bytes) -> None:
         raise MalformedError(f"ELF type {kind}, not a shared object")
 
 
-def _segments(elf: ELFFile, data: bytes) -> list[tuple[int, bytes, int]]:
+def _segments(data: bytes, at: int, size: int, count: int) -> list[tuple[int, bytes, int]]:
     """Return (address, contents, size in memory) of each loaded segment."""
     segments = []
-    for segment in elf.iter_segments():
-        header = segment.header
-        if header.p_type != "PT_LOAD" or header.p_memsz == 0:
+    for number in range(count):
+        kind, _, offset, address, _, file_size, memory_size, _ = struct.unpack_from(_SEGMENT, data, at + size * number)
+        if kind != _PT_LOAD or memory_size == 0:
             continue
-        if header.p_filesz > header.p_memsz or header.p_offset + header.p_filesz > len(data):
-            raise MalformedError(f"truncated: the segment at 0x{header.p_vaddr:x} ends after the end of the file")
-        contents = data[header.p_offset : header.p_offset + header.p_filesz]
-        segments.append((header.p_vaddr, contents, header.p_memsz))
+        if file_size > memory_size or offset + file_size > len(data):
+            raise MalformedError(f"truncated: the segment at 0x{address:x} ends after the end of the file")
+        segments.append((address, data[offset : offset + file_size], memory_size))
     if not segments:
         raise MalformedError("has no loadable segment")
     return segments
 
 
-def _text_section(elf: ELFFile) -> tuple[int, Section]:
+def _text_section(sections: list[Section]) -> tuple[int, Section]:
     found = [
         (index, section)
-        for index, section in enumerate(elf.iter_sections())
-        if section["sh_flags"] & SHF_EXECINSTR and section["sh_type"] == "SHT_PROGBITS"
+        for index, section in enumerate(sections)
+        if section.flags & SHF_EXECINSTR and section.kind == _SHT_PROGBITS
     ]
     if not found:
         raise MalformedError("has no executable section")
-    for index, section in found:
-        if section.name == ".text":
-            return index, section
-    return found[0]
+    return next((one for one in found if one[1].name == ".text"), found[0])
 
 
-def _symbols(elf: ELFFile) -> tuple[Symbol, ...]:
-    table = elf.get_section_by_name(".symtab")
-    if not isinstance(table, SymbolTableSection):
-        table = elf.get_section_by_name(".dynsym")
-    if not isinstance(table, SymbolTableSection):
+def _symbols(sections: list[Section]) -> tuple[Symbol, ...]:
+    named = {section.name: section for section in sections if section.kind in (_SHT_SYMTAB, _SHT_DYNSYM)}
+    table = named.get(".symtab") or named.get(".dynsym")
+    if table is None:
         raise MalformedError("has no symbol table")
-    if table.num_symbols() > MAX_SYMBOLS:
-        raise MalformedError(f"has {table.num_symbols()} symbols, more than the limit of {MAX_SYMBOLS}")
-    names = elf.get_section(table["sh_link"]).data()
-    # not through the parser's iterator: libraries have thousands of symbols, and that takes a millisecond for ten
+    count = table.size // _SYMBOL_BYTES
+    if count > MAX_SYMBOLS:
+        raise MalformedError(f"has {count} symbols, more than the limit of {MAX_SYMBOLS}")
+    names = bytes(sections[table.link].contents)
     return tuple(
         Symbol(
-            names[name : names.index(b"\0", name)].decode("utf-8", "replace"),
+            _text(names, name),
             address,
             size,
             _KINDS.get(info & 0xF, f"STT_{info & 0xF}"),
             section if section < _FIRST_RESERVED_SECTION and section else None,
         )
-        for name, info, _, section, address, size in struct.iter_unpack(_SYMBOL, table.data())
+        for name, info, _, section, address, size in struct.iter_unpack(_SYMBOL, table.contents)
     )
 
 
-def _notes(elf: ELFFile) -> tuple[tuple[str, int, bytes], ...]:
-    """Read the notes from the raw section, as the ELF parser does not understand their contents."""
+def _text(names: bytes, at: int) -> str:
+    """Return the text at a place in a table of texts."""
+    return names[at : names.index(b"\0", at)].decode("utf-8", "replace")
+
+
+def _notes(sections: list[Section]) -> tuple[tuple[str, int, bytes], ...]:
     notes = []
-    for section in elf.iter_sections():
-        if not isinstance(section, NoteSection):
+    for section in sections:
+        if section.kind != _SHT_NOTE:
             continue
-        data, offset = section.data(), 0
+        data, offset = bytes(section.contents), 0
         while offset + 12 <= len(data):
             name_size, size, kind = struct.unpack_from("<III", data, offset)
             name_at = offset + 12
@@ -187,25 +211,29 @@ def _notes(elf: ELFFile) -> tuple[tuple[str, int, bytes], ...]:
     return tuple(notes)
 
 
-def _relocate(elf: ELFFile, image: bytearray, image_address: int) -> tuple[tuple[int, int], ...]:
+def _relocate(sections: list[Section], image: bytearray, image_address: int) -> tuple[tuple[int, int], ...]:
     """Apply the dynamic relocations for a load at the linked addresses; returns where and what they wrote."""
     written = []
-    for section in elf.iter_sections():
-        if not isinstance(section, RelocationSection):
+    for section in sections:
+        if section.kind == _SHT_REL and section.size:
+            raise MalformedError("has dynamic relocations without addends, which are not supported")
+        if section.kind != _SHT_RELA:
             continue
-        symbols = elf.get_section(section["sh_link"])
-        for relocation in section.iter_relocations():
-            kind, value = relocation["r_info_type"], relocation["r_addend"]
-            if kind == _R_ABS64 and isinstance(symbols, SymbolTableSection):
-                symbol = symbols.get_symbol(relocation["r_info_sym"])
-                if symbol["st_shndx"] == "SHN_UNDEF":
-                    raise MalformedError(f"refers to the undefined symbol '{symbol.name}'")
-                value += symbol["st_value"]
+        symbols = sections[section.link]
+        for address, info, value in struct.iter_unpack(_RELOCATION, section.contents):
+            kind, number = info & 0xFFFFFFFF, info >> 32
+            if kind == _R_ABS64 and symbols.kind in (_SHT_SYMTAB, _SHT_DYNSYM):
+                entry = struct.unpack_from(_SYMBOL, symbols.contents, number * _SYMBOL_BYTES)
+                name, _, _, defined_in, symbol_value, _ = entry
+                if not defined_in:
+                    named = _text(bytes(sections[symbols.link].contents), name)
+                    raise MalformedError(f"refers to the undefined symbol '{named}'")
+                value += symbol_value
             elif kind != _R_RELATIVE64:
                 raise MalformedError(f"has a dynamic relocation of type {kind}, which is not supported")
-            offset = relocation["r_offset"] - image_address
+            offset = address - image_address
             if not 0 <= offset <= len(image) - 8:
-                raise MalformedError(f"relocates 0x{relocation['r_offset']:x}, outside the loaded image")
+                raise MalformedError(f"relocates 0x{address:x}, outside the loaded image")
             image[offset : offset + 8] = (value & (1 << 64) - 1).to_bytes(8, "little")
             written.append((offset, value))
     return tuple(written)

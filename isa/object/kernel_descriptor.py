@@ -4,7 +4,7 @@ Code objects from version 3 hold a 64-byte descriptor in read-only data (symbol 
 `amd_kernel_code_t` in front of the code. Both carry the same two resource registers and property bits.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from isa.object.elf_image import MalformedError
 
@@ -22,8 +22,7 @@ _USER_SGPRS = (4, 2, 2, 2, 2, 2, 1)  # registers that property bits 0 to 6 ask f
 _GRID_COUNT_BIT = 7
 
 
-@dataclass(frozen=True)
-class Descriptor:
+class Descriptor(NamedTuple):
     """Decoded descriptor; `entry_offset` is the first instruction's distance from the descriptor, in bytes."""
 
     entry_offset: int

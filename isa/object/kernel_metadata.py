@@ -5,8 +5,7 @@ NT_AMD_HSA_METADATA. Both come out as the same `Metadata`.
 """
 
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgpack  # type: ignore[import-untyped]
 import yaml
@@ -18,8 +17,7 @@ NT_AMD_HSA_METADATA = ("AMD", 10)
 _IRREGULAR_KINDS = {"HiddenMultiGridSyncArg": "hidden_multigrid_sync_arg"}
 
 
-@dataclass(frozen=True)
-class KernelArgument:
+class KernelArgument(NamedTuple):
     """One argument of the kernel argument block.
 
     kind: 'by_value', 'global_buffer', 'dynamic_shared_pointer' or a hidden kind's metadata name ('hidden_...');
@@ -35,8 +33,7 @@ class KernelArgument:
     value_type: str = ""
 
 
-@dataclass(frozen=True)
-class Metadata:
+class Metadata(NamedTuple):
     """The metadata of one kernel; None for what it does not say."""
 
     arguments: tuple[KernelArgument, ...] = ()

@@ -8,16 +8,14 @@ import hashlib
 import io
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 _SECTION = b".debug_line"
 
 
-@dataclass(frozen=True)
-class SourceFile:
+class SourceFile(NamedTuple):
     """A file that was compiled. path: as the compiler named it; folder: where it ran; md5: of the contents, if told."""
 
     path: str
@@ -39,8 +37,7 @@ class SourceFile:
         return self.md5 is None or hashlib.md5(contents, usedforsecurity=False).digest() == self.md5
 
 
-@dataclass(frozen=True)
-class SourceLine:
+class SourceLine(NamedTuple):
     """A line of a file, counted from 1. As text: the file's name without folders, and the line."""
 
     file: SourceFile

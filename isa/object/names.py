@@ -6,8 +6,8 @@ number of the code object that each is in.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from gpusim.base.errors import UserError, nearest
 
@@ -33,8 +33,7 @@ class KernelNameError(UserError, KeyError):
     __str__ = UserError.__str__
 
 
-@dataclass(frozen=True)
-class _Name:
+class _Name(NamedTuple):
     """A C++ name's parts: 'void x::f<int>(int*)', 'x::f<int>', '@2' or nothing, and the types of its parameters."""
 
     declaration: str

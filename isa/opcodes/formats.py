@@ -1,10 +1,9 @@
 """Instruction formats: which bits tell the encoding, and where each field lies (GCN3 ISA manual, chapter 13)."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(NamedTuple):
     """An encoding of `words` 32-bit words; fields are (name, lowest bit, width), bit 32 begins the second word."""
 
     words: int

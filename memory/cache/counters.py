@@ -112,6 +112,7 @@ L2_COUNTERS = CounterTable(
             "cycles of the kernel's in which L2 was flushed, before its start or after its end",
         ),
         Counter("write_throughs", "accesses", "writes and atomics whose bytes went on to DRAM at once"),
+        Counter("bytes_to_dram", "bytes", "dirty bytes of write-backs, and bytes of what went on to DRAM at once"),
         Counter("writes_around", "accesses", "those of the misses that are writes and got no line"),
         Counter("fills", "lines", "lines that came from DRAM"),
         Counter("sparse_fills", "lines", "lines that came from the compaction engine"),

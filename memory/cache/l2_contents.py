@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from memory.address_map import L2_CHANNEL
 from memory.cache.l2_state import CODE_BITS, DIRTY, SOME_BYTES
 from memory.sets.rows import FILLING, NO_TAG, stride_of
 
@@ -84,8 +85,8 @@ class L2Contents:
 
 def _shape(m: Any) -> tuple[int, ...]:
     """Return what decides where a line lies in L2, and what its order words mean, as integers."""
-    l2, address_map = m.l2, m.map
-    lies = (l2.channels, l2.sets, l2.ways, address_map.interleave_lines_bits, address_map.l2_hash_mask)
+    l2, matrix = m.l2, m.map.matrix[L2_CHANNEL]
+    lies = (l2.channels, l2.sets, l2.ways, m.map.interleave_lines_bits, *matrix["shift"], *matrix["mask"])
     return tuple(int(p) for p in (*lies, l2.replacement, l2.write))
 
 

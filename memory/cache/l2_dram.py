@@ -4,7 +4,7 @@ A channel whose oldest request DRAM has no room for waits for it, in turn with t
 after it wait too, as a channel serves them in order.
 """
 
-from gpusim.jit import jit
+from gpusim.jit import jit, popcount
 from isa.trace import LINE_SPARSE
 from memory.address_map import dram_channel
 from memory.cache.l2_state import DIRTY, bytes_of, set_bytes, wait
@@ -26,6 +26,7 @@ def _write_dram(m, now, channel, line, mask):
     if not dram_write(m, now, dram, line, mask):
         wait_for(m, queue, channel)
         return 0
+    l2.bytes_to_dram += popcount(mask)
     l2.waits_for[channel] = 0
     slot_taken(m, now, queue, channel)
     return 1

@@ -4,7 +4,14 @@ from pydantic import model_validator
 
 from gpusim.base.spec import Spec, param
 from gpusim.jit import LANES, Field, State, address_in, counter_fields, i16, i32, jit, st_i32, u16
-from memory.address_map import MAX_L2_CHANNELS, l2_local_line
+from memory.address_map import (
+    MAX_L2_CHANNELS,
+    check_masks,
+    check_places,
+    l2_local_line,
+    own_channel_bits,
+    plain_masks,
+)
 from memory.cache.counters import L2_COUNTERS
 from memory.cache.write_policy import ALL_BYTES, THROUGH, Write, write_allocate_param, write_number, write_param
 from memory.l2_share import L2Share, sets_and_ways_left
@@ -50,16 +57,20 @@ class L2Spec(Spec):
     ways: int = param(16, "associativity", "AMD GCN3 L2: 16-way", ge=1, le=64)
     replacement: Replacement = replacement_param("assumed, as the vector L1's")
     channels: int = param(
-        16, "channels, a power of two", "Polaris 10: two for each of eight memory channels", ge=1, le=MAX_L2_CHANNELS
+        8,
+        "channels, a power of two",
+        "Linux amdgpu, gfx_v8_0.c: golden TCP_ADDR_CONFIG of Polaris 10 is 0xf7, NUM_TCC_BANKS (low four bits) 7: "
+        "eight of 256 KiB, one for each memory channel",
+        ge=1,
+        le=MAX_L2_CHANNELS,
     )
     interleave_bytes: int = param(256, "consecutive bytes in one channel", "AMD GCN: 256 bytes", ge=64, le=65536)
-    channel_hash_bits: int = param(
-        3,
-        "low bits of the channel's number, each XORed with the address bit as far above it as the number has bits; as "
-        "many as the number has: all. 0: none",
-        "fitted to rocBLAS's R9 Nano figures, docs/correlation.md: operands whose rows lie 8 or 16 KiB apart",
-        ge=0,
-        le=5,
+    channel_masks: tuple[int, ...] | None = param(
+        None,
+        "of each bit of a channel's number, from the lowest, a mask of the address bits whose XOR it is; null: the "
+        "bits above interleave_bytes, no hash",
+        "AMD OpenCL optimisation guide (2015), section 2.1.1: bits 10 to 8 of the address on the GCN card with eight "
+        "channels, no XOR named",
     )
     latency_cycles: int = param(
         70,
@@ -103,6 +114,18 @@ class L2Spec(Spec):
         left = sets_and_ways_left(sets, self.ways, taken)
         check_replacement(self.replacement, left[1])
         return left
+
+    @property
+    def channel_matrix(self) -> tuple[int, ...]:
+        """The address bits of a channel's number, a mask for each of its bits."""
+        own = own_channel_bits(self.channels, self.interleave_bytes)
+        return plain_masks(own) if self.channel_masks is None else self.channel_masks
+
+    def check_channels(self) -> None:
+        """Raise ValueError unless every line has a channel and a place in it of its own."""
+        own = own_channel_bits(self.channels, self.interleave_bytes)
+        check_masks("l2.channel_masks", self.channel_matrix, len(own))
+        check_places("l2.channel_masks", self.channel_matrix, own)
 
     def cache_kib(self, taken: L2Share | None = None) -> float:
         """Return the KiB of L2 that cache lines: all of it, or what is left while a share is taken."""

@@ -30,6 +30,9 @@ from memory.dram.constants import (
     RECORD_WORDS,
     REFRESH,
     WRITE_BURST,
+    WRITE_BYTES,
+    WRITE_PAIRS,
+    WRITES,
 )
 from memory.dram.constraints import RULES, Rule, in_force
 from memory.dram.timing import Timing
@@ -81,6 +84,7 @@ class _Seen(NamedTuple):
 
     clock: int
     command: int
+    kinds: frozenset[int]
     rank: int
     groups: frozenset[int]
     banks: frozenset[int]
@@ -130,8 +134,15 @@ def _covered(c: Command, timing: Timing) -> frozenset[int]:
 
 def _command_clocks(command: int, timing: Timing) -> int:
     """Return the clocks for which a command occupies its command bus."""
-    taken = timing.act if command == ACTIVATE else timing.column if command in COLUMN_COMMANDS else None
+    taken = {ACTIVATE: timing.act, WRITE_PAIRS: timing.wdm, WRITE_BYTES: timing.wsm}.get(command)
+    if taken is None and command in COLUMN_COMMANDS:
+        taken = timing.column
     return taken or 1
+
+
+def _kinds(command: int) -> frozenset[int]:
+    """Return the commands whose rules a command obeys: a write with a mask is a write, too."""
+    return frozenset({command, WRITE_BURST} if command in WRITES else {command})
 
 
 def _share(level: int, one: _Seen, other: _Seen) -> bool:
@@ -162,17 +173,17 @@ def _check(state: _Channel, c: Command, timing: Timing, rules: list[tuple[Rule, 
     banks = _covered(c, timing)
     rank = c.bank // timing.rank_banks
     groups = frozenset(rank * timing.bank_groups + bank % timing.bank_groups for bank in banks)
-    seen = _Seen(c.clock, c.command, rank, groups, banks)
+    seen = _Seen(c.clock, c.command, _kinds(c.command), rank, groups, banks)
     longest = max(clocks for _, clocks in rules)
     while state.recent and state.recent[0].clock <= c.clock - longest:
         state.recent.popleft()
     for rule, clocks in rules:
         if rule.window:
             _check_window(state, seen, rule, clocks, fail)
-        elif c.command in rule.following:
+        elif not seen.kinds.isdisjoint(rule.following):
             for before in state.recent:
                 distance = c.clock - before.clock
-                if distance < clocks and before.command in rule.preceding and _share(rule.level, before, seen):
+                if distance < clocks and before.kinds & set(rule.preceding) and _share(rule.level, before, seen):
                     fail(f"{rule.name}: {distance} clocks after {COMMAND_NAMES[before.command]}, least is {clocks}")
     if c.clock < state.bus_free.get(row_bus, 0):
         fail(f"command bus taken until clock {state.bus_free[row_bus]}")
@@ -239,7 +250,7 @@ def _check_data(state: _Channel, c: Command, timing: Timing, rank: int, fail: An
     last, last_rank, end = state.data.get(bus, (c.command, rank, 0))
     if start < end:
         fail(f"data bus taken until clock {end}, data would start at {start}")
-    turn = timing.turnaround if (last, c.command) == (READ_BURST, WRITE_BURST) else 0
+    turn = timing.turnaround if last == READ_BURST and c.command != READ_BURST else 0
     idle = turn if rank == last_rank else timing.trtrs or 0
     if start < end + idle:
         fail(f"data bus changes hands until clock {end + idle}, data would start at {start}")

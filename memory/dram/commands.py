@@ -1,12 +1,13 @@
 """DRAM commands: what each issued command does to its bank, and which later commands have to wait for it."""
 
-from gpusim.jit import address_in, ctz, jit, quotient, raise_4, st_i64
+from gpusim.jit import address_in, ctz, jit, popcount, quotient, raise_4, st_i64
 from memory.dram.constants import (
     ACTIVATE,
     BANK,
     CLOSED,
     COMMANDS,
     CONFLICT,
+    EVEN_BYTES,
     GROUP,
     GROUP_ROW,
     HALF,
@@ -14,12 +15,16 @@ from memory.dram.constants import (
     MAX_WINDOWS,
     NEVER,
     OTHER_RANK,
+    PRECEDING,
     PRECHARGE,
     RANK,
     RANK_ROW,
     READ,
     READ_BURST,
     RECORD_WORDS,
+    WRITE_BURST,
+    WRITE_BYTES,
+    WRITE_PAIRS,
 )
 from memory.dram.page_policy import note_access
 from memory.dram.requests import choose_both, finish, line_of_row
@@ -55,7 +60,7 @@ def _hold_back(m, channel, command, clock, level, row, half):
     distances from `command` to every command. So the cost does not depend on the number of rules.
     """
     earliest = address_in(m.dram.channel[channel].earliest[row], half)
-    raise_4(earliest, address_in(m.dram.least[level * COMMANDS + command], half), clock)
+    raise_4(earliest, address_in(m.dram.least[level * PRECEDING + command], half), clock)
 
 
 @jit(cold=True)
@@ -128,6 +133,27 @@ def _window_moves(m, channel, bank, clock, special):
         raise_4(address_in(state.earliest[RANK_ROW + rank], HALF), distance, state.window[ring, position])
 
 
+@jit
+def bytes_of_burst(m, mask, burst):
+    """Return which bytes of a burst a line's mask names."""
+    dram = m.dram
+    return mask if dram.bursts == 1 else (mask >> (burst * dram.burst_bytes)) & ((1 << dram.burst_bytes) - 1)
+
+
+@jit
+def _send_mask(m, channel, bank, clock, named):
+    """Send the mask of a burst that is written in part; returns the command that the write is.
+
+    named: bytes of the burst that are written.
+    """
+    m.dram.channel[channel].masked_bursts += 1
+    if m.dram.masks_take_clocks == 0:
+        return WRITE_BURST
+    command = WRITE_BYTES if (named ^ (named >> 1)) & EVEN_BYTES else WRITE_PAIRS
+    hold_back_all(m, channel, command, bank, clock)
+    return command
+
+
 @jit(inline=True)
 def issue_column(m, channel, kind, bank, clock, special):
     """Send one burst of the bank's chosen request over the data bus."""
@@ -141,16 +167,21 @@ def issue_column(m, channel, kind, bank, clock, special):
     _hold_back_after_burst(m, channel, READ_BURST + kind, bank, clock, special)
     if special:
         note_access(m, channel, bank, clock)
+    command = READ_BURST + kind
     if kind == READ:
         state.bytes_read += dram.burst_bytes
     else:
+        named = popcount(bytes_of_burst(m, state.mask[s], burst))
         state.bytes_written += dram.burst_bytes
+        state.bytes_dirty += named
+        if named < dram.burst_bytes:
+            command = _send_mask(m, channel, bank, clock, bytes_of_burst(m, state.mask[s], burst))
         # from here on the write's bytes are fixed: a later write of the line has to have a burst of its own
         if state.first_burst[s] == NEVER:
             state.first_burst[s] = quotient(clock * dram.cycles, dram.clocks)
     state.data_bus_busy += dram.burst_clocks
     column = line_of_row(m, state.slot[s].local)
-    record_command(m, channel, clock, READ_BURST + kind, bank, state.slot[s].row, column * dram.bursts + burst)
+    record_command(m, channel, clock, command, bank, state.slot[s].row, column * dram.bursts + burst)
     if left:
         state.begun[kind] |= 1 << bank
     else:

@@ -11,6 +11,10 @@ HIT, CLOSED, CONFLICT = 0, 1, 2  # what a request found in its bank
 # commands; REFRESH is of all banks of a rank, REFRESH_BANK of one bank or a set of banks
 PRECHARGE, PRECHARGE_ALL, READ_BURST, WRITE_BURST, ACTIVATE, REFRESH, REFRESH_BANK = range(7)
 COMMANDS = 8  # commands in a row of a table: a line of the host's cache
+# writes of bursts in part whose mask follows on the command bus: one bit for two bytes, or for one. They hold back what
+# a write does and, by the rules that name them, more; nothing waits for them otherwise than for a write
+WRITE_PAIRS, WRITE_BYTES = 8, 9
+PRECEDING = 10  # commands that rules may name as the earlier one
 HALF = 4  # the commands before it are all that a read or write of most standards holds back
 COMMAND_NAMES = {
     ACTIVATE: "ACT",
@@ -18,10 +22,13 @@ COMMAND_NAMES = {
     PRECHARGE_ALL: "PREA",
     READ_BURST: "RD",
     WRITE_BURST: "WR",
+    WRITE_PAIRS: "WDM",
+    WRITE_BYTES: "WSM",
     REFRESH: "REF",
     REFRESH_BANK: "REFB",
 }
-COLUMN_COMMANDS = (READ_BURST, WRITE_BURST)
+WRITES = (WRITE_BURST, WRITE_PAIRS, WRITE_BYTES)
+COLUMN_COMMANDS = (READ_BURST, *WRITES)
 ROW_COMMANDS = (ACTIVATE, PRECHARGE, PRECHARGE_ALL, REFRESH, REFRESH_BANK)
 
 # levels at which a rule holds; OTHER_RANK: between a rank and the others of its channel
@@ -44,6 +51,7 @@ EARLIEST_ROWS = RANK_ROW + MAX_RANKS
 NEVER = 1 << 60
 ALL_BANKS = -1  # mask of every bank
 WHOLE_LINE = -1  # mask of all 64 bytes
+EVEN_BYTES = 0x5555_5555_5555_5555  # mask of every other byte
 
 
 class Policy(NamedTuple):

@@ -12,8 +12,7 @@ command; to add a rule is to add a row here. The checker reads the rows themselv
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from memory.dram.constants import (
     MAX_WINDOWS,
     NEVER,
     OTHER_RANK,
+    PRECEDING,
     PRECHARGE,
     PRECHARGE_ALL,
     RANK,
@@ -37,13 +37,14 @@ from memory.dram.constants import (
     ROW_COMMANDS,
     STORED_LEVELS,
     WRITE_BURST,
+    WRITE_BYTES,
+    WRITE_PAIRS,
 )
 
 _TERM = re.compile(r"\s*([+-]?)\s*(?:(\d+)|([a-z_0-9]+))")
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """A timing constraint between commands, as described in the module's docstring."""
 
     name: str
@@ -112,6 +113,8 @@ RULES: tuple[Rule, ...] = (
     Rule("ACT on a shared bus", CHANNEL, _ACT, _COLUMNS, "act_shared"),
     Rule("RD, WR on the column bus", CHANNEL, _COLUMNS, _COLUMNS, "column"),
     Rule("RD, WR on a shared bus", CHANNEL, _COLUMNS, ROW_COMMANDS, "column_shared"),
+    Rule("WDM on a shared bus", CHANNEL, (WRITE_PAIRS,), (*_COLUMNS, *ROW_COMMANDS), "wdm"),
+    Rule("WSM on a shared bus", CHANNEL, (WRITE_BYTES,), (*_COLUMNS, *ROW_COMMANDS), "wsm"),
 )
 
 
@@ -125,16 +128,14 @@ REACH: dict[int, tuple[tuple[int, int], ...]] = {
 }
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """A compiled window rule: `distance` clocks after the `size`-th last activate of a rank."""
 
     size: int
     distance: np.ndarray  # by following command; -NEVER: no rule
 
 
-@dataclass(frozen=True)
-class Compiled:
+class Compiled(NamedTuple):
     """The arrays and windows that the scheduler needs of a table of rules."""
 
     least: np.ndarray  # level, preceding command, following command: clocks, 0 where there is no rule
@@ -154,7 +155,7 @@ def compiled(timing: Any, rules: tuple[Rule, ...] = RULES) -> Compiled:
 
     ValueError for more windows than the scheduler has room for, and for rules that it cannot represent.
     """
-    least = np.zeros((STORED_LEVELS, COMMANDS, COMMANDS), np.int64)
+    least = np.zeros((STORED_LEVELS, PRECEDING, COMMANDS), np.int64)
     windows = []
     for rule, clocks in in_force(timing, rules):
         if rule.window:

@@ -6,10 +6,11 @@ running a channel more often changes nothing. A channel that holds no request st
 refreshes when the next request comes.
 """
 
-from gpusim.jit import jit, quotient
+from gpusim.jit import jit, popcount, quotient
 from isa.trace import LINE_BYTES
 from memory.address_map import dram_local_line
 from memory.dram.advance import advance
+from memory.dram.commands import bytes_of_burst
 from memory.dram.constants import NEVER, READ, WHOLE_LINE, WRITE
 from memory.dram.requests import accept, enqueue, held_write, refuse, release, remember_write
 from memory.dram.state import DRAM, DRAM_COUNTERS, MICRO, SLOTS, bus_busy_cycles, configure_dram, dram_totals
@@ -140,7 +141,7 @@ def dram_read(m, now, channel, line, port, tag):
         if state.held[READ] >= dram.depth[READ]:
             refuse(m, channel)
             return 0
-        s = accept(m, now, channel, local, READ)
+        s = accept(m, now, channel, line, local, READ)
         state.slot[s].port = port
         state.slot[s].tag = tag
         state.slot[s].left = (1 << dram.bursts) - 1
@@ -162,14 +163,14 @@ def dram_write(m, now, channel, line, mask):
         if _ideal(m, now, channel, WRITE) == 0:
             return 0
         state.bytes_written += LINE_BYTES
+        state.bytes_dirty += popcount(mask)
+        state.masked_bursts += mask != WHOLE_LINE
         state.writes += 1
         return 1
     release(m, channel, now - 1)
     left = 0
-    burst_bytes = dram.burst_bytes
-    burst_mask = WHOLE_LINE if dram.bursts == 1 else (1 << burst_bytes) - 1
     for burst in range(dram.bursts):
-        if (mask >> (burst * burst_bytes)) & burst_mask:
+        if bytes_of_burst(m, mask, burst):
             left |= 1 << burst
     local = dram_local_line(m, line)
     s = held_write(m, channel, local)
@@ -177,6 +178,7 @@ def dram_write(m, now, channel, line, mask):
     # far the channel has looked ahead. One that is decided ahead of time has all its bytes
     whole_and_ahead = s >= 0 and state.mask[s] == WHOLE_LINE and state.first_burst[s] >= now
     if s >= 0 and (whole_and_ahead or state.first_burst[s] == NEVER):
+        state.bytes_merged += popcount(mask & state.mask[s])
         if not whole_and_ahead:
             state.mask[s] |= mask
             state.slot[s].left |= left
@@ -185,7 +187,7 @@ def dram_write(m, now, channel, line, mask):
         if state.held[WRITE] >= dram.depth[WRITE]:
             refuse(m, channel)
             return 0
-        s = accept(m, now, channel, local, WRITE)
+        s = accept(m, now, channel, line, local, WRITE)
         state.mask[s] = mask
         state.slot[s].left = left
         remember_write(m, channel, s)

@@ -1,6 +1,7 @@
 """Requests of a channel: their slots, their way to the scheduler, their order within a bank, and their end."""
 
 from gpusim.jit import jit, quotient
+from memory.address_map import bank_of_line
 from memory.dram.constants import (
     ACTIVATE,
     CLOSED,
@@ -20,23 +21,15 @@ from memory.wheel import SIZE, wake, wake_at
 
 
 @jit(inline=True)
-def _bank_and_row(m, local):
-    """Return the bank (bits 0-7) and row (from bit 8) of a channel's line."""
+def _bank_and_row(m, line, local):
+    """Return the bank (bits 0-7) and row (from bit 8) of a line; local: its number within the channel."""
     dram = m.dram
-    low = local >> dram.group_shift
     # pseudo-channels change with every few lines, so that a stream uses both data buses
-    pseudo_channel = low & ((1 << dram.pseudo_bits) - 1)
-    group = (low >> dram.pseudo_bits) & ((1 << dram.group_bits) - 1)
-    local >>= dram.pseudo_bits + dram.group_bits + dram.column_bits
-    bank = local & ((1 << dram.bank_bits) - 1)
-    local >>= dram.bank_bits
+    pseudo_channel = (local >> dram.group_shift) & ((1 << dram.pseudo_bits) - 1)
+    local >>= dram.pseudo_bits + dram.rank_shift + dram.column_bits
     # ranks change last but for the row: to change them costs idle clocks of the data bus
     rank = (local & ((1 << dram.rank_bits) - 1)) | pseudo_channel
-    row = local >> dram.rank_bits
-    if dram.bank_hash:
-        bank ^= row & ((1 << dram.bank_bits) - 1)
-        group ^= (row >> dram.bank_bits) & ((1 << dram.group_bits) - 1)
-    return (row << 8) | (((rank << dram.bank_bits) | bank) << dram.group_bits) | group
+    return (local >> dram.rank_bits) << 8 | rank << dram.rank_shift | bank_of_line(m, line)
 
 
 @jit
@@ -226,13 +219,13 @@ def _forget_write(m, channel, s):
 
 
 @jit(outline=True)
-def accept(m, now, channel, local, kind):
+def accept(m, now, channel, line, local, kind):
     """Give a request a slot and send it to the scheduler; returns the slot."""
     dram = m.dram
     state = dram.channel[channel]
     s = state.free
     state.free = state.slot[s].next
-    where = _bank_and_row(m, local)
+    where = _bank_and_row(m, line, local)
     state.slot[s].kind = kind
     state.slot[s].local = local
     state.slot[s].bank = where & 255

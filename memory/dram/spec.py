@@ -65,6 +65,8 @@ class TimingOverrides(Spec):
     trtrs_clocks: int | None = _clocks("idle data-bus clocks between bursts of two ranks", least=0)
     act_clocks: int | None = _clocks("clocks of the command bus that an activate takes")
     column_clocks: int | None = _clocks("clocks of the command bus that a read or write takes")
+    wdm_clocks: int | None = _clocks("clocks of the command bus that a write takes whose mask has a bit for two bytes")
+    wsm_clocks: int | None = _clocks("clocks of the command bus that a write takes whose mask has a bit for each byte")
 
 
 class OrganizationOverrides(Spec):
@@ -165,16 +167,18 @@ class DramSpec(Spec):
         ge=0,
         le=10**6,
     )
-    channel_hash_bits: int = param(
-        1,
-        "low bits of the channel's number, each XORed with the address bit as far above it as the number has bits; as "
-        "many as the number has: all. 0: none",
-        "fitted to rocBLAS's R9 Nano figures, docs/correlation.md: operands whose rows lie 8 or 16 KiB apart",
-        ge=0,
-        le=5,
+    channel_masks: tuple[int, ...] | None = param(
+        None,
+        "of each bit of a channel's number, from the lowest, a mask of the address bits whose XOR it is; null: the "
+        "bits above l2.interleave_bytes, no hash",
+        "AMD OpenCL optimisation guide (2015), section 2.1.1: bits 10 to 8 of the address on the GCN card with eight "
+        "channels, no XOR named",
     )
-    bank_hash: bool = param(
-        True, "XOR the low row bits into bank and bank group", "Zhang et al., MICRO 2000 (permutation interleaving)"
+    bank_masks: tuple[int, ...] | None = param(
+        None,
+        "of each bit of a bank's number, the bank group in the low bits, a mask of the address bits whose XOR it is; "
+        "null: bits of its own (docs/dram.md), each with one of the row's low bits",
+        "Zhang et al., MICRO 2000 (permutation interleaving)",
     )
     group_interleave_lines: Literal[1, 2, 4, 8, 16, 32] = param(
         4,

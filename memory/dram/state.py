@@ -12,6 +12,7 @@ import numpy as np
 from gpusim.base.counters import Counts
 from gpusim.jit import Field, State, counter_fields, i32
 from isa.trace import LINE_BYTES
+from memory.address_map import BANK, set_matrix
 from memory.address_map import MAX_DRAM_CHANNELS as CHANNELS
 from memory.dram.constants import (
     COMMANDS,
@@ -22,14 +23,17 @@ from memory.dram.constants import (
     MAX_WINDOW,
     MAX_WINDOWS,
     NEVER,
+    PRECEDING,
     READ,
     REFRESH,
     REFRESH_BANK,
     STORED_LEVELS,
     WRITE,
+    WRITES,
 )
 from memory.dram.constraints import RULES, Rule, compiled, reaches_further
 from memory.dram.counters import DRAM_COUNTERS
+from memory.dram.mapping import bank_masks
 from memory.dram.page_policy import OPEN_PAGE, PAGE_POLICIES
 from memory.dram.scheduler import FR_FCFS, SCHEDULERS
 from memory.dram.spec import DramSpec
@@ -42,10 +46,11 @@ MAX_RATIO_TERM = 1_000_000  # keeps cycle * ratio far below 63 bits
 
 _TIMING = {
     "least": Field(
-        (STORED_LEVELS * COMMANDS, COMMANDS),
-        "by level * COMMANDS + command, later command: clocks between them, 0: no rule",
+        (STORED_LEVELS * PRECEDING, COMMANDS),
+        "by level * PRECEDING + command, later command: clocks between them, 0: no rule",
     ),
     "reaches_further": Field((COMMANDS,), "1: the command holds back more than `REACH` says, or other ranks"),
+    "masks_take_clocks": Field((), "1: what masks of writes take of the command bus is in the rules"),
     "windows": Field((), "rules over a window of activates"),
     "window_size": Field((MAX_WINDOWS,), "activates in the window"),
     "window_distance": Field((MAX_WINDOWS, COMMANDS), "clocks from the oldest activate in it, by later command"),
@@ -91,9 +96,7 @@ _SETTINGS = {
     "pseudo_bits": Field((), "log2 of pseudo-channels"),
     "group_bits": Field((), "log2 of bank groups"),
     "group_shift": Field((), "log2 of successive lines in one bank group"),
-    "bank_bits": Field((), "log2 of banks in a group"),
     "column_bits": Field((), "log2 of lines in a row"),
-    "bank_hash": Field((), "1: row bits are XORed into bank and group"),
     "bursts": Field((), "bursts of a line"),
     "burst_bytes": Field((), "bytes of a burst"),
     "record_address": Field((), "buffer for issued commands, 0: none"),
@@ -197,6 +200,7 @@ def configure_dram(m: Any, spec: DramSpec, core_clock_hz: float, rules: tuple[Ru
         else:
             setattr(dram, name, 0)
     dram.channel[...] = np.zeros((), dram.channel.dtype)
+    set_matrix(m, BANK, bank_masks(spec, timing, LINE_BYTES << int(m.map.interleave_lines_bits)))
     _configure_rules(dram, timing, rules)
     _configure_organization(dram, spec, timing)
     _configure_clocks(dram, spec, timing.clock_hz, core_clock_hz)
@@ -216,6 +220,7 @@ def _configure_rules(dram: Any, timing: Timing, rules: tuple[Rule, ...]) -> None
     table = compiled(timing, rules)
     dram.least[...] = table.least.reshape(dram.least.shape)
     dram.reaches_further[...] = [timing.units > 1 or reaches_further(table, command) for command in range(COMMANDS)]
+    dram.masks_take_clocks = int(table.least[:, WRITES[1:]].any())
     dram.windows = len(table.windows)
     for number, window in enumerate(table.windows):
         dram.window_size[number] = window.size
@@ -233,7 +238,7 @@ def _configure_organization(dram: Any, spec: DramSpec, timing: Timing) -> None:
     dram.read_data_end = timing.tcl + timing.burst_clocks
     dram.burst_clocks, dram.bursts = timing.burst_clocks, timing.bursts_per_line
     dram.burst_bytes = LINE_BYTES // timing.bursts_per_line
-    dram.split_bus, dram.bank_hash = int(timing.separate_row_bus), int(spec.bank_hash)
+    dram.split_bus = int(timing.separate_row_bus)
     dram.ranks, dram.rank_banks, dram.data_buses = timing.units, timing.rank_banks, timing.pseudo_channels
     # a bank's number: its rank, its number in the group, its group, from the high bits to the low ones
     dram.rank_shift = _log2(timing.rank_banks)
@@ -241,7 +246,7 @@ def _configure_organization(dram: Any, spec: DramSpec, timing: Timing) -> None:
     for bank in range(timing.units * timing.rank_banks):
         dram.group_banks[bank & int(dram.group_mask)] |= _word(1 << bank)
     dram.rank_bits, dram.pseudo_bits = _log2(timing.ranks), _log2(timing.pseudo_channels)
-    dram.group_bits, dram.bank_bits = _log2(timing.bank_groups), _log2(timing.banks_per_group)
+    dram.group_bits = _log2(timing.bank_groups)
     dram.group_shift, dram.column_bits = _log2(spec.group_interleave_lines), _log2(timing.lines_per_row)
 
 
@@ -293,6 +298,21 @@ def bus_busy_cycles(m: Any) -> int:
         return lines * dram.ideal_line_microcycles // MICRO
     # two pseudo-channels are two data buses: half of a channel's pins each
     return int(dram.channel["data_bus_busy"].sum()) * dram.cycles // (dram.clocks * dram.data_buses)
+
+
+def queued_bytes(m: Any) -> int:
+    """Count the bytes that writes held by the channels have still to write."""
+    total, burst_bytes = 0, int(m.dram.burst_bytes)
+    for state in m.dram.channel[: int(m.map.dram_channels)]:
+        held = [int(s) for s in state["bucket"] if s >= 0]
+        while held:
+            s = held.pop()
+            if state["bucket_next"][s] >= 0:
+                held.append(int(state["bucket_next"][s]))
+            for burst in range(int(m.dram.bursts)):
+                if state["slot"][s]["left"] >> burst & 1:
+                    total += (int(state["mask"][s]) >> burst * burst_bytes & (1 << burst_bytes) - 1).bit_count()
+    return total
 
 
 def dram_totals(m: Any) -> Counts:

@@ -1,9 +1,8 @@
 """A specification resolved: organization, and every timing in command clocks; what the model cannot represent is
 refused here."""
 
-from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from isa.trace import LINE_BYTES
 from memory.dram.constants import MAX_BANKS, MAX_RANKS
@@ -19,8 +18,7 @@ ORGANIZATION = (  # fields of a standard that a configuration's `organization` m
 )
 
 
-@dataclass(frozen=True)
-class Timing:
+class Timing(NamedTuple):
     """All timings of the protocol, in command clocks, with the organization that they apply to.
 
     A timing that is None is not in the standard: rules that name it do not hold.
@@ -64,6 +62,8 @@ class Timing:
     column: int | None = None
     act_shared: int | None = None  # where row and column commands share a bus
     column_shared: int | None = None
+    wdm: int | None = None
+    wsm: int | None = None
     ranks: int = 1
     pseudo_channels: int = 1
     refresh_covers: str = "all"  # "all" banks of a rank, or a name of PER_BANK_REFRESH

@@ -8,6 +8,7 @@ import pytest
 
 from gpusim.core.gpu_spec import GpuSpec
 from memory.cache.l2_state import L2Spec
+from memory.dram.mapping import plain_bank_masks
 from memory.dram.spec import DramSpec, Timing, resolve
 from tests.exact.machine import (
     BUFFER_LOW,
@@ -33,8 +34,8 @@ LINE_BYTES = 64
 
 def one_channel(standard: str, **values: float) -> GpuSpec:
     """One channel, its banks plain address bits, the controller's latencies 10 ns before and after."""
-    dram = DramSpec(standard=standard, channels=1, bank_hash=False)
-    return machine(dram=dram, l2=L2Spec(channels=1), **values)
+    dram = DramSpec(standard=standard, channels=1)
+    return machine(dram=dram.model_copy(update={"bank_masks": plain_bank_masks(dram)}), l2=L2Spec(channels=1), **values)
 
 
 # the core's clock and the command clock: MI6's, R9 Nano's, and one and the same

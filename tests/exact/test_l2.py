@@ -218,7 +218,7 @@ for _name, _apart in (("one_channel", 16 * BLOCK), ("two_channels", BLOCK)):
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_a_channel_serves_one_packet_a_cycle(gpu: GpuSpec, shared: bool) -> None:
-    gpu = altered(gpu, l2={"interleave_bytes": BLOCK, "channel_hash_bits": 0})
+    gpu = altered(gpu, l2={"interleave_bytes": BLOCK})
     looks = [first_issue(gpu, workgroup=k) + 5 * TURN + 1 for k in range(2)]
     assert 0 <= looks[1] - looks[0] < LINES
     if shared:

@@ -16,7 +16,7 @@ from memory.dram.scheduler import SCHEDULERS
 from memory.dram.spec import DramSpec, resolve
 from memory.dram.standards import PER_BANK_REFRESH, STANDARDS
 from tests.support.pages import renewed, table
-from tests.unit.memory.dram_harness import READ, line_at, run
+from tests.unit.memory.dram_harness import READ, line_at, run, with_plain_banks
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "dram.md"
 STREAM_LINES = 20_000
@@ -99,7 +99,7 @@ def measured() -> str:
         spec = DramSpec(standard=name, channels=1, read_queue=64)
         t = resolve(spec)
         stream = _rate(spec, list(range(STREAM_LINES)))
-        plain = spec.model_copy(update={"bank_hash": False})
+        plain = with_plain_banks(spec)
         conflicts = [line_at(plain, row=1 + 37 * i % 1009) for i in range(500)]
         rows.append(
             [

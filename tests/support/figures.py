@@ -174,6 +174,7 @@ SLOW: dict[str, dict[str, Callable[[], str]]] = {
     "vendor-kernels": {"kernels": vendor_kernels.page_table},
     "hip": {
         "functions": hip_pages.functions_table,
+        "two runs": hip_pages.two_runs,
         "linked": lambda: linked_table(programs.root() / "usr"),
         "test programs": programs.test_table,
         "calls": programs.call_table,

@@ -1,9 +1,16 @@
-"""What docs/hip.md says of the runtime's functions, from their table."""
+"""What docs/hip.md says of the runtime's functions, from their table, and what it shows of two runs of a program."""
 
 import re
+import subprocess
+import sys
+import tempfile
 from collections import defaultdict
+from pathlib import Path
 
 from gpusim.hip.functions import functions
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = "tests/hip/programs/runtime"  # in the repository, so that the page needs no compiler of HIP
 
 # by the beginning of the name; the first that fits
 _GROUPS = (
@@ -42,3 +49,20 @@ def functions_table() -> str:
         named = ", ".join(f"`{name}`" for name in missing) if len(missing) <= 12 else f"{len(missing)}"
         lines.append(f"| {title} | {len(held[title]) - len(missing)} of {len(held[title])} | {named} |")
     return "\n".join(lines)
+
+
+def two_runs() -> str:
+    """Commands that keep, report and compare two runs of a program, each with what it prints."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = ["--store", f"{folder}/hip.db"]
+        run = ["hip", "--gpu", "r9nano", *store, "--", PROGRAM, "streams"]
+        warm = [*run[:3], "--set", "caches=warm", *run[3:]]
+        commands = (run, warm, ["report", "1", *store, "--html", f"{folder}/hip.html"], ["compare", "1", "2", *store])
+        said = []
+        for arguments in commands:
+            done = subprocess.run(
+                [sys.executable, "-m", "gpusim", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+            )
+            shown = f"$ gpusim {' '.join(arguments)}\n{done.stdout}{done.stderr}"
+            said.append(shown.replace(f"{folder}/", "").rstrip())
+    return "```\n" + "\n\n".join(said) + "\n```"

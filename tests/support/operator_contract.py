@@ -10,7 +10,7 @@ import pytest
 from gpusim.core.cu.spec import SIMDS
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.simulator import simulate
-from gpusim.host.untimed import execute
+from gpusim.host.command_processor import execute
 from gpusim.jit import JIT_DISABLED
 from gpusim.running.operators import gpu_facts
 from isa.device_memory import DeviceMemory

@@ -41,7 +41,7 @@ def record_of(described: dict[str, Any] = NETWORK, **values: Any) -> Ran:
 
 
 def simulated(found: Ran) -> dict[str, int]:
-    return {step.step.layer: len(step.simulated) for step in found.last.steps if step.skips_zeros}
+    return {step.step.layer: len(step.simulated) for step in found.last.steps if step.zeros_of}
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_launches_over_other_zeros_are_no_equals() -> None:
     real = record_of()
     assert real.passed is True
     assert simulated(real) == dict.fromkeys(SPARSE, 4), "equal shapes, other maps"
-    zeros = {row.step.layer: row.zeros for row in real.last.steps if row.skips_zeros}
+    zeros = {row.step.layer: row.zeros for row in real.last.steps if row.zeros_of}
     assert all(zero is not None and 0.2 < zero.fraction < zero.of_terms for zero in zeros.values())
     of = {"data": "synthetic", "verify": False}
     assert sum(simulated(record_of(**of, settings={"sparsity": 0.5})).values()) == 4, "made-up maps are alike"
@@ -130,7 +130,7 @@ def test_what_a_sparse_product_cannot_do_is_dense_and_said(monkeypatch: pytest.M
     found = record_of(layers=":a")
     step = next(step for step in found.last.steps if step.step.layer == "a")
     assert found.passed is True and step.operators == ("convolution forward (implicit)",)
-    assert step.why_dense.startswith("144 weights of a filter; allowed are at most 143") and not step.skips_zeros
+    assert step.why_dense.startswith("144 weights of a filter; allowed are at most 143") and not step.zeros_of
 
 
 def test_both_variants_have_data_of_one_kind(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ that a run of one layer, a network, a benchmark and a test build it alike.
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from workloads.operators.verify import Expected
 
 
-@dataclass(frozen=True)
-class GpuFacts:
+class GpuFacts(NamedTuple):
     """The facts of a GPU that decide how a kernel's work is split.
 
     compute_units: of the whole GPU; lds_bytes: local data share of one compute unit.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,8 +12,7 @@ UNIT_ROUNDOFF = 2.0**-24  # FP32, round to nearest
 SMALLEST_NORMAL = 2.0**-126  # the kernels' v_mac_f32 flushes smaller products and sums to zero
 
 
-@dataclass(frozen=True)
-class Expected:
+class Expected(NamedTuple):
     """A part of an output.
 
     output: its name; where: the part's place in the array, a range for each axis; value: the expected values, of the

@@ -14,7 +14,7 @@ bits 48-55  cycles that must have passed since the wavefront's last vector instr
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -91,8 +91,7 @@ def code_table(instructions: Sequence[Instruction], cu: ComputeUnitSpec) -> np.n
     return words
 
 
-@dataclass(frozen=True)
-class FetchTable:
+class FetchTable(NamedTuple):
     """The code as instruction fetch sees it: granules of `granule_bytes`, from a line's start.
 
     granules_of: of each instruction the granule of its last byte | that of its first << 32; ends: of each granule the

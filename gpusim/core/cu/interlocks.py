@@ -10,7 +10,7 @@ Only instructions that follow one another in the code are looked at: a taken bra
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
 from isa.encoding.instruction import Instruction
@@ -32,8 +32,7 @@ SCALAR_CYCLES = {
 }
 
 
-@dataclass(frozen=True)
-class Interlocks:
+class Interlocks(NamedTuple):
     """By instruction: pause_cycles, beyond the turn, after a scalar one; result_cycles, that must have passed since
     the last of `writers`, or 0. writers: indices of vector instructions whose scalar results are waited for."""
 

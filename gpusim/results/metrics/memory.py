@@ -48,6 +48,13 @@ MEMORY = (
     ),
     total("dram.bytes", "bytes", "bytes moved, both ways", "bytes_read", "bytes_written"),
     quotient(
+        "dram.write_amplification",
+        "bytes per byte",
+        "bytes_written / bytes_dirty: 1 where no byte of a burst is masked",
+        "bytes_written",
+        "bytes_dirty",
+    ),
+    quotient(
         "dram.row_hit_rate",
         "fraction",
         "accesses that found their row open / accesses",

@@ -1,9 +1,8 @@
 """What a metric is: a path in the result, a unit, a definition, and how its value follows from what was counted."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusim.base.counters import Counter, CounterTable, Counts, NotCounted
 from gpusim.core.facts import RunFacts
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
     from gpusim.results.record import RunRecord
 
 
-@dataclass(frozen=True)
-class Metric:
+class Metric(NamedTuple):
     """One metric of a launch, of the sum of several, or of a run as a whole.
 
     reads: what the formula `of` takes, in order, by the names of `known_of`; counter: the counter that the metric

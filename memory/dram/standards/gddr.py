@@ -4,6 +4,8 @@ from memory.dram.standards.standard import Sourced, Standard
 
 _HYNIX = "SK hynix H5GQ1H24AFR data sheet, as quoted by gem5's GDDR5_4000_2x32"
 _BIN7 = "Ramulator 1.0, GDDR5 speed bin 7000"
+_MASK5 = "JESD212, as read: masks go over the address pins, 16 bits a clock, in the clocks after the command"
+_MASK6 = "JESD250, as in Diamond Light Source's GDDR6 controller: that many mask commands follow"
 _RAM2 = "Ramulator 2, GDDR6_2000_1350mV (clock of 570 ps)"
 
 GDDR5 = Standard(
@@ -41,6 +43,8 @@ GDDR5 = Standard(
         "tccd_short_clocks": Sourced(2, f"{_HYNIX}; {_BIN7}"),
         "tccd_long_clocks": Sourced(3, f"{_HYNIX}; {_BIN7}"),
         "turnaround_clocks": Sourced(2, "Ramulator 1.0 and gem5: two idle clocks between read and write data"),
+        "wdm_clocks": Sourced(2, f"{_MASK5}: one for the 16 pairs of bytes of a burst"),
+        "wsm_clocks": Sourced(3, f"{_MASK5}: two for the 32 bytes of a burst"),
     },
 )
 
@@ -81,6 +85,8 @@ GDDR6 = Standard(
         "tccd_short_clocks": Sourced(2, f"4 clocks of half the length in {_RAM2}: a burst of 16 takes two clocks"),
         "tccd_long_clocks": Sourced(3, f"6 clocks of half the length in {_RAM2}"),
         "turnaround_clocks": Sourced(4, "Ramulator 2, GDDR6: read to write tCL + burst + 3 - tCWL + 1"),
+        "wdm_clocks": Sourced(2, f"{_MASK6}: one"),
+        "wsm_clocks": Sourced(3, f"{_MASK6}: two"),
     },
 )
 

@@ -2,6 +2,8 @@
 
 from memory.dram.standards.standard import Sourced, Standard
 
+# Masks take no clocks: each byte of the data bus has a pin for its mask, DM (JESD235), which goes with the data. Where
+# ECC is on those pins carry check bits; no card here has it.
 _GEM5_HBM = "gem5 HBM_1000_4H_1x128"
 _RAM_HBM = "Ramulator 1.0, HBM speed bin 1Gbps (500 MHz clock)"
 _GEM5_HBM2 = "gem5 HBM_2000_4H_1x64 (a pseudo-channel)"

@@ -146,6 +146,7 @@ EXPECTED: dict[str, Formula] = {
     "l2.write_transactions": lambda p: p["l2.store_transactions"] + p["l2.atomic_transactions"],
     "l2.read_latency_cycles": lambda p: p["l2.read_latency_total_cycles"] / p["l2.reads_answered"],
     "dram.bytes": lambda p: p["dram.bytes_read"] + p["dram.bytes_written"],
+    "dram.write_amplification": lambda p: p["dram.bytes_written"] / p["dram.bytes_dirty"],
     "dram.row_hit_rate": lambda p: (
         p["dram.row_hits"] / (p["dram.row_hits"] + p["dram.row_misses"] + p["dram.row_conflicts"])
     ),

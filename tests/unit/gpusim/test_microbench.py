@@ -11,11 +11,12 @@ import pytest
 from gpusim.base.errors import MissingExtraError, UserError
 from gpusim.base.picture import check_format, require_matplotlib
 from gpusim.base.progress import Reporter
+from gpusim.config.gpu import load_gpu
 from gpusim.core.cu.dispatch_spec import DispatchSpec
 from gpusim.core.cu.spec import ComputeUnitSpec
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.microbench import accesses, atomics, front_end, job, latency, lds, occupancy, picture, table
+from gpusim.microbench import accesses, atomics, front_end, job, latency, lds, mapping, occupancy, picture, table
 from gpusim.microbench.bench import Bench, Results
 from gpusim.microbench.launches import lane_table, timed_loop
 from gpusim.microbench.references import PUBLISHED, Published
@@ -231,3 +232,32 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
 def test_a_picture_of_another_format_is_refused() -> None:
     with pytest.raises(UserError, match=r"ends in \.svg or \.png"):
         check_format(Path("x.pdf"))
+
+
+def reduced(masks: tuple[int, ...]) -> list[int]:
+    """The masks that give the same numbers under other names, each with a lowest bit that no other has."""
+    left, found = list(masks), []
+    for bit in range(64):
+        pivot = next((row for row in left if row >> bit & 1), None)
+        if pivot is not None:
+            left.remove(pivot)
+            left = [row ^ pivot if row >> bit & 1 else row for row in left]
+            found = [*(row ^ pivot if row >> bit & 1 else row for row in found), pivot]
+    return found
+
+
+@pytest.mark.parametrize(
+    "masks",
+    [(0x100, 0x200), (0x1D00, 0x0A00), (0x0D00, 0x0F00)],
+    ids=["plain", "hashed", "neither bit alone"],
+)
+def test_the_address_bits_of_channels_are_read_off(masks: tuple[int, ...]) -> None:
+    l2 = L2Spec(size_kib=256, channels=4, channel_masks=masks)
+    found = mapping.channel_masks(bench(l2=l2, shader_arrays=8, cus_per_array=3), 7)
+    assert found == reduced(masks)
+
+
+def test_the_channels_of_fiji_are_read_off_as_they_are_configured() -> None:
+    fiji = load_gpu("r9nano")
+    found = mapping.channel_masks(Bench(fiji, Reporter(quiet=True)), 9)
+    assert found == reduced(fiji.l2.channel_matrix)

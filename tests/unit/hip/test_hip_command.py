@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from gpusim.base.errors import EXIT_INTERRUPTED
-from gpusim.cli.hip import HipOptions, hip_command
-from gpusim.cli.options import JobOptions, LiveOptions, StoreOptions
-from gpusim.cli.sampling_options import SamplingOptions
+from gpusim.cli.hip import HipOptions, hip
+from gpusim.cli.options import JobOptions, LiveOptions, SamplingOptions, StoreOptions
 from gpusim.hip import job, launching
 from gpusim.hip.launching import Launches
 from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED
@@ -49,7 +48,7 @@ def test_a_program_whose_launch_was_not_finished_has_not_succeeded(
     monkeypatch.setattr(job, "run_program", run_program)
     monkeypatch.setattr(launching, "Launches", lambda: launches)
     options = JobOptions(json_file=tmp_path / "result.json")
-    ended = hip_command(["program"], HipOptions(), options, SamplingOptions(), StoreOptions(), LiveOptions())
+    ended = hip(HipOptions(), options, SamplingOptions(), StoreOptions(), LiveOptions(), ["program"])
     assert ended == expected
     lines = capfd.readouterr().err.splitlines()
     assert [line for line in lines if line.endswith(": the results are partial")] == [

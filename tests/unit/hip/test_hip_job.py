@@ -7,7 +7,7 @@ import pytest
 
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.hip.job import HipAsked, HipJob, HipTask, _fill
+from gpusim.hip.job import HipJob, _fill
 from gpusim.hip.launching import KernelSums, Launches
 from gpusim.hip.supervisor import Program
 from gpusim.report.document import as_json, document
@@ -16,7 +16,7 @@ from gpusim.report.rows import rows_table, summaries
 from gpusim.results import metrics
 from gpusim.results.record import CommandTimes, RunRecord, stream_numbers
 
-ASKED = HipAsked(Program(["./program", "x"]), GpuSpec(), keep=True)
+ASKED = HipJob(Program(["./program", "x"]), GpuSpec(), keep=True)
 
 
 def facts(name: str, cycles: int | None, instructions: int = 100, lines: int = 40) -> RunFacts:
@@ -54,7 +54,7 @@ def record_of(found: Launches, code: int = 0) -> RunRecord:
 
 
 def document_of(record: RunRecord) -> dict[str, Any]:
-    return document(ASKED.resolved(), [record], [""], HipJob.about)
+    return document(ASKED.resolved(), [record], [""], ASKED.about)
 
 
 def test_rows_are_the_sums_of_their_kernels_launches() -> None:
@@ -153,4 +153,3 @@ def test_a_program_is_shown_by_its_kernels_and_streams() -> None:
 
 def test_a_program_is_always_run() -> None:
     assert not ASKED.work.repeatable and ASKED.work.kind == HipJob.kind == "hip"
-    assert HipTask(ASKED).counts() == {} and HipTask(ASKED).verify() is None  # type: ignore[func-returns-value]

@@ -1,13 +1,14 @@
 """Are code objects of every version read as the LLVM AMDGPU guide says, and everything else refused?"""
 
+import io
 import struct
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from shutil import which
 
 import msgpack
 import pytest
+from elftools.elf.elffile import ELFFile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -226,7 +227,7 @@ def test_an_object_linked_from_several_has_the_metadata_of_each() -> None:
         (owner, kind, msgpack.packb({**whole, "amdhsa.kernels": [kernel]})) for kernel in whole["amdhsa.kernels"]
     )
     assert len(notes) == 4
-    assert read_metadata(replace(image, notes=notes)) == read_metadata(image)
+    assert read_metadata(image._replace(notes=notes)) == read_metadata(image)
 
 
 def test_argument_defaults() -> None:
@@ -253,3 +254,20 @@ def test_damaged_objects_are_read_or_refused(name: str, changes: list[tuple[int,
             decode_kernel(kernel)
         except DecodeError:
             continue
+
+
+def test_an_absolute_relocation_adds_the_symbol_s_address_and_needs_a_defined_one() -> None:
+    data = OBJECTS["pointers.hsaco"]
+    relative = struct.pack("<QQq", 0x2668, 13, 1344)  # offset, type R_AMDGPU_RELATIVE64, addend
+    assert data.count(relative) == 1
+    (dynsym,) = (s for s in _dynamic_symbols(data) if s[0] == 1)
+    changed = data.replace(relative, struct.pack("<QQq", 0x2668, 1 << 32 | 3, 8))  # symbol 1, R_AMDGPU_ABS64
+    assert read_image(changed).relocations[0] == (9832, 8 + dynsym[1])
+    with pytest.raises(MalformedError, match="refers to the undefined symbol ''"):
+        read_image(data.replace(relative, struct.pack("<QQq", 0x2668, 3, 8)))  # symbol 0 is none
+
+
+def _dynamic_symbols(data: bytes) -> list[tuple[int, int]]:
+    """Numbers and addresses of the dynamic symbols, as pyelftools reads them."""
+    table = ELFFile(io.BytesIO(data)).get_section_by_name(".dynsym")
+    return [(number, symbol["st_value"]) for number, symbol in enumerate(table.iter_symbols())]

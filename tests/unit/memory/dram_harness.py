@@ -20,11 +20,12 @@ from gpusim.jit import (
     st_i64,
 )
 from gpusim.jit.compile import compile_functions
-from memory.address_map import ADDRESS_MAP, dram_channel
+from memory.address_map import ADDRESS_MAP, configure_address_map, dram_channel
 from memory.dram.checker import Command, record_commands, recorded_commands
 from memory.dram.constants import COMMAND_NAMES as NAMES
 from memory.dram.constraints import RULES, Rule
 from memory.dram.controller import DRAM, configure_dram, dram_pending, dram_read, dram_tick, dram_write
+from memory.dram.mapping import channel_masks, plain_bank_masks
 from memory.dram.spec import DramSpec, TimingOverrides, resolve
 from memory.ports import ENGINE_FROM_DRAM, PORTS, port_ready, port_take
 from memory.unit_classes import DRAM as DRAM_CLASS
@@ -129,12 +130,16 @@ def plain_spec(**values: Any) -> DramSpec:
     timing = values.pop("timing", {})
     defaults: dict[str, Any] = {
         "channels": 1,
-        "bank_hash": False,
         "request_latency_ns": 0,
         "response_latency_ns": 0,
         "write_idle_clocks": 0,
     }
-    return DramSpec(**{**defaults, **values}, timing=TimingOverrides(**timing))
+    return with_plain_banks(DramSpec(**{**defaults, **values}, timing=TimingOverrides(**timing)))
+
+
+def with_plain_banks(spec: DramSpec) -> DramSpec:
+    """The same DRAM with bank numbers that are plain address bits."""
+    return spec.model_copy(update={"bank_masks": plain_bank_masks(spec)})
 
 
 def machine(
@@ -145,10 +150,8 @@ def machine(
 ) -> Any:
     """A record with address map and DRAM configured."""
     m = new_record(RECORD)
-    m.map.dram_channels = spec.channels
-    m.map.dram_channel_bits = spec.channels.bit_length() - 1
-    m.map.l2_channels = 1
-    m.map.interleave_lines_bits = interleave_lines_bits
+    interleave_bytes = 64 << interleave_lines_bits
+    configure_address_map(m, interleave_bytes, (), channel_masks(spec, interleave_bytes))
     configure_dram(m, spec, core_clock_hz, rules)
     return m
 

@@ -35,7 +35,7 @@ def ends(run: ScriptedRun) -> list[int]:
 @pytest.mark.parametrize("kind", ["load", "store"])
 @pytest.mark.parametrize("channels", [(0, 1), (1, 2), (0, 3)])
 def test_l2_channels_get_equal_shares_of_a_dram_channel(channels: tuple[int, int], kind: str) -> None:
-    l2 = L2Spec(channels=4, size_kib=64, ways=2, interleave_bytes=256, channel_hash_bits=0)
+    l2 = L2Spec(channels=4, size_kib=64, ways=2, interleave_bytes=256)
     dram = DramSpec(channels=1, read_queue=2, write_queue=2, write_high=2, write_low=1)
     groups = []
     for channel in channels:
@@ -89,7 +89,7 @@ def test_a_cu_with_one_wavefront_gets_its_share_of_the_scalar_cache() -> None:
 
 def test_cus_get_equal_shares_of_an_l2_channel() -> None:
     # eight CUs load lines of one channel that are in L2, past their L1s
-    l2 = L2Spec(channels=4, interleave_bytes=256, channel_hash_bits=0)
+    l2 = L2Spec(channels=4, interleave_bytes=256)
     mine = [LINE + k // 4 * 16 + k % 4 for k in range(256)]
     script = Script()
     for k in range(0, 256, 32):

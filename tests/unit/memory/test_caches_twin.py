@@ -14,23 +14,28 @@ from pydantic import ValidationError
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.laws import laws
 from gpusim.core.loop import FINISHED
-from gpusim.jit import JIT_DISABLED
+from gpusim.jit import JIT_DISABLED, address_in
 from memory.address_map import l2_channel, l2_local_line
 from memory.cache.l1_state import L1Spec
-from memory.cache.l2_state import L2Spec
+from memory.cache.l2_state import DIRTY, L2Spec, bytes_of
 from memory.cache.write_policy import WRITE_POLICIES
+from memory.dram.spec import DramSpec
+from memory.dram.state import dram_totals, queued_bytes
 from memory.sets.replacement import POLICIES
+from memory.sets.rows import line_in
 from tests.support.machines import LINE, simple
 from tests.support.reference_cache import WHOLE, ReferenceCache, ReferenceWrites, lines_of
 from tests.support.scripted import Script, ScriptedRun
 
 CHANNELS = 2
+HALF = 0xFFFF_FFFF  # the first half of a line
 WRITES = [(write, allocate) for write in WRITE_POLICIES for allocate in (False, True)]
 
 
-def machine(l1: dict[str, Any] | None = None, l2: dict[str, Any] | None = None) -> GpuSpec:
+def machine(l1: dict[str, Any] | None = None, l2: dict[str, Any] | None = None, **parts: Any) -> GpuSpec:
     """One CU, an L1 of 16 lines and an L2 of 64, both of four ways."""
     return simple(
+        **parts,
         shader_arrays=1,
         cus_per_array=1,
         l1=L1Spec(**{"size_kib": 1, "ways": 4, **(l1 or {})}),
@@ -59,12 +64,12 @@ class ReferenceMemory:
             for channel in range(CHANNELS)
         ]
         self.traffic = {"read": 0, "write": 0}
-        self.bytes_written = 0
+        self.written: list[int] = []  # masks of what went to DRAM
         self.through = 0
 
     def dram(self, kind: str, line: int, mask: int) -> None:
         self.traffic[kind] += 1
-        self.bytes_written += mask.bit_count() if kind == "write" else 0
+        self.written += [mask] * (kind == "write")
 
     def _places(self, line: int) -> tuple[ReferenceWrites, int]:
         """The channel of a line, and its number there, which decides the set."""
@@ -177,7 +182,34 @@ def compare(gpu: GpuSpec, accesses: list[tuple[str, int, int]]) -> ReferenceMemo
         held = lines_of(m.l2.rows, sets, gpu.l2.ways, first=number * sets)
         local = [[None if x is None else int(l2_local_line(m, x)) for x in row] for row in held]
         assert local == [row.lines for row in channel.lines.sets]
+    assert dirty_bytes(m) == {
+        (number, line): mask for number, channel in enumerate(plain.channels) for line, mask in channel.dirty.items()
+    }
+    assert int(m.l2.bytes_to_dram) == sum(mask.bit_count() for mask in plain.written)
+    compare_dram(m, plain.written)
     return plain
+
+
+def dirty_bytes(m: Any) -> dict[tuple[int, int], int]:
+    """By channel and number there, the bytes of L2's lines that DRAM has not."""
+    slots = int(m.l2.sets * m.l2.stride)
+    found = {}
+    for slot in range(int(m.l2.channels) * slots):
+        mask = int(bytes_of(m, slot, DIRTY)) & WHOLE
+        if mask:
+            line = line_in(address_in(m.l2.rows, 0), int(m.l2.stride), slot)
+            found[slot // slots, int(l2_local_line(m, line))] = mask
+    return found
+
+
+def compare_dram(m: Any, masks: list[int]) -> None:
+    """What DRAM wrote of these masks, in bursts of half a line, once the rest of its queue is written."""
+    counts = dram_totals(m)
+    assert counts.bytes_dirty + counts.bytes_merged + queued_bytes(m) == sum(mask.bit_count() for mask in masks)
+    halves = [mask >> 32 * half & HALF for mask in masks for half in range(2)]
+    if not m.dram.ideal and counts.write_merges == queued_bytes(m) == 0:
+        assert counts.bytes_written == 32 * sum(half != 0 for half in halves)
+        assert counts.masked_bursts == sum(half not in (0, HALF) for half in halves)
 
 
 ACCESSES = st.lists(
@@ -212,9 +244,34 @@ def test_one_access_after_another_finds_what_the_reference_finds(
     compare(gpu, accesses)
 
 
-# --- exact cases, one of each behaviour ---
+PARTS = st.lists(
+    st.tuples(st.integers(0, 40), st.integers(0, 7), st.integers(1, 255), st.sampled_from([1, 2, 4, 8])),
+    min_size=1,
+    max_size=150,
+)
 
-HALF = 0xFFFF_FFFF  # the first half of a line
+
+@settings(max_examples=20 if JIT_DISABLED else 80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(PARTS, st.sampled_from(sorted(POLICIES)), st.sampled_from(["gddr5", "hbm1"]), st.booleans())
+def test_every_byte_stored_in_parts_reaches_dram_once_for_each_eviction(
+    parts: list[tuple[int, int, int, int]], policy: str, standard: str, flush: bool
+) -> None:
+    # runs of up to eight pieces of a line, of one to eight bytes, stored again and again to 40 lines in two sets
+    accesses = []
+    for offset, first, pieces, size in parts:
+        mask = sum(((1 << size) - 1) << size * k for k in range(8) if pieces >> k & 1)
+        accesses.append(("store", offset, mask << 8 * first & WHOLE or WHOLE))
+    dram = DramSpec(standard=standard, channels=1, write_idle_clocks=0)
+    gpu = machine(l2={"size_kib": 1, "replacement": policy}, dram=dram)
+    plain = compare(gpu, accesses)
+    if flush:
+        left = [mask for channel in plain.channels for mask in channel.dirty.values()]
+        m = run(machine(l2={"size_kib": 1, "replacement": policy, "flush_at_end": True}, dram=dram), accesses).m
+        assert dirty_bytes(m) == {}
+        compare_dram(m, plain.written + left)
+
+
+# --- exact cases, one of each behaviour ---
 
 
 def traffic(gpu: GpuSpec, *accesses: tuple[str, int, int]) -> dict[str, int]:

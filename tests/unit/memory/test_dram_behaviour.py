@@ -150,9 +150,12 @@ def test_every_request_is_served_once_and_counted(steps, standard, channels, mod
         served = totals["row_hits"] + totals["row_misses"] + totals["row_conflicts"]
         assert served == len(script) - totals["read_forwards"] - totals["write_merges"]
         assert totals["bytes_read"] == 64 * (totals["reads"] - totals["read_forwards"])
-        assert totals["bytes_written"] == 32 * len(out.clocks("WR"))
+        writes = sum(len(out.clocks(name)) for name in ("WR", "WDM", "WSM"))
+        assert totals["bytes_written"] == 32 * writes
+        named = sum((mask & WHOLE).bit_count() for _, kind, _, mask in script if kind == WRITE)
+        assert totals["bytes_dirty"] + totals["bytes_merged"] == named
         t = resolve(spec)
-        assert totals["data_bus_busy_clocks"] == t.burst_clocks * (len(out.clocks("RD")) + len(out.clocks("WR")))
+        assert totals["data_bus_busy_clocks"] == t.burst_clocks * (len(out.clocks("RD")) + writes)
         assert totals["activates"] == len(out.clocks("ACT"))
         assert totals["precharges"] == len(out.clocks("PRE")) + len(out.clocks("PREA"))
         assert totals["refreshes"] == len(out.clocks("REF"))

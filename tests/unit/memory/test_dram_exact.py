@@ -7,8 +7,9 @@ a line. The second burst of a line follows the first by tCCD_L; data end at the 
 
 import pytest
 
+from memory.dram.constants import COMMAND_NAMES as NAMES
 from memory.dram.spec import resolve
-from tests.unit.memory.dram_harness import READ, WRITE, line_at, plain_spec, run
+from tests.unit.memory.dram_harness import READ, WHOLE, WRITE, line_at, plain_spec, run
 
 SPEC = plain_spec()
 WAITING = plain_spec(write_idle_clocks=1000)
@@ -172,7 +173,7 @@ def test_an_idle_channel_makes_up_for_missed_refreshes():
 
 def test_half_a_line_is_one_burst():
     out = run(SPEC, [(1, WRITE, 0, 0xFF), (1, WRITE, line_at(SPEC, column=1), 0xFF << 40)])
-    assert out.issued() == [(2, "ACT"), (20, "WR"), (23, "WR")]
+    assert out.issued() == [(2, "ACT"), (20, "WDM"), (23, "WDM")]
     assert [c.column for c in out.commands[1:]] == [0, 3]
 
 
@@ -197,8 +198,54 @@ def test_read_of_a_partly_queued_line_goes_to_the_bank():
 
 def test_writes_of_one_line_merge():
     out = run(WAITING, [(1, WRITE, 0, 1), (1, WRITE, 0, 1 << 63), (1, READ, line_at(WAITING, row=1))])
-    assert len(out.clocks("WR")) == 2
+    assert len(out.clocks("WSM")) == 2
     assert out.m.dram.channel[0].write_merges == 1
+
+
+# masks by whether a bit says it of two bytes (WDM), of one (WSM), or none is needed
+MASKS = {"WR": WHOLE, "WDM": 0x0000_0003_FFFF_0000, "WSM": 0x4000_0000_0000_0001}
+
+
+@pytest.mark.parametrize(("name", "act"), [("WR", 21), ("WDM", 22), ("WSM", 26)])
+def test_a_mask_takes_clocks_of_the_command_bus(name, act):
+    # the row of another bank could be opened in the clock after a burst; it waits for the burst's mask, and in clock 23
+    # the line's other burst goes first, which comes no sooner as both are of one bank group
+    out = run(plain_spec(), [(1, WRITE, 0, MASKS[name]), (20, WRITE, line_at(SPEC, bank=1))])
+    assert out.clocks(name)[:2] == [20, 23]
+    assert out.clocks("ACT") == [2, act]
+
+
+@pytest.mark.parametrize("standard", ["hbm1", "ddr4"])
+def test_a_mask_with_pins_of_its_own_takes_no_clock(standard):
+    def issued(mask):
+        out = run(plain_spec(standard=standard), [(1, WRITE, 0, mask), (1, WRITE, 1, mask)])
+        return out.issued(), out.m.dram.channel[0].masked_bursts
+
+    (plain, none), (masked, some) = issued(WHOLE), issued(MASKS["WSM"])
+    assert masked == plain
+    assert (none, some) == (0, 2 * resolve(plain_spec(standard=standard)).bursts_per_line)
+
+
+def test_bytes_are_counted_as_written_dirty_and_merged():
+    script = [(1, WRITE, 0, 0xFF), (1, WRITE, 0, 0xF0F0), (1, WRITE, 1, 1 << 40)]
+    counts = run(WAITING, [*script, (1, READ, line_at(WAITING, row=1))]).m.dram.channel[0]
+    assert (counts.bytes_written, counts.bytes_dirty, counts.bytes_merged) == (2 * 32, 12 + 1, 4)
+
+
+@pytest.mark.parametrize("trtrs", [6, 12])
+def test_a_read_after_a_write_of_another_rank_waits_until_the_bus_has_changed_hands(trtrs):
+    # read data of rank 1 begin `trtrs` idle clocks after the last write data of rank 0
+    spec = plain_spec(standard="ddr4", ranks=2, timing={"trtrs_clocks": trtrs})
+    t = resolve(spec)
+    other = line_at(spec, bank=t.banks_per_group)  # the rank is the bit above the bank in its group
+    opened = [(1, READ, other), (200, WRITE, 0)]
+    (write,) = run(spec, opened, t.clock_hz).clocks("WR")
+    out = run(spec, [*opened, (write + 1, READ, other + 1)], t.clock_hz)
+    banks = {NAMES[c.command]: c.bank // t.rank_banks for c in out.commands if NAMES[c.command] in ("RD", "WR")}
+    assert banks == {"RD": 1, "WR": 0}
+    first, second = out.clocks("RD")
+    assert out.clocks("WR") == [write] and first < write
+    assert second + 22 == write + 16 + 4 + trtrs  # DDR4-3200: tCL 22, tCWL 16, bursts of four clocks
 
 
 def test_completion_is_rounded_up_to_core_cycles():

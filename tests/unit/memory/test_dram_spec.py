@@ -10,7 +10,7 @@ from tests.unit.memory.dram_harness import machine, plain_spec
 
 NOT_EVERYWHERE = {
     *("trp_all_ns", "t32aw_ns", "trfc_bank_ns", "trrefd_ns", "trefb_to_refb_ns"),
-    *("tccd_long_write_clocks", "trtrs_clocks", "act_clocks", "column_clocks"),
+    *("tccd_long_write_clocks", "trtrs_clocks", "act_clocks", "column_clocks", "wdm_clocks", "wsm_clocks"),
 }
 
 

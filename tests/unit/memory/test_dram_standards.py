@@ -15,7 +15,7 @@ from memory.dram.checker import check_commands
 from memory.dram.constants import COLUMN_COMMANDS, MAX_BANKS, REFRESH
 from memory.dram.spec import DramSpec, resolve
 from memory.dram.standards import STANDARDS
-from tests.unit.memory.dram_harness import READ, WRITE, run, run_streams
+from tests.unit.memory.dram_harness import READ, WRITE, run, run_streams, with_plain_banks
 
 STREAM_LINES = 400 if JIT_DISABLED else 20_000
 
@@ -95,9 +95,9 @@ def test_streaming_reads_reach_the_pin_bandwidth_less_refresh(values):
 
 
 @pytest.mark.parametrize("values", VARIANTS)
-@pytest.mark.parametrize("bank_hash", [False, True])
-def test_every_bank_row_and_column_is_used_once(values, bank_hash):
-    spec = DramSpec(**values, channels=1, bank_hash=bank_hash)
+@pytest.mark.parametrize("banks", [with_plain_banks, lambda spec: spec], ids=["plain", "hashed"])
+def test_every_bank_row_and_column_is_used_once(values, banks):
+    spec = banks(DramSpec(**values, channels=1))
     t = resolve(spec)
     lines = t.banks * t.lines_per_row  # one row of each bank
     n = lines if not JIT_DISABLED else min(lines, 256)
@@ -135,7 +135,7 @@ def test_bandwidth_and_capacity_are_the_published_ones(name):
 def test_a_refresh_of_banks_lets_the_others_work():
     # a stream to one bank while others are refreshed: only its own refresh holds it up
     def latency(refresh):
-        spec = DramSpec(standard="hbm2", channels=1, refresh=refresh, bank_hash=False)
+        spec = with_plain_banks(DramSpec(standard="hbm2", channels=1, refresh=refresh))
         t = resolve(spec)
         script = [(1 + 40 * i, READ, i % 2) for i in range(3 * t.trefi // 40)]
         out = run(spec, script, core_clock_hz=1e9)
@@ -145,7 +145,7 @@ def test_a_refresh_of_banks_lets_the_others_work():
 
 
 def test_ranks_are_refreshed_at_different_times():
-    spec = DramSpec(standard="ddr4", ranks=2, channels=1, bank_hash=False)
+    spec = with_plain_banks(DramSpec(standard="ddr4", ranks=2, channels=1))
     t = resolve(spec)
     out = run(spec, [(1 + 100 * i, READ, i) for i in range(4 * t.trefi // 100)], core_clock_hz=1.6e9)
     refreshes = [c for c in out.commands if c.command == REFRESH]

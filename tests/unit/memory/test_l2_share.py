@@ -31,7 +31,7 @@ def test_sets_are_halved_again_and_again(log_sets: int, data: st.DataObject) -> 
 
 def test_the_share_is_half_of_the_sets_unless_said_otherwise() -> None:
     l2 = L2Spec()
-    assert l2.cache_kib() == 2048 and l2.sets_and_ways(EngineSpec().l2_taken) == (64, 16)
+    assert l2.cache_kib() == 2048 and l2.sets_and_ways(EngineSpec().l2_taken) == (128, 16)
     assert l2.cache_kib(EngineSpec(l2_share=0.25, l2_partition="ways").l2_taken) == 1536
     assert l2.cache_kib(EngineSpec(l2_share=0).l2_taken) == 2048
     with pytest.raises(ValidationError):
@@ -41,7 +41,7 @@ def test_the_share_is_half_of_the_sets_unless_said_otherwise() -> None:
 @pytest.mark.parametrize(
     ("sets", "wrong"),
     [
-        (("engine.l2_share=0.25",), "engine.l2_share: 0.25 of L2's 128 sets a channel leaves 96, not a power of two"),
+        (("engine.l2_share=0.25",), "engine.l2_share: 0.25 of L2's 256 sets a channel leaves 192, not a power of two"),
         (("engine.l2_share=0.3", "engine.l2_partition=ways"), "0.3 of L2's 16 ways is 4.8 of them"),
         (("engine.l2_share=0.97", "engine.l2_partition=ways"), "from 0 to 15/16 = 0.9375"),
         (

@@ -6,7 +6,7 @@ import pytest
 
 from gpusim.api import checks
 from gpusim.base.errors import UserError
-from gpusim.cli.sampling_options import JobSamplingOptions, SamplingOptions
+from gpusim.cli.options import JobSamplingOptions, SamplingOptions
 from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER
 from gpusim.config.network_run import load_settings

@@ -30,7 +30,7 @@ from gpusim.jit.compile import compile_functions
 from isa.device_memory import VIRTUAL_BASE
 from isa.region import SparseRegion
 from isa.trace import LINE_SPARSE
-from memory.address_map import ADDRESS_MAP, l2_channel
+from memory.address_map import ADDRESS_MAP, configure_address_map, l2_channel, own_channel_bits, plain_masks
 from memory.ports import L2_FROM_ENGINE, PORTS, deliver, dram_space_freed, port_ready, port_take, sparse_request
 from memory.timeline import TIMELINE
 from memory.unit_classes import DRAM as DRAM_CLASS
@@ -266,9 +266,8 @@ class Bench:
     def __post_init__(self) -> None:
         self.m = m = new_record(RECORD)
         self.kept.append(m)
-        m.map.l2_channels, m.map.l2_channel_bits = 4, 2
-        m.map.dram_channels, m.map.dram_channel_bits = self.dram_channels, self.dram_channels.bit_length() - 1
-        m.map.interleave_lines_bits = 2
+        l2, dram = (plain_masks(own_channel_bits(channels, 256)) for channels in (4, self.dram_channels))
+        configure_address_map(m, 256, l2, dram)
         parts = []
         address = VIRTUAL_BASE + 4096
         base = address

@@ -190,7 +190,7 @@ def test_a_network_s_record_is_laid_into_the_tables_and_its_document_comes_back(
 
 def without_facts(part: PartRecord) -> PartRecord:
     """A part as a store has it: the metrics of its single launches lie in the tables."""
-    return replace(part, launches=[replace(launch, facts=None) for launch in part.launches])
+    return replace(part, launches=[launch._replace(facts=None) for launch in part.launches])
 
 
 def test_a_program_s_record_keeps_where_its_launches_happened(tmp_path: Path) -> None:

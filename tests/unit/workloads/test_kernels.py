@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.host.untimed import execute
+from gpusim.host.command_processor import execute
 from gpusim.jit import JIT_DISABLED
 from isa.device_memory import DeviceMemory
 from spartan.format import pack
