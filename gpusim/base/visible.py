@@ -41,7 +41,7 @@ def raw(stream: TextIO) -> TextIO:
 
 @contextmanager
 def shown_streams(out: TextIO, err: TextIO) -> Iterator[None]:
-    """Print within the block to these streams, as visible text, what goes to the standard ones."""
+    """Send what is printed within the block to these streams, as visible text."""
     with redirect_stdout(cast(TextIO, Shown(raw(out)))), redirect_stderr(cast(TextIO, Shown(raw(err)))):
         yield
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def test_streams_show_what_is_printed_and_let_rich_s_sequences_pass() -> None:
     out = Terminal()
     with shown_streams(out, out):
         print(EVIL)
-        with Reporter(stream=out).following("t") as update:
+        with Reporter(stream=sys.stdout).following("t") as update:
             update(Progress(1, 1, 2, 3))
     assert out.getvalue().startswith(f"{SEEN}\n") and "\x1b[?25l" in out.getvalue()
 

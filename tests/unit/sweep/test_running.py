@@ -1,0 +1,55 @@
+"""What becomes of a point that another process computes at the same time?"""
+
+from pathlib import Path
+from typing import Any
+
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.progress import Reporter
+from gpusim.config.sweep import Overrides, load_sweep
+from gpusim.store.keeper import Keeper, Took
+from gpusim.store.outcome import Outcome
+from gpusim.store.reading import Results
+from gpusim.sweep.points import points_of
+from gpusim.sweep.running import Sweep
+from gpusim.sweep.tasks import Done, prepared
+
+DONE = Done(Outcome({}, "done", 0), "2026-01-01T00:00:00Z", 1.0)
+
+
+class Beside:
+    """An executor that simulates nothing; while it has the first point, another process stores its run."""
+
+    full = False
+
+    def __init__(self, store: Path, work: Any) -> None:
+        self.store, self.work, self.begun = store, work, []
+
+    @property
+    def running(self) -> int:
+        return len(self.begun)
+
+    def submit(self, key: int, task: Any) -> None:
+        self.begun.append(key)
+
+    def finished(self) -> list[tuple[int, Done]]:
+        with Keeper(self.store) as other:
+            if other.found(self.work) is None:
+                other.keep(self.work, DONE.outcome, Took(DONE.date, 1.0, "another"))
+        found, self.begun = [(key, DONE) for key in self.begun], []
+        return found
+
+    def stop(self) -> None:
+        pass
+
+
+def test_a_point_that_came_in_meanwhile_is_known_by_that_run(tmp_path: Path) -> None:
+    store = tmp_path / "s.db"
+    spec, document = load_sweep("layerB", Overrides(("engine.sib_kib=4,8",)))
+    work, _ = prepared(spec, points_of(spec)[0], document.path)
+    with Keeper(store) as keeper, Interrupt() as interrupt:
+        executor: Any = Beside(store, work)
+        done = Sweep(spec, document.path, keeper, executor, Reporter(quiet=True), interrupt).run()
+    assert (done.found, done.ran, done.known) == (1, 1, 2)
+    with Results(store) as results:
+        assert results.run(1)["host"] == "another"
+        assert [(row["number"], row["run"]) for row in results.table("points")] == [(0, 1), (1, 2)]
