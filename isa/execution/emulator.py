@@ -22,7 +22,8 @@ from gpusim.jit import (
     st_i64,
     views,
 )
-from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter
+from isa.execution.control_slice import BLOCKS, control_slice
+from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter, program_of
 from isa.execution.resident import AT_BARRIER, WavefrontGroup, grouped
 from isa.opcodes.opcode import UNIT_NAMES
 from isa.trace import (
@@ -77,6 +78,8 @@ RUN = State(
         "workgroups": Field((), "the number after that of the last one to run"),
         "next_workgroup": Field((), "the next one to begin"),
         "running": Field((), "wavefronts of the running workgroup that have not ended"),
+        "block_prefix": Field((), "address of int64 [instructions + 1, BLOCKS] (`ControlSlice.prefix`), or 0: all counts"),
+        "blocks": Field((), "address of int64 [BLOCKS]: the running workgroup's; those of the next one follow"),
         "counters": Field((), "what was counted", COUNTERS.dtype()),
     },
 )
@@ -128,6 +131,17 @@ def count_slice(run: Run, trace):
 
 
 @jit
+def count_blocks(run: Run, trace):
+    """Add one slice's instructions by basic block to those of the running workgroup."""
+    for s in range(ld_i64(trace, SEGMENTS)):
+        segment = ld_i64(trace, SEGMENT_0 + s)
+        first = run.block_prefix + 8 * BLOCKS * (segment & 0xFFFF_FFFF)
+        last = run.block_prefix + 8 * BLOCKS * (segment >> 32)
+        for k in range(BLOCKS):
+            st_i64(run.blocks, k, ld_i64(run.blocks, k) + ld_i64(last, k) - ld_i64(first, k))
+
+
+@jit
 def run_slices(address, slices):
     """Run up to `slices` slices of the run at `address`; returns 1 when it is finished, 0 if not, or a fault."""
     run = run_at(address, 0)
@@ -137,6 +151,8 @@ def run_slices(address, slices):
             group = run.next_workgroup
             if group == run.workgroups:
                 return 1
+            if run.counters.workgroups:
+                run.blocks += 8 * BLOCKS
             run.next_workgroup += 1
             run.running = waves
             for w in range(waves):
@@ -155,7 +171,10 @@ def run_slices(address, slices):
         status = call_i64_4(run.produce, run.context, w, 0, 0)
         if status < 0:
             return status
-        count_slice(run, run.traces + w * 8 * TRACE_WORDS)
+        if run.block_prefix:
+            count_blocks(run, run.traces + w * 8 * TRACE_WORDS)
+        else:
+            count_slice(run, run.traces + w * 8 * TRACE_WORDS)
         if status == END:
             st_i64(run.wave_state, w, DONE)
             run.running -= 1
@@ -223,16 +242,9 @@ def run_functional(
     if shadows is not None:
         context.register_regions(shadows)
     compile_s = context.compile_s + compile_interpreter(run_slices)
-    wave_state = np.zeros(waves, np.int64)
-    buffer = records(RUN)
-    run = views(buffer)[0]
-    run.context, run.start, run.produce = context.address, context.start_address, context.produce_address
-    run.traces, run.unit_prefix = context.trace_address, address_of(context.program.unit_prefix)
-    run.wave_state, run.wavefronts = address_of(wave_state), waves
     x, y, z = launch.workgroups
-    chosen = range(x * y * z) if workgroups is None else workgroups
-    run.next_workgroup, run.workgroups = chosen.start, chosen.stop
-    seconds, finished = _loop(context, address_of(buffer), run, observer, serve)
+    run, held = _new_run(context, range(x * y * z) if workgroups is None else workgroups)
+    seconds, finished = _loop(context, address_of(held[0]), run, observer, serve)
     counters = run.counters
     return FunctionalResult(
         instructions=dict(zip(UNIT_NAMES, counters.instructions, strict=True)),
@@ -247,6 +259,41 @@ def run_functional(
         finished=finished,
         resident=[] if finished else _resident(context, run),
     )
+
+
+def executed_blocks(
+    launch: "Launch", shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None
+) -> np.ndarray:
+    """Return how many instructions each workgroup of a launch executes: int64 [workgroup, BLOCKS], by basic block.
+
+    Only what decides control flow is executed (`isa.execution.control_slice`); memory stays as it is. shadows: as of
+    `run_functional`. The counts are wrong where what is executed depends on what the launch itself writes to memory.
+    Raises NotSliced, ExecutionFault.
+    """
+    sliced = control_slice(program_of(launch.kernel))
+    context = FunctionalContext(launch, launch.wavefronts_per_workgroup, 1, program=sliced.program)
+    if shadows is not None:
+        context.register_regions(shadows)
+    compile_interpreter(run_slices)
+    x, y, z = launch.workgroups
+    blocks = np.zeros((x * y * z, BLOCKS), np.int64)
+    run, held = _new_run(context, range(x * y * z))
+    run.block_prefix, run.blocks = address_of(sliced.prefix), address_of(blocks)
+    _loop(context, address_of(held[0]), run, None, None)
+    return blocks
+
+
+def _new_run(context: FunctionalContext, workgroups: range) -> tuple[Any, tuple[np.ndarray, ...]]:
+    """Return a run of some workgroups, not begun, with the arrays that hold it, its own first."""
+    waves = context.launch.wavefronts_per_workgroup
+    wave_state = np.zeros(waves, np.int64)
+    buffer = records(RUN)
+    run = views(buffer)[0]
+    run.context, run.start, run.produce = context.address, context.start_address, context.produce_address
+    run.traces, run.unit_prefix = context.trace_address, address_of(context.program.unit_prefix)
+    run.wave_state, run.wavefronts = address_of(wave_state), waves
+    run.next_workgroup, run.workgroups = workgroups.start, workgroups.stop
+    return run, (buffer, wave_state)
 
 
 def _loop(

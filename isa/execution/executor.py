@@ -122,7 +122,8 @@ class FunctionalContext:
 
     address: the context for the callbacks; start_address, produce_address: the producer (`isa.trace`);
     trace_address: trace buffer of slot 0, the others TRACE_WORDS words apart; instructions: the static code that
-    segments index; compile_s: seconds this process spent compiling; huge_pages: for a long run (see `zeroed`).
+    segments index; compile_s: seconds this process spent compiling; huge_pages: for a long run (see `zeroed`); program:
+    what to execute in place of the kernel's own.
     Workgroup x, y, z has the number x + y * nx + z * nx * ny. Raises ProgramError, DecodeError, DeviceMemoryError,
     GridError (work-group size), KernargError.
     """
@@ -134,13 +135,14 @@ class FunctionalContext:
         workgroup_slots: int,
         max_instructions: int = MAX_INSTRUCTIONS,
         huge_pages: bool = False,
+        program: Program | None = None,
     ) -> None:
         if slots < 1 or workgroup_slots < 1 or max_instructions < 1:
             raise ValueError("a functional context needs at least one slot, workgroup slot and instruction")
         kernel = launch.kernel
         _check_workgroup(launch)
         self.launch = launch
-        self.program = program_of(kernel)
+        self.program = program_of(kernel) if program is None else program
         self.compile_s = compile_interpreter()
         self.start_address, self.produce_address = function_address(start), function_address(produce)
 
