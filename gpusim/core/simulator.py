@@ -134,7 +134,7 @@ def simulate(
 
     def steered() -> "Steered":
         from gpusim.core.steering import Steered
-        from isa.execution.emulator import run_functional
+        from isa.execution.emulator import executed_blocks, run_functional
 
         def counts() -> RunFacts:
             return _facts(m, gpu, launch, fit, int(m.wheel.now))
@@ -142,7 +142,10 @@ def simulate(
         def execute(workgroups: range) -> int:
             return run_functional(launch, shadows=shadows, workgroups=workgroups).wavefront_instructions
 
-        return Steered(m, context, counts, fit.workgroups_per_cu * gpu.cus, execute)
+        def work() -> np.ndarray:
+            return executed_blocks(launch, shadows, max_instructions)
+
+        return Steered(m, context, counts, fit.workgroups_per_cu * gpu.cus, execute, work)
 
     try:
         status = FINISHED

@@ -143,7 +143,9 @@ def _effects(instruction: Instruction) -> tuple[int, int, int]:
     if opcode.unit in (VALU, VMEM, LDS):
         reads |= EXEC
     writes &= ~(VCCZ | EXECZ)
-    partly = opcode.mnemonic.startswith("v_writelane") or any(word in instruction.fields for word in ("dst_sel", "dpp_ctrl"))
+    partly = opcode.mnemonic.startswith("v_writelane") or any(
+        word in instruction.fields for word in ("dst_sel", "dpp_ctrl")
+    )
     return reads & ~(VCCZ | EXECZ), writes, 0 if partly else writes
 
 

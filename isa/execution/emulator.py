@@ -78,7 +78,9 @@ RUN = State(
         "workgroups": Field((), "the number after that of the last one to run"),
         "next_workgroup": Field((), "the next one to begin"),
         "running": Field((), "wavefronts of the running workgroup that have not ended"),
-        "block_prefix": Field((), "address of int64 [instructions + 1, BLOCKS] (`ControlSlice.prefix`), or 0: all counts"),
+        "block_prefix": Field(
+            (), "address of int64 [instructions + 1, BLOCKS] (`ControlSlice.prefix`), or 0: all counts"
+        ),
         "blocks": Field((), "address of int64 [BLOCKS]: the running workgroup's; those of the next one follow"),
         "counters": Field((), "what was counted", COUNTERS.dtype()),
     },
@@ -262,16 +264,18 @@ def run_functional(
 
 
 def executed_blocks(
-    launch: "Launch", shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None
+    launch: "Launch",
+    shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
+    max_instructions: int = MAX_INSTRUCTIONS,
 ) -> np.ndarray:
     """Return how many instructions each workgroup of a launch executes: int64 [workgroup, BLOCKS], by basic block.
 
-    Only what decides control flow is executed (`isa.execution.control_slice`); memory stays as it is. shadows: as of
-    `run_functional`. The counts are wrong where what is executed depends on what the launch itself writes to memory.
+    Only what decides control flow is executed (`isa.execution.control_slice`); memory stays as it is. shadows,
+    max_instructions: as of `run_functional`. The counts are wrong where what is executed depends on what the launch itself writes to memory.
     Raises NotSliced, ExecutionFault.
     """
     sliced = control_slice(program_of(launch.kernel))
-    context = FunctionalContext(launch, launch.wavefronts_per_workgroup, 1, program=sliced.program)
+    context = FunctionalContext(launch, launch.wavefronts_per_workgroup, 1, max_instructions, program=sliced.program)
     if shadows is not None:
         context.register_regions(shadows)
     compile_interpreter(run_slices)

@@ -301,6 +301,14 @@ class FunctionalContext:
             return 0
         return max(int(self.state.ended_instructions) * wavefronts // ended, self.executed_instructions)
 
+    @property
+    def oldest_workgroup(self) -> int:
+        """The lowest number of a workgroup with a wavefront that has not ended; the grid's size if there is none."""
+        held = self._keep["wavefronts"]
+        numbers = held["workgroup"][held["register_file"] > 0]
+        x, y, z = self.launch.workgroups
+        return int(numbers.min()) if len(numbers) else x * y * z
+
     def least_instructions(self, workgroups: int) -> int:
         """Return a lower bound of the launch's instructions after `workgroups` workgroups have begun.
 
