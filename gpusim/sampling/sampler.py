@@ -79,11 +79,15 @@ class _Course:
         if self._total * (1 - LEAST_SKIPPED) < self._resident + self._margin(Stretch(0, self._total)):
             self.reason = f"too few workgroups: {self._total}, of which {self._resident} are resident at a time"
             return
-        self._work, why = _known_work(self._launch)
+        self._work = _known_work(self._launch)
         stretches = [Stretch(0, self._total)] if self._work is None else self._work.stretches(self._resident)
         self.reason = "the grid was nearly done before its laps had settled or were enough"
         if len(stretches) > 1:
-            self.reason = f"not stationary: its work changes {len(stretches) - 1} times along the grid, and no stretch was long enough"
+            changes = len(stretches) - 1
+            self.reason = (
+                f"not stationary: its work changes {changes} time{'s' * (changes > 1)} along the grid, and no part"
+                " without a change was long enough"
+            )
         for stretch in stretches:
             if self._skippable(stretch) >= LEAST_SKIPPED * (stretch.end - stretch.start):
                 yield from self._settled(stretch)
@@ -232,12 +236,12 @@ class _Course:
             stratum.work = 0
 
 
-def _known_work(launch: Steered) -> tuple[Work | None, str]:
-    """Return the work of a launch's workgroups, or why it is not known."""
+def _known_work(launch: Steered) -> Work | None:
+    """Return the work of a launch's workgroups; None where it is not known."""
     try:
-        return Work(launch.work()), ""
-    except (NotSliced, ExecutionFault) as why:
-        return None, str(why)
+        return Work(launch.work())
+    except (NotSliced, ExecutionFault):
+        return None
 
 
 def _longest(stretch: Stretch) -> float:

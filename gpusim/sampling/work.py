@@ -8,6 +8,7 @@ stretch is a stratum (Cochran 1977, chapter 5): it is settled in, measured and e
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class Work:
     def stretches(self, resident: int) -> list[Stretch]:
         """Return the stretches of alike workgroups that the grid consists of. resident: workgroups of a round."""
         cuts = [0, *_cuts(self._blocks.astype(float), max(1, resident // 2)), len(self._blocks)]
-        return [self._stretch(start, end) for start, end in zip(cuts[:-1], cuts[1:], strict=True)]
+        return [self._stretch(start, end) for start, end in pairwise(cuts)]
 
     def _stretch(self, start: int, end: int) -> Stretch:
         work = np.diff(self._before[start : end + 1])
@@ -79,7 +80,7 @@ def _cuts(blocks: np.ndarray, size: int) -> list[int]:
 
 
 def _refined(blocks: np.ndarray, low: int, high: int) -> int:
-    """Return where to cut the workgroups from `low` to before `high` so that both sides are most alike in themselves."""
+    """Return where to cut the workgroups from `low` to before `high` so that either side is most alike in itself."""
     sums = np.cumsum(blocks[low:high], axis=0)
     if len(sums) < 2:
         return low

@@ -1,7 +1,7 @@
-"""Launches whose work differs along the grid, in amount or in kind: sorted rows, triangles, late and rare heavy ones."""
+"""Launches whose work differs along the grid, in amount or in kind: sorted rows, triangles, late and heavy ones."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -38,22 +38,12 @@ def uneven_cases(gpu: str) -> list[Case]:
         ("rare heavy of loads", "streamed", _rare),
     )
     made = [
-        Case(f"{gpu} {name}", UNEVEN, kernel, lambda kernel=kernel, work=work: _by_table(gpu, kernel, work()))  # type: ignore[misc]
-        for name, kernel, work in looped
+        Case(f"{gpu} {name}", UNEVEN, kernel, partial(_by_table, gpu, kernel, work)) for name, kernel, work in looped
     ]
     for kernel, rows, longest in (("csr_scalar", _ROWS, 256), ("csr_vector", _WAVEFRONT_ROWS, 4096)):
         for order in ("falling", "rising"):
-            name, what = f"{gpu} {kernel} {order}", f"{rows} rows of up to {longest}"
-            made.append(
-                Case(
-                    name,
-                    UNEVEN,
-                    what,
-                    lambda kernel=kernel, rows=rows, longest=longest, order=order: _csr(
-                        gpu, kernel, rows, longest, order
-                    ),
-                )  # type: ignore[misc]  # fmt: skip
-            )
+            make = partial(_csr, gpu, kernel, rows, longest, order)
+            made.append(Case(f"{gpu} {kernel} {order}", UNEVEN, f"{rows} rows of up to {longest}", make))
     made.append(Case(f"{gpu} two phases", UNEVEN, "arithmetic, then loads", lambda: _two_phases(gpu)))
     made.append(Case(f"{gpu} mandelbrot", UNEVEN, f"{_PIXELS} x {_PIXELS} pixels", lambda: _mandelbrot(gpu)))
     return made
@@ -106,7 +96,8 @@ def _launch(gpu: str, kernel: str, items: tuple[int, int], local: tuple[int, int
     return Prepared(Launch(_kernel(kernel), memory, block, (*items, 1), (*local, 1)), spec)
 
 
-def _by_table(gpu: str, kernel: str, work: np.ndarray) -> Prepared:
+def _by_table(gpu: str, kernel: str, make: Callable[[], np.ndarray]) -> Prepared:
+    work = make()
     items = 256 * len(work)
     more = {"x": np.ones(_ELEMENTS, np.float32), "elements": _ELEMENTS} if kernel == "streamed" else {}
     table = work.astype(np.uint32)

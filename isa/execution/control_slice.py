@@ -59,7 +59,7 @@ def control_slice(program: Program) -> ControlSlice:
         while end < len(table) and not needed[end] and (end == k or end not in entered):
             end += 1
         table["kind"][k:end] = Kind.NO_OPERATION
-        if _LEAST_PASSED <= end - k and end < len(table):
+        if end - k >= _LEAST_PASSED and end < len(table):
             table["kind"][k], table["condition"][k], table["target"][k] = Kind.BRANCH, Condition.ALWAYS, end
             weights[k] = end - k
         k = max(end, k + 1)

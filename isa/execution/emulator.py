@@ -270,8 +270,10 @@ def executed_blocks(
 ) -> np.ndarray:
     """Return how many instructions each workgroup of a launch executes: int64 [workgroup, BLOCKS], by basic block.
 
-    Only what decides control flow is executed (`isa.execution.control_slice`); memory stays as it is. shadows,
-    max_instructions: as of `run_functional`. The counts are wrong where what is executed depends on what the launch itself writes to memory.
+    Only what decides control flow is executed (`isa.execution.control_slice`); memory stays as it is. The counts are
+    wrong where what is executed depends on what the launch itself writes to memory. shadows, max_instructions: as of
+    `run_functional`.
+
     Raises NotSliced, ExecutionFault.
     """
     sliced = control_slice(program_of(launch.kernel))
