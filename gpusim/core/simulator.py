@@ -33,6 +33,7 @@ from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, program_
 from isa.execution.resident import WavefrontGroup, group_lines, note_resident
 from isa.launch import Launch
 from isa.object.code_object import Kernel
+from isa.trace import LINE_BYTES
 from memory.cache.l2_contents import dirty_lines
 from memory.dram.controller import bus_busy_cycles
 from spartan.engine import engine_finish
@@ -145,7 +146,8 @@ def simulate(
         def work() -> np.ndarray:
             return executed_blocks(launch, shadows, max_instructions)
 
-        return Steered(m, context, counts, fit.workgroups_per_cu * gpu.cus, execute, work)
+        l2_lines = (gpu.l2.size_kib << 10) // LINE_BYTES
+        return Steered(m, context, counts, fit.workgroups_per_cu * gpu.cus, execute, work, l2_lines)
 
     try:
         status = FINISHED

@@ -11,7 +11,8 @@ that ended, and is doubted by how these differ.
 Four things laps do not say of their own. They may not have settled when they are measured: how far from it a launch
 may be is taken from the spread of the windows and the rounds that have passed. A launch that is seen to go on settling
 does so in the part that is skipped: what the later laps differ from the earlier ones, beyond chance, it may go through
-again as often as their distance fits into the time of settling, and half of it at least: a standard uncertainty. A
+again as often as their distance fits into the time of settling, and half of it at least: a standard uncertainty.
+What wavefronts wait for may move on before the pace does, as queues fill up while others still hide it (`moving`). A
 jump may itself cost or save something: `SamplingSpec.bias`. And what was passed over may differ from all laps: what
 follows the last jump, which is simulated anyway, was forecast, and where it is not as foretold, that is a doubt of the
 last jump.
@@ -38,7 +39,8 @@ _BY_CHANCE = 3.0  # standard deviations
 class Ratios:
     """Counts per instruction as measured in laps, and why those of the skipped part may differ.
 
-    values: [column]; chance, settling, drift, jump: independent reasons to doubt it; noise: of a lap.
+    values: [column]; chance, settling, drift, jump: independent reasons to doubt it; noise: of a lap; moving: how much
+    of what wavefronts wait for moves on from one reason to another.
     """
 
     values: np.ndarray
@@ -47,6 +49,7 @@ class Ratios:
     drift: Replicates
     jump: Replicates
     noise: Noise
+    moving: float = 0.0
 
     @property
     def doubts(self) -> tuple[Replicates, ...]:
@@ -80,22 +83,28 @@ def ratios(
     t, z = quantile(spec.confidence, found.degrees), quantile(spec.confidence, MANY_DEGREES)
     spread = np.sqrt(laps.shape[1]) * found.within * scale  # of a window, as a part of the whole
     passed = 0.5 ** ((age - SETTLING_FROM_ROUNDS) / spec.settling_rounds)
+    settling = spec.settling_rounds / lap_rounds
+    waits = list(columns.waits)
+    moved = _drift(totals, columns, found, scale, settling, 2.0)[waits]
     unsettled = passed * (spec.unsettled_spread * spread + spec.unsettled * values * columns.timed)
     return Ratios(
         values,
         Replicates(t * t * found.inflation * float((weights**2).sum()), found.rows * scale),
         Replicates(z * z, unsettled[np.newaxis]),
-        Replicates(z * z, _drift(totals, columns, found, scale, spec.settling_rounds / lap_rounds)[np.newaxis]),
+        Replicates(z * z, _drift(totals, columns, found, scale, settling)[np.newaxis]),
         Replicates(z * z, (spec.bias * values * columns.timed)[np.newaxis]),
         found,
+        float(np.abs(moved).max(initial=0)) / max(float(values[waits].sum()), 1e-300),
     )
 
 
-def _drift(totals: np.ndarray, columns: Columns, found: Noise, scale: float, settling: float) -> np.ndarray:
+def _drift(
+    totals: np.ndarray, columns: Columns, found: Noise, scale: float, settling: float, sure: float = 1.0
+) -> np.ndarray:
     """Return, by column, how far the ratios of the skipped part may be from the laps' because of a drift in the laps.
 
     A drift is what moved on beyond what chance explains. settling: laps in which the distance to the settled state is
-    halved.
+    halved; sure: standard deviations that chance may explain.
     """
     count, half = len(totals), len(totals) // 2
     if count < LEAST_FOR_DRIFT:
@@ -104,7 +113,7 @@ def _drift(totals: np.ndarray, columns: Columns, found: Noise, scale: float, set
     apart = later / max(float(later[columns.work]), 1) - earlier / max(float(earlier[columns.work]), 1)
     by_chance = 2 / half * found.inflation * scale**2 * (found.rows**2).sum(axis=0)
     left = max(0.5, settling / (count - half))
-    return np.asarray(np.sign(apart) * np.sqrt(np.maximum(apart**2 - by_chance, 0)) * left)
+    return np.asarray(np.sign(apart) * np.sqrt(np.maximum(apart**2 - sure**2 * by_chance, 0)) * left)
 
 
 @dataclass(frozen=True)

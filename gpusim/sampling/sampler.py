@@ -34,7 +34,7 @@ from isa.execution.faults import ExecutionFault
 
 FIRST_STEP_CYCLES = 64
 FIRST_STEPS = 64  # the first round's end is seen within this part of it
-UNEVEN = 1.5  # longest work over the mean, from which a stretch takes longer to settle, and to end
+WRITES_TO_COME = 0.1  # of DRAM's time, from which on they are waited for
 LEAST_INSTRUCTIONS = 5_000  # of a window: a look costs as much time
 
 
@@ -102,7 +102,7 @@ class _Course:
                 yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
             while launch.context.oldest_workgroup < stretch.start:
                 yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
-        since, done = launch.now, launch.done + ceil(self._resident * _longest(stretch))
+        since, done = launch.now, launch.done + ceil(self._resident * stretch.longest_rounds)
         while launch.done < done and self._skippable(stretch):
             yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
 
@@ -115,17 +115,21 @@ class _Course:
             length = self._work.of(range(stretch.start, stretch.end)) / (stretch.end - stretch.start)
         round_work = self._resident * max(length, 1)
         pace = now[columns.cycles] / max(now[columns.work], 1)
-        rounds = max(1.0, self._spec.windows * LEAST_INSTRUCTIONS / round_work, _longest(stretch) / 2)  # of a lap
+        rounds = max(1.0, self._spec.windows * LEAST_INSTRUCTIONS / round_work, stretch.longest_rounds / 2)  # of a lap
         lap_size = ceil(rounds * self._resident)
-        stratum = Stratum.of(stretch, self._spec, rounds)
+        stratum = Stratum.of(stretch, self._spec, rounds, (stretch.end - stretch.start) / self._resident)
         self._strata.append(stratum)
+        filling = 0  # laps, which say nothing of later ones
         while stratum.jumps or self._skippable(stretch) >= LEAST_SKIPPED * (stretch.end - stretch.start):
             looks = [now]
             yield from self._lap(looks, rounds * round_work * pace, stretch.end)
             if len(looks) <= self._spec.windows:
                 return
+            now, counted = looks[-1], looks[-1] - looks[0]
+            if not stratum.laps and filling < MOST_BEFORE_JUMP and self._filling(now, counted):
+                filling += 1
+                continue
             stratum.add(np.diff(looks, axis=0))
-            now, counted = looks[-1], stratum.laps[-1].sum(axis=0)
             pace = counted[columns.cycles] / max(counted[columns.work], 1)
             left = Left(
                 stretch.end - stretch.start,
@@ -170,13 +174,28 @@ class _Course:
 
     def _look(self) -> np.ndarray:
         state = self._launch.context.state
-        values = self._vector.values(self._launch.counts().sections)
-        return np.append(values, (int(state.ended_instructions), int(state.ended)))
+        counts = self._launch.counts()
+        more = (int(state.ended_instructions), int(state.ended), counts.l2.dirty_lines_at_end)
+        return np.append(self._vector.values(counts.sections), more)
+
+    def _filling(self, now: np.ndarray, counted: np.ndarray) -> bool:
+        """Tell whether a lap still filled L2 with what will have to be written back, so that DRAM is to have more work.
+
+        now: all that was counted; counted: that of the lap.
+        """
+        columns, at = self._columns, self._vector.at
+        grown = counted[columns.dirty]
+        done = max(self._launch.position, 1)
+        to_come = grown / max(counted[columns.work], 1) * now[columns.work] / done * (self._total - done)
+        moved = now[at("dram", "reads")] + now[at("dram", "writes")]
+        busy = now[at("dram", "bus_busy_cycles")] / max(moved, 1) * grown
+        fills = to_come > self._launch.l2_lines - now[columns.dirty]
+        return bool(fills and busy > WRITES_TO_COME * counted[at("dram", "bus_available_cycles")])
 
     def _margin(self, stretch: Stretch) -> int:
         """Return how many workgroups at a stretch's end are not passed over."""
         rounds = self._spec.tail_rounds if stretch.end == self._total else max(1.0, self._spec.tail_rounds)
-        return ceil(rounds * self._resident * _longest(stretch))
+        return ceil(rounds * self._resident * stretch.longest_rounds)
 
     def _skippable(self, stretch: Stretch) -> int:
         return max(0, stretch.end - max(self._launch.position, stretch.start) - self._margin(stretch))
@@ -242,11 +261,6 @@ def _known_work(launch: Steered) -> Work | None:
         return Work(launch.work())
     except (NotSliced, ExecutionFault):
         return None
-
-
-def _longest(stretch: Stretch) -> float:
-    """Return how many rounds a stretch's longest workgroup takes."""
-    return stretch.unevenness if stretch.unevenness > UNEVEN else 1.0
 
 
 def _reason(strata: Sequence[Stratum]) -> str:

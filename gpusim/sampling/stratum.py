@@ -9,9 +9,10 @@ from gpusim.sampling.estimate import Estimate, estimate
 from gpusim.sampling.grid import Left
 from gpusim.sampling.looks import Columns
 from gpusim.sampling.spec import SamplingSpec
-from gpusim.sampling.work import Stretch
+from gpusim.sampling.work import UNEVEN, Stretch
 
 _MOST_ERROR = 5.0  # times what is wanted of the launch: where a stretch has a twenty-fifth of the work, or less
+_END = 0.1  # standard uncertainty of when a stretch ends, times what its longest workgroup takes
 
 
 @dataclass
@@ -34,10 +35,16 @@ class Stratum:
     measured: Measured | None = None
 
     @classmethod
-    def of(cls, stretch: Stretch, spec: SamplingSpec, lap_rounds: float) -> "Stratum":
-        """Begin to measure a stretch of a launch for which `spec` is wanted: errors of stretches add in quadrature."""
+    def of(cls, stretch: Stretch, spec: SamplingSpec, lap_rounds: float, rounds: float) -> "Stratum":
+        """Begin to measure a stretch of a launch for which `spec` is wanted.
+
+        rounds: of the stretch. Errors of stretches add in quadrature. Where some workgroups are far longer than others,
+        it is where these come to lie that decides when the stretch ends, and jumps change that.
+        """
         error = spec.error * min(max(stretch.share, 1e-9) ** -0.5, _MOST_ERROR)
-        return cls(stretch, spec.model_copy(update={"error": min(error, 0.99)}), lap_rounds)
+        ends = _END * stretch.unevenness / rounds if stretch.unevenness > UNEVEN else 0.0
+        update = {"error": min(error, 0.99), "bias": spec.bias + ends}
+        return cls(stretch, spec.model_copy(update=update), lap_rounds)
 
     @property
     def skipped(self) -> int:
@@ -51,7 +58,7 @@ class Stratum:
 
     def following(self, left: Left, columns: Columns) -> Next:
         """Decide what follows the laps measured so far."""
-        pace = np.array([lap[:, (columns.cycles, columns.work)] for lap in self.laps])
+        pace = np.array([lap[:, (columns.cycles, columns.work, *columns.waits)] for lap in self.laps])
         self.measured = Measured(pace, tuple(self.counts), tuple(map(len, self.jumps)), self.lap_rounds)
         return following(self.measured, self.spec, replace(left, passed=self.skipped))
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 ALIKE = 0.15  # of the mean work of a workgroup: what differs by less shares a stretch
+UNEVEN = 1.5  # longest work over the mean, from which a stretch takes longer to settle, and to end
 _BY_CHANCE = 4.0  # standard errors
 
 
@@ -27,6 +28,11 @@ class Stretch:
     end: int
     share: float = 1.0
     unevenness: float = 1.0
+
+    @property
+    def longest_rounds(self) -> float:
+        """Rounds that its longest workgroup takes."""
+        return self.unevenness if self.unevenness > UNEVEN else 1.0
 
 
 class Work:
