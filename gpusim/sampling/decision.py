@@ -25,7 +25,7 @@ MOST_BEFORE_JUMP = 32  # laps: what has not settled until then, or differs too m
 class Measured:
     """What was measured so far.
 
-    laps: cycles and instructions, then wavefront-cycles by what was waited for, [lap, window, column]; counts: laps of
+    laps: cycles, instructions, then what was waited for, [lap, window, column]; counts: laps of
     each block, a block being what was measured without a jump between; jumps: workgroups passed over after each block
     but the last; lap_rounds: rounds that a lap takes.
     """
@@ -85,6 +85,8 @@ def following(measured: Measured, spec: SamplingSpec, left: Left) -> Next:
     if len(measured.laps) > 1 and found.moving > MOST_MOVING:
         return Next(0, False)
     elsewhere = measured.jumps or left.skippable < _STOP_FROM_LAPS * left.lap
+    if len(measured.laps) < LEAST_FOR_DRIFT and left.total >= _STOP_FROM_LAPS * left.lap:
+        return Next(0, False)
     few = min(_LEAST_LAPS, int(left.total / left.lap * _LEAST_SHARE)) - len(measured.laps)
     if elsewhere and few <= 0 and found.squares(found.doubts, _PACE.cycles) <= wanted:
         return Next(left.jump(0), True)

@@ -13,7 +13,8 @@ class Columns:
 
     cycles: of the launch; work: instructions issued; ended_work, ended: instructions of the wavefronts that ended, and
     how many did; dirty: lines that L2 holds dirty; timed: mask of those that are times; waits: wavefront-cycles by what
-    wavefronts waited for.
+    wavefronts waited for; full: cycles in which an L1 or a channel of L2 could take nothing; units: compute units'
+    cycles.
     """
 
     cycles: int
@@ -23,6 +24,8 @@ class Columns:
     dirty: int
     timed: np.ndarray
     waits: tuple[int, ...] = ()
+    full: tuple[int, ...] = ()
+    units: int = 0
 
     @classmethod
     def of(cls, vector: CountVector) -> "Columns":
@@ -36,6 +39,8 @@ class Columns:
             size + 2,
             np.append(vector.timed, (False, False, False)),
             tuple(at(section, name) for section, name in vector.keys if section == "stalls"),
+            tuple(at(section, "full_stall_cycles") for section in ("l1", "l2")),
+            at("cu", "cycles"),
         )
 
     @classmethod

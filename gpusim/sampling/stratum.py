@@ -58,8 +58,9 @@ class Stratum:
 
     def following(self, left: Left, columns: Columns) -> Next:
         """Decide what follows the laps measured so far."""
-        pace = np.array([lap[:, (columns.cycles, columns.work, *columns.waits)] for lap in self.laps])
-        self.measured = Measured(pace, tuple(self.counts), tuple(map(len, self.jumps)), self.lap_rounds)
+        self.measured = Measured(
+            _pace(np.array(self.laps), columns), tuple(self.counts), tuple(map(len, self.jumps)), self.lap_rounds
+        )
         return following(self.measured, self.spec, replace(left, passed=self.skipped))
 
     def jumped(self, over: range, work: int) -> None:
@@ -96,3 +97,15 @@ class Stratum:
             self.after,
             self._last / self.skipped,
         )
+
+
+def _pace(laps: np.ndarray, columns: Columns) -> np.ndarray:
+    """Return what decides on laps: cycles, instructions, then what was waited for, [lap, window, column].
+
+    That is wavefront-cycles by reason, and the cycles in which caches were full, on the same scale: queues fill up
+    before a wavefront waits for it.
+    """
+    waits = laps[..., list(columns.waits)]
+    scale = float(waits.sum()) / max(float(laps[..., columns.units].sum()), 1)
+    full = laps[..., list(columns.full)] * scale
+    return np.concatenate([laps[..., [columns.cycles, columns.work]], waits, full], axis=-1)
