@@ -88,10 +88,20 @@ class _Course:
                 f"not stationary: its work changes {changes} time{'s' * (changes > 1)} along the grid, and no part"
                 " without a change was long enough"
             )
+        elif stretches[0].longest_rounds > 1:
+            self.reason = (
+                f"not stationary: its longest workgroups have {stretches[0].unevenness:.1f} times the mean work"
+            )
         for stretch in stretches:
-            if self._skippable(stretch) >= LEAST_SKIPPED * (stretch.end - stretch.start):
+            if self._worth(stretch):
                 yield from self._settled(stretch)
                 yield from self._sampled(stretch)
+
+    def _worth(self, stretch: Stretch) -> bool:
+        """Tell whether a stretch is long enough to be sampled, also in workgroups as long as its longest."""
+        size = stretch.end - stretch.start
+        end = 2 * stretch.end_doubt(size / self._resident) * stretch.share
+        return self._skippable(stretch) >= LEAST_SKIPPED * size and end <= self._spec.error
 
     def _settled(self, stretch: Stretch) -> Iterator[int]:
         """Wait until a stretch fills the machine, and as long as its longest workgroup takes; yields each look."""

@@ -58,6 +58,13 @@ class SamplingSpec(Spec):
         ge=0,
         le=1,
     )
+    change_bias: float = param(
+        0.01,
+        "the same where work changes along the grid: a change finds the machine in another state than it would have",
+        _MEASURED,
+        ge=0,
+        le=1,
+    )
     tolerance: float = param(
         0.05,
         "what the pace after the last jump may differ from the laps' before it counts as another, relative",

@@ -9,10 +9,9 @@ from gpusim.sampling.estimate import Estimate, estimate
 from gpusim.sampling.grid import Left
 from gpusim.sampling.looks import Columns
 from gpusim.sampling.spec import SamplingSpec
-from gpusim.sampling.work import UNEVEN, Stretch
+from gpusim.sampling.work import Stretch
 
 _MOST_ERROR = 5.0  # times what is wanted of the launch: where a stretch has a twenty-fifth of the work, or less
-_END = 0.1  # standard uncertainty of when a stretch ends, times what its longest workgroup takes
 
 
 @dataclass
@@ -36,15 +35,13 @@ class Stratum:
 
     @classmethod
     def of(cls, stretch: Stretch, spec: SamplingSpec, lap_rounds: float, rounds: float) -> "Stratum":
-        """Begin to measure a stretch of a launch for which `spec` is wanted.
+        """Begin to measure a stretch of a launch for which `spec` is wanted: errors of stretches add in quadrature.
 
-        rounds: of the stretch. Errors of stretches add in quadrature. Where some workgroups are far longer than others,
-        it is where these come to lie that decides when the stretch ends, and jumps change that.
+        rounds: of the stretch.
         """
         error = spec.error * min(max(stretch.share, 1e-9) ** -0.5, _MOST_ERROR)
-        ends = _END * stretch.unevenness / rounds if stretch.unevenness > UNEVEN else 0.0
-        update = {"error": min(error, 0.99), "bias": spec.bias + ends}
-        return cls(stretch, spec.model_copy(update=update), lap_rounds)
+        bias = (spec.bias if stretch.share == 1 else spec.change_bias) + stretch.end_doubt(rounds)
+        return cls(stretch, spec.model_copy(update={"error": min(error, 0.99), "bias": bias}), lap_rounds)
 
     @property
     def skipped(self) -> int:

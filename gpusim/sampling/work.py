@@ -14,6 +14,7 @@ import numpy as np
 
 ALIKE = 0.15  # of the mean work of a workgroup: what differs by less shares a stretch
 UNEVEN = 1.5  # longest work over the mean, from which a stretch takes longer to settle, and to end
+_END = 0.1  # standard uncertainty of when a stretch ends, times what its longest workgroup takes
 _BY_CHANCE = 4.0  # standard errors
 
 
@@ -33,6 +34,14 @@ class Stretch:
     def longest_rounds(self) -> float:
         """Rounds that its longest workgroup takes."""
         return self.unevenness if self.unevenness > UNEVEN else 1.0
+
+    def end_doubt(self, rounds: float) -> float:
+        """Return the standard uncertainty of a stretch's time, relative, because of when it ends. rounds: it has.
+
+        Where some workgroups are far longer than others, it is where these come to lie that decides, and jumps change
+        that.
+        """
+        return _END * self.unevenness / rounds if self.unevenness > UNEVEN else 0.0
 
 
 class Work:
