@@ -28,6 +28,7 @@ from gpusim.sampling.independence import dependence
 from gpusim.sampling.looks import Columns
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling.stratum import Stratum
+from gpusim.sampling.student import MANY_DEGREES, quantile
 from gpusim.sampling.work import Stretch, Work
 from isa.execution.control_slice import NotSliced
 from isa.execution.faults import ExecutionFault
@@ -64,6 +65,7 @@ class _Course:
         self._luck = np.random.default_rng(spec.seed)
         self._work: Work | None = None
         self._strata: list[Stratum] = []
+        self._changed: np.ndarray | None = None  # what was counted when work first changed after jumps
         self.reason = dependence(launch.context.instructions, bool(launch.context.launch.regions))
         self._course = iter(()) if self.reason else self._steer()
         self.limit = next(self._course, NEVER)
@@ -98,10 +100,15 @@ class _Course:
                 yield from self._sampled(stretch)
 
     def _worth(self, stretch: Stretch) -> bool:
-        """Tell whether a stretch is long enough to be sampled, also in workgroups as long as its longest."""
+        """Tell whether a stretch is long enough to be sampled, also in workgroups as long as its longest.
+
+        What follows a change of work takes another time if workgroups were passed over before: where most of the launch
+        does, they are not.
+        """
         size = stretch.end - stretch.start
         end = 2 * stretch.end_doubt(size / self._resident) * stretch.share
-        return self._skippable(stretch) >= LEAST_SKIPPED * size and end <= self._spec.error
+        change = 2 * self._spec.change_bias * stretch.share_after
+        return self._skippable(stretch) >= LEAST_SKIPPED * size and max(end, change) <= self._spec.error
 
     def _settled(self, stretch: Stretch) -> Iterator[int]:
         """Wait until a stretch fills the machine, and as long as its longest workgroup takes; yields each look."""
@@ -154,6 +161,8 @@ class _Course:
                 self._jump(stratum, then.jump)
             if then.enough:
                 stratum.after = yield from self._tested(stretch)
+                if self._changed is None and stretch.end < self._total:
+                    self._changed = self._look()
                 return
             if not stratum.jumps and len(stratum.laps) >= MOST_BEFORE_JUMP:
                 self.reason = f"after {MOST_BEFORE_JUMP} laps it had not settled, or they differed too much"
@@ -229,6 +238,10 @@ class _Course:
             return
         size = len(self._vector.timed)
         added, doubts = np.zeros(size), list[Replicates]()
+        if self._changed is not None:
+            later = (self._vector.values(facts.sections) - self._changed[:size]) * self._vector.timed
+            factor = quantile(confidence, MANY_DEGREES) ** 2
+            doubts.append(Replicates(factor, self._spec.change_bias * later[np.newaxis]))
         for stratum in strata:
             self._check_work(stratum, simulated)
             found = stratum.estimate(self._columns, self._waves)

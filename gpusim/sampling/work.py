@@ -22,13 +22,15 @@ _BY_CHANCE = 4.0  # standard errors
 class Stretch:
     """Workgroups from `start` to before `end` that are alike.
 
-    share: of the launch's work; unevenness: the longest one's work over the mean.
+    share: of the launch's work; unevenness: the longest one's work over the mean; share_after: of the launch's work,
+    what follows the stretch.
     """
 
     start: int
     end: int
     share: float = 1.0
     unevenness: float = 1.0
+    share_after: float = 0.0
 
     @property
     def longest_rounds(self) -> float:
@@ -68,7 +70,9 @@ class Work:
     def _stretch(self, start: int, end: int) -> Stretch:
         work = np.diff(self._before[start : end + 1])
         mean = max(float(work.mean()), 1.0)
-        return Stretch(start, end, float(work.sum()) / max(self.total, 1), float(work.max()) / mean)
+        total = max(self.total, 1)
+        after = (self.total - int(self._before[end])) / total
+        return Stretch(start, end, float(work.sum()) / total, float(work.max()) / mean, after)
 
 
 def _cuts(blocks: np.ndarray, size: int) -> list[int]:
