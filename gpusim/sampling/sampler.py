@@ -81,8 +81,12 @@ class _Course:
         if self._total * (1 - LEAST_SKIPPED) < self._resident + self._margin(Stretch(0, self._total)):
             self.reason = f"too few workgroups: {self._total}, of which {self._resident} are resident at a time"
             return
-        self._work = _known_work(self._launch)
-        stretches = [Stretch(0, self._total)] if self._work is None else self._work.stretches(self._resident)
+        try:
+            self._work = Work(self._launch.work())
+        except (NotSliced, ExecutionFault) as why:
+            self.reason = f"how much its workgroups have to do is not known before: {why}"
+            return
+        stretches = self._work.stretches(self._resident)
         self.reason = "the grid was nearly done before its laps had settled or were enough"
         if len(stretches) > 1:
             changes = len(stretches) - 1
@@ -126,10 +130,8 @@ class _Course:
     def _sampled(self, stretch: Stretch) -> Iterator[int]:
         """Take laps and jumps until enough is known, or the stretch ends; yields the cycle of each look."""
         columns, now = self._columns, self._look()
-        if self._work is None:
-            length = now[columns.ended_work] / max(now[columns.ended], 1) * self._waves
-        else:
-            length = self._work.of(range(stretch.start, stretch.end)) / (stretch.end - stretch.start)
+        assert self._work is not None
+        length = self._work.of(range(stretch.start, stretch.end)) / (stretch.end - stretch.start)
         round_work = self._resident * max(length, 1)
         pace = now[columns.cycles] / max(now[columns.work], 1)
         rounds = max(1.0, self._spec.windows * LEAST_INSTRUCTIONS / round_work, stretch.longest_rounds / 2)  # of a lap
@@ -222,8 +224,9 @@ class _Course:
     def _jump(self, stratum: Stratum, size: int) -> None:
         """Pass over the next `size` workgroups of the grid."""
         passed = self._launch.skip(size)
-        work = self._launch.execute(passed) if self._spec.functional else 0
-        stratum.jumped(passed, work or (self._work.of(passed) if self._work is not None else 0))
+        assert self._work is not None
+        executed = self._launch.execute(passed) if self._spec.functional else 0
+        stratum.jumped(passed, executed or self._work.of(passed))
 
     # -- what is known at the end
 
@@ -271,19 +274,12 @@ class _Course:
         """Forget what work was foretold where it was not that of what was simulated: it depends on the launch's own
         results.
         """
-        if self._work is None or self._spec.functional:
+        assert self._work is not None
+        if self._spec.functional:
             return
         foretold = self._work.total - sum(self._work.of(jump) for one in self._strata for jump in one.jumps)
         if foretold != simulated:
             stratum.work = 0
-
-
-def _known_work(launch: Steered) -> Work | None:
-    """Return the work of a launch's workgroups; None where it is not known."""
-    try:
-        return Work(launch.work())
-    except (NotSliced, ExecutionFault):
-        return None
 
 
 def _reason(strata: Sequence[Stratum]) -> str:

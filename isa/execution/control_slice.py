@@ -12,7 +12,7 @@ import numpy as np
 
 from isa.encoding.instruction import Instruction
 from isa.encoding.register_index import successors
-from isa.encoding.registers import EXEC, EXECZ, SCALARS, SCC, VCC, VCCZ, registers
+from isa.encoding.registers import EXEC, EXECZ, SCALARS, SCC, VCC, VCCZ, VGPRS, registers
 from isa.execution.codes import Condition, Kind
 from isa.execution.program import Program
 from isa.object.code_object import Kernel
@@ -21,7 +21,7 @@ from isa.opcodes.opcode import LDS, VALU, VMEM
 BLOCKS = 8  # columns of `ControlSlice.prefix`
 _LEAST_PASSED = 3  # instructions that are passed over at once: fewer are as fast one by one
 _ALWAYS = ("s_barrier", "s_endpgm", "s_setreg", "s_trap", "s_setkill")
-_AT_RUN_TIME = ("movrel", "s_set_gpr_idx")
+_AT_RUN_TIME = "s_set_gpr_idx"
 _CLOCKS = ("s_memtime", "s_memrealtime", "s_getreg")
 _NARROWING = ("s_and_saveexec", "v_cmpx")
 
@@ -77,7 +77,7 @@ def _refuse(kernel: Kernel, instructions: Sequence[Instruction]) -> None:
         raise NotSliced("it has private memory")
     for instruction in instructions:
         name = instruction.opcode.mnemonic
-        if any(part in name for part in _AT_RUN_TIME):
+        if name.startswith(_AT_RUN_TIME):
             raise NotSliced(f"{name} at {instruction.address:#x} chooses registers while it runs")
         if "jump" in instruction.opcode.flags and not instruction.jump_targets:
             raise NotSliced(f"{name} at {instruction.address:#x} may go anywhere")
@@ -142,6 +142,10 @@ def _effects(instruction: Instruction) -> tuple[int, int, int]:
     reads |= (VCC if reads & VCCZ else 0) | (EXEC if reads & EXECZ else 0)
     if opcode.unit in (VALU, VMEM, LDS):
         reads |= EXEC
+    if "movrel" in opcode.mnemonic:  # M0 says which registers
+        every = VGPRS if opcode.unit == VALU else SCALARS
+        reads, writes = (reads | every, writes | every) if "movrels" in opcode.mnemonic else (reads, writes | every)
+        return reads & ~(VCCZ | EXECZ), writes & ~(VCCZ | EXECZ), 0
     writes &= ~(VCCZ | EXECZ)
     partly = opcode.mnemonic.startswith("v_writelane") or any(
         word in instruction.fields for word in ("dst_sel", "dpp_ctrl")
