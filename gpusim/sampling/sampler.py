@@ -66,7 +66,8 @@ class _Course:
         self._work: Work | None = None
         self._strata: list[Stratum] = []
         self._changed: np.ndarray | None = None  # what was counted when work first changed after jumps
-        self.reason = dependence(launch.context.instructions, bool(launch.context.launch.regions))
+        served = int(launch.context.state.region_count)
+        self.reason = dependence(launch.context.instructions, bool(served)) or _engine_step(launch, served)
         self._course = iter(()) if self.reason else self._steer()
         self.limit = next(self._course, NEVER)
 
@@ -280,6 +281,17 @@ class _Course:
         foretold = self._work.total - sum(self._work.of(jump) for one in self._strata for jump in one.jumps)
         if foretold != simulated:
             stratum.work = 0
+
+
+def _engine_step(launch: Steered, regions: int) -> str:
+    """Say why a launch that the compaction engine serves cannot be passed over in part; empty if it can.
+
+    Where requests wait for one search at a time, what they wait for is the step in which workgroups come to ask: a jump
+    leaves them and the engine's lanes in one that no whole run reaches, and they keep it.
+    """
+    if regions and int(launch.m.engine.shifters) == 1:
+        return "the engine serves one search at a time: after a jump its workgroups ask in a step that no whole run has"
+    return ""
 
 
 def _reason(strata: Sequence[Stratum]) -> str:
