@@ -45,7 +45,7 @@ def uneven_cases(gpu: str) -> list[Case]:
             make = partial(_csr, gpu, kernel, rows, longest, order)
             made.append(Case(f"{gpu} {kernel} {order}", UNEVEN, f"{rows} rows of up to {longest}", make))
     made.append(Case(f"{gpu} two phases", UNEVEN, "arithmetic, then loads", lambda: _two_phases(gpu)))
-    made.append(Case(f"{gpu} mandelbrot", UNEVEN, f"{_PIXELS} x {_PIXELS} pixels", lambda: _mandelbrot(gpu)))
+    made.append(Case(f"{gpu} mandelbrot", UNEVEN, f"{_PIXELS}^2 pixels", lambda: _mandelbrot(gpu)))
     return made
 
 

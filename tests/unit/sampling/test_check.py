@@ -60,7 +60,7 @@ def test_the_suite_has_what_it_should() -> None:
     kinds = {case.kind for case in CASES.values()}
     assert kinds >= {
         *("dense product", "sparse, engine", "sparse, software", "im2col"),
-        *("element-wise", "pooling", "reduction", "transpose", "irregular"),
+        *("element-wise", "pooling", "reduction", "transpose", "irregular", "uneven"),
     }
     assert all(any(name.startswith(gpu) for name in CASES) for gpu in GPUS)
     depths = [int(case.what.split(" x ")[2].split(",")[0]) for case in CASES.values() if " x " in case.what]
