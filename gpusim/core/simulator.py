@@ -33,6 +33,7 @@ from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, program_
 from isa.execution.resident import WavefrontGroup, group_lines, note_resident
 from isa.launch import Launch
 from isa.object.code_object import Kernel
+from isa.trace import LINE_BYTES
 from memory.cache.l2_contents import dirty_lines
 from memory.dram.controller import bus_busy_cycles
 from spartan.engine import engine_finish
@@ -134,7 +135,7 @@ def simulate(
 
     def steered() -> "Steered":
         from gpusim.core.steering import Steered
-        from isa.execution.emulator import run_functional
+        from isa.execution.emulator import executed_blocks, run_functional
 
         def counts() -> RunFacts:
             return _facts(m, gpu, launch, fit, int(m.wheel.now))
@@ -142,7 +143,11 @@ def simulate(
         def execute(workgroups: range) -> int:
             return run_functional(launch, shadows=shadows, workgroups=workgroups, residency=held).wavefront_instructions
 
-        return Steered(m, context, counts, held.workgroups, execute)
+        def work() -> np.ndarray:
+            return executed_blocks(launch, shadows, max_instructions)
+
+        l2_lines = (gpu.l2.size_kib << 10) // LINE_BYTES
+        return Steered(m, context, counts, held.workgroups, execute, work, l2_lines)
 
     try:
         status = FINISHED

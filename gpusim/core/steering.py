@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 from gpusim.core.facts import RunFacts
 from isa.execution.executor import FunctionalContext
 
@@ -13,7 +15,8 @@ class Steered:
     """A launch that runs on the machine `m`.
 
     context: its functional part; counts: its facts up to now; resident: workgroups that the machine holds at a time;
-    execute: executes workgroups of the grid without timing and returns how many instructions they had.
+    execute: executes workgroups of the grid without timing and returns how many instructions they had; work: finds how
+    many each workgroup has (`isa.execution.emulator.executed_blocks`); l2_lines: lines that L2 holds.
     """
 
     m: Any
@@ -21,6 +24,8 @@ class Steered:
     counts: Callable[[], RunFacts]
     resident: int
     execute: Callable[[range], int]
+    work: Callable[[], np.ndarray]
+    l2_lines: int
 
     @property
     def now(self) -> int:
@@ -38,6 +43,11 @@ class Steered:
         return int(self.m.run.workgroups - self.m.run.next_workgroup)
 
     @property
+    def position(self) -> int:
+        """The next workgroup of the grid to be dispatched."""
+        return int(self.m.run.next_workgroup + self.m.run.skipped)
+
+    @property
     def done(self) -> int:
         """Workgroups that have ended."""
         return int(self.m.run.done)
@@ -50,7 +60,7 @@ class Steered:
     def skip(self, count: int) -> range:
         """Have the dispatcher pass over the next `count` workgroups; returns their numbers in the grid."""
         run = self.m.run
-        first = int(run.next_workgroup + run.skipped)
+        first = self.position
         run.skipped += count
         run.workgroups -= count
         return range(first, first + count)

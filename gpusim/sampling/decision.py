@@ -14,6 +14,7 @@ from gpusim.sampling.student import quantile
 
 LEAST_SKIPPED = 0.2  # of a grid: below, a jump is not worth its error
 _PACE = Columns.of_pace()
+MOST_MOVING = 0.01  # of all waits: what one reason for them may still grow or shrink by
 _STOP_FROM_LAPS = 8  # in what is left: from here on one lap at least is measured elsewhere in the grid
 _MOST_TRIED = 16
 _LEAST_LAPS = 16  # where they are no larger a part of the grid than the next: a few may resemble one another by chance
@@ -25,9 +26,9 @@ MOST_BEFORE_JUMP = 32  # laps: what has not settled until then, or differs too m
 class Measured:
     """What was measured so far.
 
-    laps: cycles and instructions, [lap, window, 2]; counts: laps of each block, a block being what was measured
-    without a jump between; jumps: workgroups passed over after each block but the last; lap_rounds: rounds that a
-    lap takes.
+    laps: cycles, instructions, then what was waited for, [lap, window, column]; counts: laps of
+    each block, a block being what was measured without a jump between; jumps: workgroups passed over after each block
+    but the last; lap_rounds: rounds that a lap takes.
     """
 
     laps: np.ndarray
@@ -41,7 +42,10 @@ class Measured:
 
     def ratios(self, first: int, last_jump: float, spec: SamplingSpec) -> Ratios:
         """Return cycles per instruction in the laps except the `first` ones, if `last_jump` follows them."""
-        return ratios(self.laps[first:], self.weights(first, last_jump), self.age(first), _PACE, spec, self.lap_rounds)
+        columns = Columns.of_pace(self.laps.shape[-1] - 2)
+        return ratios(
+            self.laps[first:], self.weights(first, last_jump), self.age(first), columns, spec, self.lap_rounds
+        )
 
     def age(self, first: int, more: int = 0) -> float:
         """Return how many rounds had passed at the middle of the laps from `first` on, with `more` to follow."""
@@ -79,7 +83,11 @@ def following(measured: Measured, spec: SamplingSpec, left: Left) -> Next:
     first = measured.first(left.skippable, spec)
     found = measured.ratios(first, left.skippable, spec)
     wanted = (spec.error / share) ** 2
+    if len(measured.laps) > 1 and found.moving > MOST_MOVING:
+        return Next(0, False)
     elsewhere = measured.jumps or left.skippable < _STOP_FROM_LAPS * left.lap
+    if len(measured.laps) < LEAST_FOR_DRIFT and left.total >= _STOP_FROM_LAPS * left.lap:
+        return Next(0, False)
     few = min(_LEAST_LAPS, int(left.total / left.lap * _LEAST_SHARE)) - len(measured.laps)
     if elsewhere and few <= 0 and found.squares(found.doubts, _PACE.cycles) <= wanted:
         return Next(left.jump(0), True)

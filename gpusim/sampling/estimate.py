@@ -5,11 +5,17 @@ workgroups have, and costs of everything what the laps cost an instruction: a ra
 its residuals (Cochran 1977, chapter 6). Each residual is a replicate of all counts together, so that the error of
 anything computed from several counts, such as a hit rate, has their correlation in it.
 
-Three things laps do not say of their own. They may not have settled when they are measured: how far from it a launch
+How much work was skipped is known of most kernels (`gpusim.sampling.work`). Of others it follows from the wavefronts
+that ended, and is doubted by how these differ.
+
+Four things laps do not say of their own. They may not have settled when they are measured: how far from it a launch
 may be is taken from the spread of the windows and the rounds that have passed. A launch that is seen to go on settling
 does so in the part that is skipped: what the later laps differ from the earlier ones, beyond chance, it may go through
-again as often as their distance fits into the time of settling, and half of it at least: a standard uncertainty. And
-a jump may itself cost or save something: `SamplingSpec.bias`.
+again as often as their distance fits into the time of settling, and half of it at least: a standard uncertainty.
+What wavefronts wait for may move on before the pace does, as queues fill up while others still hide it (`moving`). A
+jump may itself cost or save something: `SamplingSpec.bias`. And what was passed over may differ from all laps: what
+follows the last jump, which is simulated anyway, was forecast, and where it is not as foretold, that is a doubt of the
+last jump.
 """
 
 from dataclasses import dataclass
@@ -25,13 +31,17 @@ from gpusim.sampling.student import MANY_DEGREES, quantile
 
 SETTLING_FROM_ROUNDS = 2.0  # what `SamplingSpec.unsettled` and `unsettled_spread` are said of
 LEAST_FOR_DRIFT = 2  # laps
+_LAPS_FOR_LENGTHS = 6  # fewer say less of how wavefronts differ than their windows do
+_ANYWHERE = 3**-0.5  # standard uncertainty of a part between 0 and 1
+_BY_CHANCE = 3.0  # standard deviations
 
 
 @dataclass(frozen=True)
 class Ratios:
     """Counts per instruction as measured in laps, and why those of the skipped part may differ.
 
-    values: [column]; chance, settling, drift, jump: independent reasons to doubt it; noise: of a lap.
+    values: [column]; chance, settling, drift, jump: independent reasons to doubt it; noise: of a lap; moving: how much
+    of what wavefronts wait for moves on from one reason to another.
     """
 
     values: np.ndarray
@@ -40,6 +50,7 @@ class Ratios:
     drift: Replicates
     jump: Replicates
     noise: Noise
+    moving: float = 0.0
 
     @property
     def doubts(self) -> tuple[Replicates, ...]:
@@ -73,22 +84,28 @@ def ratios(
     t, z = quantile(spec.confidence, found.degrees), quantile(spec.confidence, MANY_DEGREES)
     spread = np.sqrt(laps.shape[1]) * found.within * scale  # of a window, as a part of the whole
     passed = 0.5 ** ((age - SETTLING_FROM_ROUNDS) / spec.settling_rounds)
+    settling = spec.settling_rounds / lap_rounds
+    waits = list(columns.waits)
+    moved = _drift(totals, columns, found, scale, settling, 2.0)[waits]
     unsettled = passed * (spec.unsettled_spread * spread + spec.unsettled * values * columns.timed)
     return Ratios(
         values,
         Replicates(t * t * found.inflation * float((weights**2).sum()), found.rows * scale),
         Replicates(z * z, unsettled[np.newaxis]),
-        Replicates(z * z, _drift(totals, columns, found, scale, spec.settling_rounds / lap_rounds)[np.newaxis]),
+        Replicates(z * z, _drift(totals, columns, found, scale, settling)[np.newaxis]),
         Replicates(z * z, (spec.bias * values * columns.timed)[np.newaxis]),
         found,
+        float(np.abs(moved).max(initial=0)) / max(float(values[waits].sum()), 1e-300),
     )
 
 
-def _drift(totals: np.ndarray, columns: Columns, found: Noise, scale: float, settling: float) -> np.ndarray:
+def _drift(
+    totals: np.ndarray, columns: Columns, found: Noise, scale: float, settling: float, sure: float = 1.0
+) -> np.ndarray:
     """Return, by column, how far the ratios of the skipped part may be from the laps' because of a drift in the laps.
 
     A drift is what moved on beyond what chance explains. settling: laps in which the distance to the settled state is
-    halved.
+    halved; sure: standard deviations that chance may explain.
     """
     count, half = len(totals), len(totals) // 2
     if count < LEAST_FOR_DRIFT:
@@ -97,7 +114,7 @@ def _drift(totals: np.ndarray, columns: Columns, found: Noise, scale: float, set
     apart = later / max(float(later[columns.work]), 1) - earlier / max(float(earlier[columns.work]), 1)
     by_chance = 2 / half * found.inflation * scale**2 * (found.rows**2).sum(axis=0)
     left = max(0.5, settling / (count - half))
-    return np.asarray(np.sign(apart) * np.sqrt(np.maximum(apart**2 - by_chance, 0)) * left)
+    return np.asarray(np.sign(apart) * np.sqrt(np.maximum(apart**2 - sure**2 * by_chance, 0)) * left)
 
 
 @dataclass(frozen=True)
@@ -118,16 +135,54 @@ def estimate(
     spec: SamplingSpec,
     work: int = 0,
     lap_rounds: float = 1.0,
+    after: np.ndarray | None = None,
+    last_part: float = 1.0,
 ) -> Estimate:
     """Estimate what `wavefronts` that were not simulated add to each column.
 
     laps, weights, age, lap_rounds: as of `ratios`; work: instructions of the skipped wavefronts if they are known, 0:
-    as many as those that ended in the laps had.
+    as many as those that ended in the laps had, which is doubted as their spread says; after: what was counted after
+    the last jump while the machine was full, if anything, a test of the forecast; last_part: of what was skipped, the
+    part that the last jump passed over.
     """
     found = ratios(laps, weights, age, columns, spec, lap_rounds)
     ended = weights @ laps.sum(axis=1)
     if ended[columns.ended] <= 0:
         ended = laps.sum(axis=(0, 1))
     skipped = work or wavefronts * float(ended[columns.ended_work] / max(ended[columns.ended], 1))
-    doubts = tuple(Replicates(doubt.factor, doubt.deviations * skipped) for doubt in found.doubts)
-    return Estimate(found.values * skipped, doubts, found.noise)
+    doubts = [Replicates(doubt.factor, doubt.deviations * skipped) for doubt in found.doubts]
+    z = quantile(spec.confidence, MANY_DEGREES)
+    if not work:
+        lengths = _length_deviations(laps, columns)
+        if after is not None:
+            length = after[columns.ended_work] / max(after[columns.ended], 1)
+            beyond = length / max(float(ended[columns.ended_work] / max(ended[columns.ended], 1)), 1e-300) - 1
+            lengths = np.append(lengths, beyond * last_part * _ANYWHERE * bool(after[columns.ended]))
+        t = quantile(spec.confidence, found.noise.degrees)
+        doubts.append(Replicates(t * t, lengths[:, np.newaxis] * found.values * skipped))
+    if after is not None and after[columns.work] > 0:
+        doubts.append(Replicates(z * z, _surprise(laps, after, found, columns, spec) * skipped * last_part))
+    return Estimate(found.values * skipped, tuple(doubts), found.noise)
+
+
+def _length_deviations(laps: np.ndarray, columns: Columns) -> np.ndarray:
+    """Return by how much, relatively, each part of the laps moves the mean length of a wavefront: independent parts."""
+    parts = laps.sum(axis=1) if len(laps) >= _LAPS_FOR_LENGTHS else laps.reshape(-1, laps.shape[-1])
+    ended, work = parts[:, columns.ended], parts[:, columns.ended_work]
+    apart = work - ended * (work.sum() / max(float(ended.sum()), 1))
+    return np.asarray(apart / max(float(work.sum()), 1) * np.sqrt(len(parts) / (len(parts) - 1)))
+
+
+def _surprise(laps: np.ndarray, after: np.ndarray, found: Ratios, columns: Columns, spec: SamplingSpec) -> np.ndarray:
+    """Return, by column, how far what followed the last jump is from the forecast, beyond chance and tolerance.
+
+    Where it differs, it began to somewhere in what the jump passed over; those that ran before the jump have a part in
+    what follows it, which hides a part of the difference. The result is a row of deviations.
+    """
+    work = float(after[columns.work])
+    lap = float(laps[..., columns.work].sum()) / len(laps)
+    chance = found.noise.inflation * (found.noise.rows**2).sum(axis=0) / max(lap * work, 1)
+    apart = after / work - found.values
+    least = spec.tolerance * found.values
+    beyond = np.where(apart**2 > _BY_CHANCE**2 * chance + least**2, apart, 0)
+    return np.asarray(beyond * _ANYWHERE / min(spec.tail_rounds / 2, 1))[np.newaxis]

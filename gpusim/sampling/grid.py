@@ -22,7 +22,8 @@ class Left:
     """What of a grid can still be passed over, in workgroups.
 
     total: of the grid; skippable: all that are not dispatched yet but for the tail; lap: dispatched in a lap; resident:
-    of a round; row: of a row of the grid, 1 where there is but one; passed: by the jumps so far.
+    of a round; row: of a row of the grid, 1 where there is but one; passed: by the jumps so far; luck: 0 to 1 at
+    random, how far the next jump goes.
     """
 
     total: int
@@ -31,12 +32,14 @@ class Left:
     resident: int
     row: int = 1
     passed: int = 0
+    luck: float = 0.5
 
     def jump(self, more: int) -> int:
         """Return the size of the next jump in workgroups if `more` laps, each at another place, are to follow it.
 
-        The result is 0 if there are too few workgroups. The grid is passed over in equal parts with a lap between any
-        two, except for the last part: it is half as large, as only the lap before it tells what it costs. A part is
+        The result is 0 if there are too few workgroups. The grid is passed over in parts with a lap between any two,
+        the last part half as large, as only the lap before it tells what it costs. The parts are equal but for chance,
+        by half at most: laps at equal distances would all see the same phase of what repeats along the grid. A part is
         rounded down to a multiple of the largest power of two of rows, or of workgroups where it is less than a row,
         that leaves three quarters of it at least; the last one is chosen so that all jumps together are whole rounds.
         """
@@ -45,6 +48,7 @@ class Left:
         part = int((self.skippable - more * self.lap) / (more + 0.5))
         if part < max(self.resident, self.total * LEAST_JUMP):
             return 0
+        part = max(int(part * (0.5 + self.luck)), self.resident)
         step = self.row if self.row <= part else 1
         unit = step << max((part // step).bit_length() - _BITS, 0)
         return part // unit * unit

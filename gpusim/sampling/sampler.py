@@ -1,6 +1,8 @@
 """Sampling of one launch: when the machine is looked at, and when its dispatcher passes over workgroups.
 
-After the first round of workgroups a launch is measured in laps of a round's time. Once it may have settled, the
+The grid consists of stretches of alike workgroups (`gpusim.sampling.work`); a stretch is sampled as a launch of its own
+would be, from where no workgroup of the one before is left, and where one changes to the next is simulated. After its
+first round a stretch is measured in laps of a round's time. Once it may have settled, the
 dispatcher jumps over whole rounds of workgroups between two laps, so that laps are spread over the grid; the machine
 does not notice, since what follows are other workgroups of the same kernel. When the laps say enough it jumps to the
 grid's end, where compute units run empty, and that is simulated. What was skipped cost an instruction what the laps did
@@ -10,7 +12,7 @@ Laps and their windows are parts of the machine's time, not numbers of workgroup
 and how much of the resident ones is done changes from round to round, while instructions are issued evenly.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 from math import ceil
 
 import numpy as np
@@ -20,15 +22,20 @@ from gpusim.core.cu.state import NEVER
 from gpusim.core.facts import RunFacts
 from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
 from gpusim.core.steering import Steered
-from gpusim.sampling.decision import LEAST_SKIPPED, MOST_BEFORE_JUMP, Measured, following
-from gpusim.sampling.estimate import estimate
+from gpusim.sampling.decision import LEAST_SKIPPED, MOST_BEFORE_JUMP
 from gpusim.sampling.grid import Left
 from gpusim.sampling.independence import dependence
 from gpusim.sampling.looks import Columns
 from gpusim.sampling.spec import SamplingSpec
+from gpusim.sampling.stratum import Stratum
+from gpusim.sampling.student import MANY_DEGREES, quantile
+from gpusim.sampling.work import Stretch, Work
+from isa.execution.control_slice import NotSliced
+from isa.execution.faults import ExecutionFault
 
 FIRST_STEP_CYCLES = 64
 FIRST_STEPS = 64  # the first round's end is seen within this part of it
+WRITES_TO_COME = 0.1  # of DRAM's time, from which on they are waited for
 LEAST_INSTRUCTIONS = 5_000  # of a window: a look costs as much time
 
 
@@ -55,12 +62,12 @@ class _Course:
         self._row = width if max(others) > 1 else 1
         self._vector = CountVector.of(launch.counts().sections)
         self._columns = Columns.of(self._vector)
-        self._laps: list[np.ndarray] = []  # [window, column] of each
-        self._counts = [0]  # laps between jumps
-        self._jumps: list[int] = []
-        self._measured: Measured | None = None
-        self._executed = 0
-        self.reason = dependence(launch.context.instructions, bool(launch.context.launch.regions))
+        self._luck = np.random.default_rng(spec.seed)
+        self._work: Work | None = None
+        self._strata: list[Stratum] = []
+        self._changed: np.ndarray | None = None  # what was counted when work first changed after jumps
+        served = int(launch.context.state.region_count)
+        self.reason = dependence(launch.context.instructions, bool(served)) or _engine_step(launch, served)
         self._course = iter(()) if self.reason else self._steer()
         self.limit = next(self._course, NEVER)
 
@@ -71,49 +78,117 @@ class _Course:
     # -- how a launch is steered: each `yield` is a cycle in which to look again
 
     def _steer(self) -> Iterator[int]:
-        """Take laps and jumps until enough is known, or the grid ends; yields the cycle of each look."""
-        if self._total * (1 - LEAST_SKIPPED) < self._resident + self._tail():
+        """Sample each stretch of the grid; yields the cycle of each look."""
+        if self._total * (1 - LEAST_SKIPPED) < self._resident + self._margin(Stretch(0, self._total)):
             self.reason = f"too few workgroups: {self._total}, of which {self._resident} are resident at a time"
             return
+        try:
+            self._work = Work(self._launch.work())
+        except (NotSliced, ExecutionFault) as why:
+            self.reason = f"how much its workgroups have to do is not known before: {why}"
+            return
+        stretches = self._work.stretches(self._resident)
         self.reason = "the grid was nearly done before its laps had settled or were enough"
-        yield from self._first_round()
+        if len(stretches) > 1:
+            changes = len(stretches) - 1
+            self.reason = (
+                f"not stationary: its work changes {changes} time{'s' * (changes > 1)} along the grid, and no part"
+                " without a change was long enough"
+            )
+        elif stretches[0].longest_rounds > 1:
+            self.reason = (
+                f"not stationary: its longest workgroups have {stretches[0].unevenness:.1f} times the mean work"
+            )
+        for stretch in stretches:
+            if self._worth(stretch):
+                yield from self._settled(stretch)
+                yield from self._sampled(stretch)
+
+    def _worth(self, stretch: Stretch) -> bool:
+        """Tell whether a stretch is long enough to be sampled, also in workgroups as long as its longest.
+
+        What follows a change of work takes another time if workgroups were passed over before: where most of the launch
+        does, they are not.
+        """
+        size = stretch.end - stretch.start
+        end = 2 * stretch.end_doubt(size / self._resident) * stretch.share
+        change = 2 * self._spec.change_bias * stretch.share_after
+        return self._skippable(stretch) >= LEAST_SKIPPED * size and max(end, change) <= self._spec.error
+
+    def _settled(self, stretch: Stretch) -> Iterator[int]:
+        """Wait until a stretch fills the machine, and as long as its longest workgroup takes; yields each look."""
+        launch = self._launch
+        if stretch.start:
+            since = launch.now
+            while launch.position < stretch.start:
+                yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
+            while launch.context.oldest_workgroup < stretch.start:
+                yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
+        since, done = launch.now, launch.done + ceil(self._resident * stretch.longest_rounds)
+        while launch.done < done and self._skippable(stretch):
+            yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
+
+    def _sampled(self, stretch: Stretch) -> Iterator[int]:
+        """Take laps and jumps until enough is known, or the stretch ends; yields the cycle of each look."""
         columns, now = self._columns, self._look()
-        round_work = self._resident * self._waves * now[columns.ended_work] / max(now[columns.ended], 1)
+        assert self._work is not None
+        length = self._work.of(range(stretch.start, stretch.end)) / (stretch.end - stretch.start)
+        round_work = self._resident * max(length, 1)
         pace = now[columns.cycles] / max(now[columns.work], 1)
-        rounds = max(1.0, self._spec.windows * LEAST_INSTRUCTIONS / round_work)  # of a lap
-        while self._jumps or self._skippable() >= LEAST_SKIPPED * self._total:
+        rounds = max(1.0, self._spec.windows * LEAST_INSTRUCTIONS / round_work, stretch.longest_rounds / 2)  # of a lap
+        lap_size = ceil(rounds * self._resident)
+        stratum = Stratum.of(stretch, self._spec, rounds, (stretch.end - stretch.start) / self._resident)
+        self._strata.append(stratum)
+        filling = 0  # laps, which say nothing of later ones
+        while stratum.jumps or self._skippable(stretch) >= LEAST_SKIPPED * (stretch.end - stretch.start):
             looks = [now]
-            yield from self._lap(looks, rounds * round_work * pace)
+            yield from self._lap(looks, rounds * round_work * pace, stretch.end)
             if len(looks) <= self._spec.windows:
                 return
-            self._laps.append(np.diff(looks, axis=0))
-            self._counts[-1] += 1
-            now, counted = looks[-1], self._laps[-1].sum(axis=0)
+            now, counted = looks[-1], looks[-1] - looks[0]
+            if not stratum.laps and filling < MOST_BEFORE_JUMP and self._filling(now, counted):
+                filling += 1
+                continue
+            stratum.add(np.diff(looks, axis=0))
             pace = counted[columns.cycles] / max(counted[columns.work], 1)
-            lap_size, passed = ceil(rounds * self._resident), sum(self._jumps)
-            left = Left(self._total, self._skippable(), lap_size, self._resident, self._row, passed)
-            pace_alone = np.array([one[:, (columns.cycles, columns.work)] for one in self._laps])
-            self._measured = Measured(pace_alone, tuple(self._counts), tuple(self._jumps), rounds)
-            then = following(self._measured, self._spec, left)
+            left = Left(
+                stretch.end - stretch.start,
+                self._skippable(stretch),
+                lap_size,
+                self._resident,
+                self._row,
+                luck=float(self._luck.random()),
+            )
+            then = stratum.following(left, columns)
             if then.jump:
-                self._jump(then.jump)
+                self._jump(stratum, then.jump)
             if then.enough:
+                stratum.after = yield from self._tested(stretch)
+                if self._changed is None and stretch.end < self._total:
+                    self._changed = self._look()
                 return
-            if not self._jumps and len(self._laps) >= MOST_BEFORE_JUMP:
+            if not stratum.jumps and len(stratum.laps) >= MOST_BEFORE_JUMP:
                 self.reason = f"after {MOST_BEFORE_JUMP} laps it had not settled, or they differed too much"
                 return
 
-    def _first_round(self) -> Iterator[int]:
-        """Wait until as many workgroups have ended as were resident; yields the cycle of each look."""
-        while self._launch.done < self._resident:
-            yield self._launch.now + max(FIRST_STEP_CYCLES, self._launch.now // FIRST_STEPS)
+    def _tested(self, stretch: Stretch) -> Generator[int, None, np.ndarray]:
+        """Wait until a stretch is dispatched; yields each look, returns what was counted."""
+        before, launch = self._look(), self._launch
+        begin, position = launch.now, launch.position
+        while launch.position < stretch.end:
+            passed = max(launch.position - position, 1)
+            rest = (launch.now - begin) * (stretch.end - launch.position) // (2 * passed)
+            yield launch.now + min(max(FIRST_STEP_CYCLES, rest), FIRST_STEP_CYCLES + (launch.now - begin))
+        return np.asarray(self._look() - before)
 
-    def _lap(self, looks: list[np.ndarray], cycles: float) -> Iterator[int]:
-        """Look at the end of each window of a lap of `cycles` cycles, or of fewer windows if the machine runs empty."""
+    def _lap(self, looks: list[np.ndarray], cycles: float, end: int) -> Iterator[int]:
+        """Look at the end of each window of a lap of `cycles` cycles, or of fewer windows if all before `end` have
+        been dispatched.
+        """
         start = self._launch.now
         for k in range(1, self._spec.windows + 1):
             yield max(start + round(cycles * k / self._spec.windows), self._launch.now + 1)
-            if not self._launch.waiting:
+            if self._launch.position >= end:
                 return
             looks.append(self._look())
 
@@ -121,22 +196,38 @@ class _Course:
 
     def _look(self) -> np.ndarray:
         state = self._launch.context.state
-        values = self._vector.values(self._launch.counts().sections)
-        return np.append(values, (int(state.ended_instructions), int(state.ended)))
+        counts = self._launch.counts()
+        more = (int(state.ended_instructions), int(state.ended), counts.l2.dirty_lines_at_end)
+        return np.append(self._vector.values(counts.sections), more)
 
-    def _tail(self) -> int:
-        return int(np.ceil(self._spec.tail_rounds * self._resident))
+    def _filling(self, now: np.ndarray, counted: np.ndarray) -> bool:
+        """Tell whether a lap still filled L2 with what will have to be written back, so that DRAM is to have more work.
 
-    def _skippable(self) -> int:
-        return max(0, self._launch.waiting - self._tail())
+        now: all that was counted; counted: that of the lap.
+        """
+        columns, at = self._columns, self._vector.at
+        grown = counted[columns.dirty]
+        done = max(self._launch.position, 1)
+        to_come = grown / max(counted[columns.work], 1) * now[columns.work] / done * (self._total - done)
+        moved = now[at("dram", "reads")] + now[at("dram", "writes")]
+        busy = now[at("dram", "bus_busy_cycles")] / max(moved, 1) * grown
+        fills = to_come > self._launch.l2_lines - now[columns.dirty]
+        return bool(fills and busy > WRITES_TO_COME * counted[at("dram", "bus_available_cycles")])
 
-    def _jump(self, size: int) -> None:
+    def _margin(self, stretch: Stretch) -> int:
+        """Return how many workgroups at a stretch's end are not passed over."""
+        rounds = self._spec.tail_rounds if stretch.end == self._total else max(1.0, self._spec.tail_rounds)
+        return ceil(rounds * self._resident * stretch.longest_rounds)
+
+    def _skippable(self, stretch: Stretch) -> int:
+        return max(0, stretch.end - max(self._launch.position, stretch.start) - self._margin(stretch))
+
+    def _jump(self, stratum: Stratum, size: int) -> None:
         """Pass over the next `size` workgroups of the grid."""
         passed = self._launch.skip(size)
-        if self._spec.functional:
-            self._executed += self._launch.execute(passed)
-        self._jumps.append(size)
-        self._counts.append(0)
+        assert self._work is not None
+        executed = self._launch.execute(passed) if self._spec.functional else 0
+        stratum.jumped(passed, executed or self._work.of(passed))
 
     # -- what is known at the end
 
@@ -145,48 +236,69 @@ class _Course:
         simulated = int(facts.kernel.wavefront_instructions)
         rounds = self._total / self._resident
         confidence = self._spec.confidence
-        skipped = sum(self._jumps)
-        if not skipped:
+        strata = [one for one in self._strata if one.jumps]
+        if not strata:
             facts.sampling = Sampling(confidence, WHOLE, self.reason, rounds, simulated, simulated)
             return
-        measured = self._measured
-        assert measured is not None  # nothing is passed over before the first lap
-        last = sum(self._jumps[len(measured.jumps) :])
-        first = measured.first(last, self._spec)
-        weights = measured.weights(first, last)
-        wavefronts = skipped * self._waves
-        found = estimate(
-            np.array(self._laps[first:]),
-            weights,
-            measured.age(first),
-            self._columns,
-            wavefronts,
-            self._spec,
-            self._executed,
-            measured.lap_rounds,
-        )
         size = len(self._vector.timed)
-        added, groups = found.added[:size].copy(), [d.deviations[:, :size].copy() for d in found.doubts]
-        at = self._vector.at
-        exact = {"workgroups": skipped, "wavefronts_ended": wavefronts, "wavefronts": wavefronts}
+        added, doubts = np.zeros(size), list[Replicates]()
+        if self._changed is not None:
+            later = (self._vector.values(facts.sections) - self._changed[:size]) * self._vector.timed
+            factor = quantile(confidence, MANY_DEGREES) ** 2
+            doubts.append(Replicates(factor, self._spec.change_bias * later[np.newaxis]))
+        for stratum in strata:
+            self._check_work(stratum, simulated)
+            found = stratum.estimate(self._columns, self._waves)
+            added += found.added[:size]
+            doubts += [Replicates(d.factor, d.deviations[:, :size].copy()) for d in found.doubts]
+        skipped = sum(one.skipped for one in strata)
+        exact = {"workgroups": skipped, "wavefronts_ended": skipped * self._waves, "wavefronts": skipped * self._waves}
         for name, count in exact.items():
-            added[at("kernel", name)] = count
-            for deviations in groups:
-                deviations[:, at("kernel", name)] = 0
+            at = self._vector.at("kernel", name)
+            added[at] = count
+            for doubt in doubts:
+                doubt.deviations[:, at] = 0
         before = facts.stalls
         facts.sections = self._vector.added(facts.sections, added)
         scale = {reason: facts.stalls[reason] / n for reason, n in before.items() if n}
         for hotspot in facts.hotspots:
             for reason in hotspot.stalls:
                 hotspot.stalls[reason] = round(hotspot.stalls[reason] * scale.get(reason, 1.0))
-        doubts = tuple(
-            Doubt(self._vector, Replicates(d.factor, deviations))
-            for d, deviations in zip(found.doubts, groups, strict=True)
-        )
-        laps, jumps = len(measured.laps) - first, len(self._jumps)
-        reason = (
-            f"{laps} lap{'s' * (laps > 1)} after {1 + measured.lap_rounds * first:.0f} rounds,"
-            f" {jumps} jump{'s' * (jumps > 1)}"
-        )
         whole = int(facts.kernel.wavefront_instructions)
-        facts.sampling = Sampling(confidence, WINDOWS, reason, rounds, whole, simulated, self._spec.functional, doubts)
+        found_doubts = tuple(Doubt(self._vector, doubt) for doubt in doubts)
+        functional = self._spec.functional
+        facts.sampling = Sampling(
+            confidence, WINDOWS, _reason(strata), rounds, whole, simulated, functional, found_doubts
+        )
+
+    def _check_work(self, stratum: Stratum, simulated: int) -> None:
+        """Forget what work was foretold where it was not that of what was simulated: it depends on the launch's own
+        results.
+        """
+        assert self._work is not None
+        if self._spec.functional:
+            return
+        foretold = self._work.total - sum(self._work.of(jump) for one in self._strata for jump in one.jumps)
+        if foretold != simulated:
+            stratum.work = 0
+
+
+def _engine_step(launch: Steered, regions: int) -> str:
+    """Say why a launch that the compaction engine serves cannot be passed over in part; empty if it can.
+
+    Where requests wait for one search at a time, what they wait for is the step in which workgroups come to ask: a jump
+    leaves them and the engine's lanes in one that no whole run reaches, and they keep it.
+    """
+    if regions and int(launch.m.engine.shifters) == 1:
+        return "the engine serves one search at a time: after a jump its workgroups ask in a step that no whole run has"
+    return ""
+
+
+def _reason(strata: Sequence[Stratum]) -> str:
+    """Say in short how a launch was sampled."""
+    laps = [len(one.laps) - one.left_out for one in strata]
+    jumps = sum(len(one.jumps) for one in strata)
+    first = strata[0]
+    said = f"{sum(laps)} lap{'s' * (sum(laps) > 1)} after {1 + first.lap_rounds * first.left_out:.0f} rounds"
+    stretches = f" in {len(strata)} stretches" if len(strata) > 1 else ""
+    return f"{said}{stretches}, {jumps} jump{'s' * (jumps > 1)}"

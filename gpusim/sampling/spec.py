@@ -52,9 +52,24 @@ class SamplingSpec(Spec):
         le=1e6,
     )
     bias: float = param(
-        0.001,
+        0.002,
         "standard uncertainty of a skipped part's time that laps do not show: of the jumps themselves; relative",
         _MEASURED,
         ge=0,
         le=1,
     )
+    change_bias: float = param(
+        0.01,
+        "the same where work changes along the grid: a change finds the machine in another state than it would have",
+        _MEASURED,
+        ge=0,
+        le=1,
+    )
+    tolerance: float = param(
+        0.05,
+        "what the pace after the last jump may differ from the laps' before it counts as another, relative",
+        "assumed: kernels bound by memory are up to a percent slower after a jump, and half a round is little",
+        ge=0,
+        le=1,
+    )
+    seed: int = param(1, "of the random places of laps", "custom", ge=0)

@@ -1,17 +1,15 @@
 """The suite: launches of all kinds, of sizes whose whole simulation takes some seconds to some minutes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.config.gpu import load_gpu
 from gpusim.config.run import load_run
-from gpusim.core.gpu_spec import GpuSpec
 from gpusim.jobs.gemm import GemmJob, gemm_problem
 from gpusim.running.operators import gpu_facts
+from gpusim.sampling_check.case import Case, Prepared
+from gpusim.sampling_check.uneven import uneven_cases
 from isa.device_memory import DeviceMemory
-from isa.launch import Launch
-from spartan.engine_spec import EngineSpec
 from workloads.operators.activation import ActivationForward
 from workloads.operators.add import Add
 from workloads.operators.batch_norm import BatchNormBackward, BatchNormTraining
@@ -26,28 +24,6 @@ from workloads.operators.primitive import Primitive, build
 from workloads.operators.softmax import SoftmaxForward
 
 DENSE = "sgemm"  # the fastest dense kernel of large products
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A launch with its data in device memory, and the engine that serves it. before: launches that make its data."""
-
-    launch: Launch
-    gpu: GpuSpec
-    engine: EngineSpec | None = None
-    before: tuple[Launch, ...] = ()
-
-
-@dataclass(frozen=True)
-class Case:
-    """A launch of the suite. kind: what it is an example of; what: its description; make: puts it into device
-    memory.
-    """
-
-    name: str
-    kind: str
-    what: str
-    make: Callable[[], Prepared]
 
 
 def _gemm(m: int, n: int, k: int, gpu: str, sparsity: float = 0.0, sparse: str = "") -> Prepared:
@@ -175,7 +151,7 @@ def _cases(gpu: str) -> list[Case]:
             ("lds_links", "irregular", 1 << 22),
         )
     ]
-    return made
+    return made + uneven_cases(gpu)
 
 
 GPUS = ("mi6", "r9nano")

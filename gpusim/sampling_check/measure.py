@@ -17,7 +17,8 @@ from gpusim.core.simulator import simulate
 from gpusim.results import metrics
 from gpusim.sampling.sampler import Sampler
 from gpusim.sampling.spec import SamplingSpec
-from gpusim.sampling_check.cases import CASES, Case, Prepared
+from gpusim.sampling_check.case import Case, Prepared
+from gpusim.sampling_check.cases import CASES
 from gpusim.store.work import sources_hash
 from isa.execution.emulator import run_functional
 

@@ -12,6 +12,7 @@ from gpusim.base.table import Cell, Column, Table
 from gpusim.base.version import __version__
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling_check.measure import Outcome
+from gpusim.sampling_check.uneven import UNEVEN
 
 MANY_ROUNDS = 30
 LEAST_ROUNDS = 3 + SamplingSpec().tail_rounds  # the first, a lap, what is resident at its end, and the tail
@@ -77,15 +78,23 @@ def document(outcomes: Sequence[Outcome], spec: SamplingSpec) -> dict[str, Any]:
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
-    """Write the figures and the table of cases; if several versions of sampling measured them, the rows name the
-    version.
+    """Write figures and tables: of launches whose workgroups are alike, then of those whose work differs.
+
+    If several versions of sampling measured them, each version has figures of its own and the rows name theirs.
     """
-    versions = list(dict.fromkeys(one.policy for one in outcomes))
-    counts = [sum(outcome.policy == one for outcome in outcomes) for one in versions]
-    said = [f"version {_version(one)} of sampling: {n} launches" for one, n in zip(versions, counts, strict=True)]
-    several = len(versions) > 1
-    head = "\n".join(f"- {line}" for line in (*lines(summary(outcomes)), *(said if several else ())))
-    return "\n".join((f"{head}\n", savings(outcomes).markdown(), cases_table(outcomes, several).markdown()))
+    several = len({one.policy for one in outcomes}) > 1
+    parts = []
+    for title, uneven in (("Workgroups that are alike", False), ("Work that differs along the grid", True)):
+        these = [one for one in outcomes if (one.kind == UNEVEN) is uneven]
+        if not these:
+            continue
+        parts.append(f"## {title}\n")
+        for version in dict.fromkeys(one.policy for one in these):
+            rows = [one for one in these if one.policy == version]
+            parts.append(f"Version {_version(version)} of sampling:\n" if several else "")
+            parts.append("\n".join(f"- {line}" for line in lines(summary(rows))) + "\n")
+        parts += [savings(these).markdown(), cases_table(these, several).markdown()]
+    return "\n".join(part for part in parts if part)
 
 
 def cases_table(outcomes: Sequence[Outcome], several: bool) -> Table:

@@ -29,7 +29,7 @@ def indexed_operands(instructions: Sequence[Instruction], entry: int) -> list[in
     modes: list[int | None] = [None] * len(instructions)
     if not any(i.opcode.mnemonic == _ON for i in instructions):
         return [OFF] * len(instructions)
-    after = _successors(instructions)
+    after = successors(instructions)
     reached = {k for ways in after for k in ways}
     pending = [
         (k, OFF) for k, instruction in enumerate(instructions) if k not in reached or instruction.address == entry
@@ -65,7 +65,8 @@ def _mode_after(instruction: Instruction, mode: int) -> int:
     return mode
 
 
-def _successors(instructions: Sequence[Instruction]) -> list[list[int]]:
+def successors(instructions: Sequence[Instruction]) -> list[list[int]]:
+    """Return, for each of a kernel's instructions in address order, the numbers of those that may follow it."""
     index = {instruction.address: k for k, instruction in enumerate(instructions)}
     after: list[list[int]] = [[] for _ in instructions]
     for k, (one, other) in enumerate(pairwise(instructions)):

@@ -28,7 +28,8 @@ from gpusim.jit import (
     st_i64,
     views,
 )
-from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter
+from isa.execution.control_slice import BLOCKS, control_slice
+from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter, program_of
 from isa.execution.resident import AT_BARRIER, WavefrontGroup, grouped
 from isa.opcodes.opcode import UNIT_NAMES
 from isa.trace import (
@@ -96,6 +97,10 @@ RUN = State(
         "resident": Field((), "workgroups begun and not ended"),
         "turn": Field((), "which of them runs: its place in `order`; -1: none"),
         "other": Field((), "place in `order` of the last one to run that was not the oldest"),
+        "block_prefix": Field(
+            (), "address of int64 [instructions + 1, BLOCKS] (`ControlSlice.prefix`), or 0: all counts"
+        ),
+        "blocks": Field((), "address of int64 [BLOCKS]: the workgroup's that began last; the next one's follow"),
         "counters": Field((), "what was counted", COUNTERS.dtype()),
     },
 )
@@ -194,6 +199,8 @@ def _begin_workgroup(run: Run):
         slot = group_slot * run.wavefronts + number
         call_i64_4(run.start, run.context, slot, run.next_workgroup, number | group_slot << 32)
         wave_at(run.waves, slot).state = READY
+    if run.block_prefix and run.counters.workgroups:
+        run.blocks += 8 * BLOCKS
     run.next_workgroup += 1
     run.resident += 1
     run.counters.wavefronts += run.wavefronts
@@ -256,6 +263,17 @@ def _ready_wave(run: Run):
 
 
 @jit
+def count_blocks(run: Run, trace):
+    """Add one slice's instructions by basic block to those of the workgroup, the only one that is resident."""
+    for s in range(ld_i64(trace, SEGMENTS)):
+        segment = ld_i64(trace, SEGMENT_0 + s)
+        first = run.block_prefix + 8 * BLOCKS * (segment & 0xFFFF_FFFF)
+        last = run.block_prefix + 8 * BLOCKS * (segment >> 32)
+        for k in range(BLOCKS):
+            st_i64(run.blocks, k, ld_i64(run.blocks, k) + ld_i64(last, k) - ld_i64(first, k))
+
+
+@jit
 def run_slices(address, slices):
     """Run up to `slices` slices of the run at `address`; returns 1 when it is finished, 0 if not, or a fault."""
     run = run_at(address, 0)
@@ -278,7 +296,10 @@ def run_slices(address, slices):
         status = call_i64_4(run.produce, run.context, w, 0, 0)
         if status < 0:
             return status
-        count_slice(run, run.trace)
+        if run.block_prefix:
+            count_blocks(run, run.trace)
+        else:
+            count_slice(run, run.trace)
         done += 1
         wave = wave_at(run.waves, w)
         wave.left -= ld_i64(run.trace, INSTRUCTIONS)
@@ -355,17 +376,8 @@ def run_functional(
         context.register_regions(shadows)
     compile_s = context.compile_s + compile_interpreter(run_slices)
     x, y, z = launch.workgroups
-    chosen = range(x * y * z) if workgroups is None else workgroups
-    most = min(held.workgroups, max(1, len(chosen)))
-    waves, order = records(WAVE, most * launch.wavefronts_per_workgroup), np.arange(most)
-    buffer = records(RUN)
-    run = views(buffer)[0]
-    run.context, run.start, run.produce = context.address, context.start_address, context.produce_address
-    run.trace, run.unit_prefix = context.trace_address, address_of(context.program.unit_prefix)
-    run.waves, run.order = address_of(waves), address_of(order)
-    run.wavefronts, run.most, run.turn = launch.wavefronts_per_workgroup, most, -1
-    run.next_workgroup, run.workgroups = chosen.start, chosen.stop
-    seconds, finished = _loop(context, address_of(buffer), run, observer, serve)
+    run, kept = _new_run(context, range(x * y * z) if workgroups is None else workgroups, held)
+    seconds, finished = _loop(context, address_of(kept[0]), run, observer, serve)
     counters = run.counters
     return FunctionalResult(
         instructions=dict(zip(UNIT_NAMES, counters.instructions, strict=True)),
@@ -380,6 +392,50 @@ def run_functional(
         finished=finished,
         resident=[] if finished else _resident(context, run),
     )
+
+
+def executed_blocks(
+    launch: "Launch",
+    shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
+    max_instructions: int = MAX_INSTRUCTIONS,
+) -> np.ndarray:
+    """Return how many instructions each workgroup of a launch executes: int64 [workgroup, BLOCKS], by basic block.
+
+    Only what decides control flow is executed (`isa.execution.control_slice`); memory stays as it is. The counts are
+    wrong where what is executed depends on what the launch itself writes to memory. shadows, max_instructions: as of
+    `run_functional`.
+
+    Raises NotSliced, ExecutionFault.
+    """
+    sliced = control_slice(program_of(launch.kernel))
+    held = launch.workgroup_at_a_time
+    context = FunctionalContext(
+        launch, held.wavefront_slots, held.workgroup_slots, max_instructions, shared_trace=True, program=sliced.program
+    )
+    if shadows is not None:
+        context.register_regions(shadows)
+    compile_interpreter(run_slices)
+    x, y, z = launch.workgroups
+    blocks = np.zeros((x * y * z, BLOCKS), np.int64)
+    run, kept = _new_run(context, range(x * y * z), held)
+    run.block_prefix, run.blocks = address_of(sliced.prefix), address_of(blocks)
+    _loop(context, address_of(kept[0]), run, None, None)
+    return blocks
+
+
+def _new_run(context: FunctionalContext, chosen: range, held: "Residency") -> tuple[Any, tuple[np.ndarray, ...]]:
+    """Return a run of some workgroups, not begun, with the arrays that hold it, its own first."""
+    most = min(held.workgroups, max(1, len(chosen)))
+    wavefronts = context.launch.wavefronts_per_workgroup
+    waves, order = records(WAVE, most * wavefronts), np.arange(most)
+    buffer = records(RUN)
+    run = views(buffer)[0]
+    run.context, run.start, run.produce = context.address, context.start_address, context.produce_address
+    run.trace, run.unit_prefix = context.trace_address, address_of(context.program.unit_prefix)
+    run.waves, run.order = address_of(waves), address_of(order)
+    run.wavefronts, run.most, run.turn = wavefronts, most, -1
+    run.next_workgroup, run.workgroups = chosen.start, chosen.stop
+    return run, (buffer, waves, order)
 
 
 def _loop(

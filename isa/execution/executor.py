@@ -123,7 +123,7 @@ class FunctionalContext:
     address: the context for the callbacks; start_address, produce_address: the producer (`isa.trace`);
     trace_address: trace buffer of slot 0, the others TRACE_WORDS words apart, or with shared_trace of all slots;
     instructions: the static code that segments index; compile_s: seconds this process spent compiling; huge_pages: for
-    a long run (see `zeroed`).
+    a long run (see `zeroed`); program: what to execute in place of the kernel's own.
     Workgroup x, y, z has the number x + y * nx + z * nx * ny. Raises ProgramError, DecodeError, DeviceMemoryError,
     GridError (work-group size), KernargError.
     """
@@ -136,13 +136,14 @@ class FunctionalContext:
         max_instructions: int = MAX_INSTRUCTIONS,
         huge_pages: bool = False,
         shared_trace: bool = False,
+        program: Program | None = None,
     ) -> None:
         if slots < 1 or workgroup_slots < 1 or max_instructions < 1:
             raise ValueError("a functional context needs at least one slot, workgroup slot and instruction")
         kernel = launch.kernel
         _check_workgroup(launch)
         self.launch = launch
-        self.program = program_of(kernel)
+        self.program = program_of(kernel) if program is None else program
         self.compile_s = compile_interpreter()
         self.start_address, self.produce_address = function_address(start), function_address(produce)
 
@@ -304,6 +305,14 @@ class FunctionalContext:
         if not ended:
             return 0
         return max(int(self.state.ended_instructions) * wavefronts // ended, self.executed_instructions)
+
+    @property
+    def oldest_workgroup(self) -> int:
+        """The lowest number of a workgroup with a wavefront that has not ended; the grid's size if there is none."""
+        held = self._keep["wavefronts"]
+        numbers = held["workgroup"][held["register_file"] > 0]
+        x, y, z = self.launch.workgroups
+        return int(numbers.min()) if len(numbers) else x * y * z
 
     def least_instructions(self, workgroups: int) -> int:
         """Return a lower bound of the launch's instructions after `workgroups` workgroups have begun.

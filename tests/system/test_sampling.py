@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gpusim
@@ -15,16 +16,21 @@ from gpusim.config.run import load_run
 from gpusim.jobs.gemm import GemmJob, gemm_problem
 from gpusim.results import metrics
 from gpusim.running.operators import gpu_facts
-from gpusim.sampling import sampler
+from gpusim.sampling import stratum
 from gpusim.sampling.decision import Measured, Next
 from gpusim.sampling.estimate import Estimate, estimate
 from gpusim.sampling.spec import SamplingSpec
-from gpusim.sampling_check.cases import Case, Prepared
+from gpusim.sampling.work import Stretch, Work
+from gpusim.sampling_check.case import Case, Prepared
 from gpusim.sampling_check.measure import compare
 from gpusim.store.records import plain, restored
 from isa.device_memory import DeviceMemory
+from isa.kernarg import Pointer, pack
+from isa.launch import Launch
+from isa.object.code_object import load_code_object
 from workloads.operators.add import Add
 from workloads.operators.primitive import build
+from workloads.toolchain.build import BENCH_KERNELS_DIR, code_object_path
 
 pytestmark = pytest.mark.compiled_tier
 GPU = {"shader_arrays": 1, "cus_per_array": 2, "name": "two CUs", "memory_mib": 64}
@@ -99,7 +105,7 @@ def test_what_has_not_settled_after_32_laps_is_not_measured_elsewhere(
         asked.append(len(measured.laps))
         return Next(0, False)
 
-    monkeypatch.setattr(sampler, "following", never_settled)
+    monkeypatch.setattr(stratum, "following", never_settled)
     found = run(sampling={})
     assert asked == list(range(1, 33))
     assert found.sampling.method == "whole" and found.sampling.reason.startswith("after 32 laps it had not settled")
@@ -214,6 +220,58 @@ def test_the_comparison_finds_bars_true_and_an_estimate_that_is_off_untrue(
         estimated = estimate(*given)
         return replace(estimated, added=1.1 * estimated.added)
 
-    monkeypatch.setattr("gpusim.sampling.sampler.estimate", off)
+    monkeypatch.setattr("gpusim.sampling.stratum.estimate", off)
     wrong = compare(case, SamplingSpec())
     assert not wrong.covered and wrong.error > 0.02 and wrong.cycles == found.cycles
+
+
+def _uneven(kernel: str, groups: int, work: Callable[[np.ndarray], np.ndarray]) -> Prepared:
+    """A launch whose workgroup k has work(k) rounds to do, on two compute units."""
+    spec = load_run({"gpu": GPU, "workload": GEMM}).gpu
+    memory = DeviceMemory(spec.memory_mib << 20)
+    table = np.asarray(work(np.arange(groups)), np.uint32)
+    arrays = {"work": table, "y": np.zeros(256 * groups, np.float32)}
+    found = load_code_object(code_object_path("uneven", BENCH_KERNELS_DIR)).kernels[kernel]
+    values = {name: Pointer(memory.upload(array, name).address) for name, array in arrays.items()}
+    return Prepared(Launch(found, memory, pack(found, values).block, (256 * groups, 1, 1), (256, 1, 1)), spec)
+
+
+def _late() -> Prepared:
+    return _uneven("looped", 2400, lambda k: np.where(k < 1600, 12, 60))
+
+
+def _rare() -> Prepared:
+    return _uneven("looped", 2400, lambda k: np.where(k % 199 == 7, 400, 12))
+
+
+def test_work_that_changes_along_the_grid_is_sampled_in_stretches() -> None:
+    found = compare(Case("late", "uneven", "what", _late), SamplingSpec())
+    assert found.method == "windows" and found.fraction < 0.95
+    assert found.covered and abs(found.error) < 0.01
+
+
+def test_without_its_strata_it_would_be_far_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Work, "stretches", lambda *_: [Stretch(0, 2400)])
+    found = compare(Case("late", "uneven", "what", _late), SamplingSpec())
+    assert found.fraction == 1 or abs(found.error) > 0.01 or found.half_width > 0.02
+
+
+def test_a_launch_with_rare_long_workgroups_runs_whole_and_says_why() -> None:
+    found = compare(Case("rare", "uneven", "what", _rare), SamplingSpec())
+    assert found.fraction == 1 and found.reason.startswith("not stationary: its longest workgroups have")
+
+
+def test_laps_lie_elsewhere_with_another_seed(sampled: gpusim.RunResult) -> None:
+    again = run(sampling={"seed": 2})
+    assert again.kernel.cycles != sampled.kernel.cycles
+    assert again.kernel.wavefront_instructions == sampled.kernel.wavefront_instructions
+
+
+def test_work_foretold_wrongly_is_forgotten_and_doubted(
+    sampled: gpusim.RunResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = Work.of
+    monkeypatch.setattr(Work, "of", lambda self, workgroups: 2 * of(self, workgroups))
+    found = run(sampling={})
+    assert found.sampling.method == "windows"
+    assert found.kernel.wavefront_instructions == pytest.approx(sampled.kernel.wavefront_instructions, rel=0.02)

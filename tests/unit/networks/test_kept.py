@@ -74,7 +74,7 @@ def test_an_estimate_serves_no_exact_run(kept: Kept) -> None:
 def test_an_estimate_that_was_made_otherwise_does_not_serve(kept: Kept) -> None:
     kept.put(ONE, estimate(10), asked(0.02))
     assert kept.get(ONE, asked(0.02, functional=True)) is not None, "the same windows"
-    for other in (asked(0.02, confidence=0.99), asked(0.02, windows=4), asked(0.02, bias=0.002)):
+    for other in (asked(0.02, confidence=0.99), asked(0.02, windows=4), asked(0.02, bias=0.003)):
         assert kept.get(ONE, other) is None
 
 

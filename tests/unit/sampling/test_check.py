@@ -55,12 +55,18 @@ def test_tables_and_picture_have_every_case() -> None:
     assert [row[0] for row in drawn.rows] == ["a", "b", "c"]
 
 
+def test_launches_whose_work_differs_have_figures_of_their_own() -> None:
+    uneven = replace(outcome("u", 0.3, 0.02, 0.1), kind="uneven")
+    alike, differing = markdown((*SOME, uneven)).split("## Work that differs along the grid\n")
+    assert "largest 3.00 %" in alike and "largest 30.00 %" in differing and "| u | uneven: what |" in differing
+
+
 def test_the_suite_has_what_it_should() -> None:
     assert len(CASES) >= 40
     kinds = {case.kind for case in CASES.values()}
     assert kinds >= {
         *("dense product", "sparse, engine", "sparse, software", "im2col"),
-        *("element-wise", "pooling", "reduction", "transpose", "irregular"),
+        *("element-wise", "pooling", "reduction", "transpose", "irregular", "uneven"),
     }
     assert all(any(name.startswith(gpu) for name in CASES) for gpu in GPUS)
     depths = [int(case.what.split(" x ")[2].split(",")[0]) for case in CASES.values() if " x " in case.what]
@@ -78,9 +84,9 @@ def test_cases_that_are_not_measured_again_stay_and_say_by_which_version() -> No
     assert [one.name for one in suite] == [name for name in CASES if name in names]
     assert suite[0] == again and {one.policy for one in suite[1:]} == {"old"}
     table = markdown(suite)
-    assert "- version old of sampling: 2 launches" in table and "- version new of sampling: 1 launches" in table
+    assert "Version new of sampling:\n\n- 1 launches" in table and "Version old of sampling:\n\n- 2 launches" in table
     assert "| mi6 relu | kind: what | 100.0 | +0.50 % | 1.00 % | yes | 10.0 % | why | new |" in table
-    assert "version" not in markdown(before)
+    assert "ersion" not in markdown(before)
     assert known(as_json(document(suite, SamplingSpec()))) == suite
     assert len(policy()) == 16
 

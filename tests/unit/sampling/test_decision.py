@@ -6,7 +6,7 @@ from math import ceil
 import numpy as np
 import pytest
 
-from gpusim.sampling.decision import Measured, following
+from gpusim.sampling.decision import Measured, Next, following
 from gpusim.sampling.grid import Left
 from gpusim.sampling.spec import SamplingSpec
 
@@ -93,3 +93,12 @@ def test_a_launch_that_does_not_settle_is_hardly_passed_over() -> None:
 
 def test_a_launch_too_noisy_for_its_length_is_hardly_passed_over() -> None:
     assert sampled(30, noisy(3, 0.3), SamplingSpec())[2] > 0.8
+
+
+def test_nothing_is_passed_over_while_waits_move_on() -> None:
+    laps = np.ones((6, WINDOWS, 4))
+    laps[..., 2:] = 500
+    left = Left(100 * RESIDENT, 90 * RESIDENT, RESIDENT, RESIDENT)
+    assert following(Measured(laps, (6,), (), 1.0), SamplingSpec(), left).jump > 0
+    laps[..., 2] += 20 * np.arange(6)[:, np.newaxis]
+    assert following(Measured(laps, (6,), (), 1.0), SamplingSpec(), left) == Next(0, False)

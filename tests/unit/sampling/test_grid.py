@@ -20,6 +20,22 @@ def test_a_jump_leaves_room_for_the_laps_that_are_to_follow(sizes: tuple[int, in
         assert skippable - more * (jump + lap) >= jump // 2
 
 
+@given(JUMPS, st.integers(1, 20), st.floats(0, 1))
+def test_wherever_chance_has_it_there_is_room_for_the_laps(
+    sizes: tuple[int, int, int, int], more: int, luck: float
+) -> None:
+    skippable, resident, lap, row = sizes
+    jump = Left(200_000, skippable, lap, resident, row, luck=luck).jump(more)
+    assert jump == 0 or 0 < jump <= skippable - more * lap
+
+
+def test_laps_lie_at_random_places() -> None:
+    jumps = [Left(100_000, 90_000, 50, 10, luck=luck).jump(9) for luck in np.linspace(0, 1, 9)]
+    even = (90_000 - 9 * 50) / 9.5
+    assert jumps == sorted(jumps) and len(set(jumps)) >= 6
+    assert min(jumps) <= 0.5 * even and max(jumps) >= 1.5 * even * 3 / 4
+
+
 @given(JUMPS, st.integers(1, 20))
 def test_jumps_leave_the_lower_bits_of_addresses_as_they_are(sizes: tuple[int, int, int, int], more: int) -> None:
     skippable, resident, lap, row = sizes

@@ -12,7 +12,7 @@ from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling.student import quantile, within
 
 SPEC = SamplingSpec(bias=0, unsettled=0, unsettled_spread=0)
-COLUMNS = Columns(0, 1, 2, 3, np.array([True] + [False] * 5))
+COLUMNS = Columns(0, 1, 2, 3, 4, np.array([True] + [False] * 5))
 INSTRUCTIONS, WAVEFRONTS, LENGTH = 1000.0, 10.0, 100.0  # of a window, in it, of a wavefront
 WINDOWS = 8
 SKIPPED = 1000 * LENGTH  # instructions of the wavefronts that are skipped
@@ -168,3 +168,51 @@ def test_lag1_of_known_series() -> None:
     assert abs(lag1(rng.standard_normal(2000))) < 0.07
     assert lag1(autoregressive(rng, 4000, 0.6, 1.0)) == pytest.approx(0.6, abs=0.05)
     assert lag1(np.array([1.0, -1.0] * 20)) < -0.9
+
+
+def of_lengths(rng: np.random.Generator, laps: int, mean: float, spread: float) -> np.ndarray:
+    """Laps of equal pace whose windows' wavefronts differ in length."""
+    rows = laps_of(np.ones((laps, WINDOWS)))
+    lengths = mean * (1 + spread * rng.standard_normal((laps, WINDOWS)))
+    rows[..., 2] = lengths * rows[..., 3]
+    return rows
+
+
+def test_work_that_is_not_known_is_doubted_by_how_wavefronts_differ() -> None:
+    rng = np.random.default_rng(5)
+    hits = 0
+    for _ in range(200):
+        found = of_lengths(rng, 8, LENGTH, 0.2)
+        hits += abs(estimate(found, equal(8), 20, COLUMNS, 1000, SPEC).added[0] - SKIPPED) <= half_width(found)
+    assert hits / 200 >= 0.9
+    known = estimate(of_lengths(rng, 8, LENGTH, 0.2), equal(8), 20, COLUMNS, 1000, SPEC, work=5000)
+    assert sum(float((d.deviations[:, 0] ** 2).sum()) for d in known.doubts) < 1e-6
+
+
+def width_after(rate: float, length: float = LENGTH, work: int = int(SKIPPED), last: float = 0.5) -> float:
+    """Half-width, of the skipped part, where what follows the last jump has that pace and such wavefronts."""
+    found = laps_of(1 + 0.001 * np.random.default_rng(1).standard_normal((6, WINDOWS)))
+    after = np.zeros(found.shape[-1])
+    after[:4] = rate * 4 * INSTRUCTIONS, 4 * INSTRUCTIONS, WAVEFRONTS * length, WAVEFRONTS
+    made = estimate(found, equal(6), 20, COLUMNS, 1000, SPEC, work, 1.0, after, last)
+    return float(np.sqrt(sum(d.factor * float((d.deviations[:, 0] ** 2).sum()) for d in made.doubts))) / SKIPPED
+
+
+def test_what_follows_the_last_jump_tests_the_forecast() -> None:
+    assert width_after(1.0) < 0.01 and width_after(1.03) < 0.01, "as foretold, within tolerance"
+    assert width_after(1.5) > 1.96 * 0.5 / 3**0.5 * 0.5 and width_after(0.6) > 0.2
+    assert width_after(1.5, last=0.0) < 0.01, "it tells of the last jump alone"
+    assert width_after(1.0, 20 * LENGTH, work=0) > 5 and width_after(1.0, LENGTH, work=0) < 0.01
+
+
+def test_what_is_waited_for_may_move_on_before_the_pace_does() -> None:
+    rng = np.random.default_rng(4)
+    laps = np.zeros((6, WINDOWS, 4))
+    laps[..., 0] = laps[..., 1] = 1000
+    laps[..., 2] = 9000 + 20 * rng.standard_normal((6, WINDOWS))
+    laps[..., 3] = 1000 + 20 * rng.standard_normal((6, WINDOWS))
+    columns = Columns.of_pace(2)
+    assert ratios(laps, equal(6), 9, columns, SPEC).moving < 0.01
+    laps[..., 3] += 200 * np.arange(6)[:, np.newaxis]
+    found = ratios(laps, equal(6), 9, columns, SPEC)
+    assert found.moving > 0.02 and found.squares((found.drift,), 0) == 0

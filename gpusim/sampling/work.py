@@ -1,0 +1,108 @@
+"""What each workgroup of a grid executes, and the stretches of the grid whose workgroups are alike.
+
+What is known before anything is simulated: a functional pass over what decides control flow
+(`isa.execution.emulator.executed_blocks`) counts instructions of every workgroup by basic block. A stretch ends where
+the mean of the next half a round of workgroups, in any block or in all together, differs from that of the stretch by
+more than a tolerance and more than chance allows: workgroups that differ at random are alike in that sense. Each
+stretch is a stratum (Cochran 1977, chapter 5): it is settled in, measured and estimated for itself.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+ALIKE = 0.15  # of the mean work of a workgroup: what differs by less shares a stretch
+UNEVEN = 1.5  # longest work over the mean, from which a stretch takes longer to settle, and to end
+_END = 0.1  # standard uncertainty of when a stretch ends, times what its longest workgroup takes
+_BY_CHANCE = 4.0  # standard errors
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Workgroups from `start` to before `end` that are alike.
+
+    share: of the launch's work; unevenness: the longest one's work over the mean; share_after: of the launch's work,
+    what follows the stretch.
+    """
+
+    start: int
+    end: int
+    share: float = 1.0
+    unevenness: float = 1.0
+    share_after: float = 0.0
+
+    @property
+    def longest_rounds(self) -> float:
+        """Rounds that its longest workgroup takes."""
+        return self.unevenness if self.unevenness > UNEVEN else 1.0
+
+    def end_doubt(self, rounds: float) -> float:
+        """Return the standard uncertainty of a stretch's time, relative, because of when it ends. rounds: it has.
+
+        Where some workgroups are far longer than others, it is where these come to lie that decides, and jumps change
+        that.
+        """
+        return _END * self.unevenness / rounds if self.unevenness > UNEVEN else 0.0
+
+
+class Work:
+    """Instructions of each workgroup of a grid by basic block, int64 [workgroup, block]."""
+
+    def __init__(self, blocks: np.ndarray) -> None:
+        self._blocks = blocks
+        self._before = np.concatenate([[0], np.cumsum(blocks.sum(axis=1))])
+
+    @property
+    def total(self) -> int:
+        """Instructions of the grid."""
+        return int(self._before[-1])
+
+    def of(self, workgroups: range) -> int:
+        """Return the instructions of some workgroups, one after another in the grid."""
+        return int(self._before[workgroups.stop] - self._before[workgroups.start])
+
+    def stretches(self, resident: int) -> list[Stretch]:
+        """Return the stretches of alike workgroups that the grid consists of. resident: workgroups of a round."""
+        cuts = [0, *_cuts(self._blocks.astype(float), max(1, resident // 2)), len(self._blocks)]
+        return [self._stretch(start, end) for start, end in pairwise(cuts)]
+
+    def _stretch(self, start: int, end: int) -> Stretch:
+        work = np.diff(self._before[start : end + 1])
+        mean = max(float(work.mean()), 1.0)
+        total = max(self.total, 1)
+        after = (self.total - int(self._before[end])) / total
+        return Stretch(start, end, float(work.sum()) / total, float(work.max()) / mean, after)
+
+
+def _cuts(blocks: np.ndarray, size: int) -> list[int]:
+    """Return where a grid's workgroups change, looking at `size` of them at a time."""
+    counts = np.concatenate([blocks, blocks.sum(axis=1, keepdims=True)], axis=1)
+    starts = np.arange(0, len(counts), size)
+    if len(starts) > 1 and len(counts) - starts[-1] < size:
+        starts = starts[:-1]  # what is left is part of the last one
+    numbers = np.diff(np.append(starts, len(counts)))
+    sums, squares = np.add.reduceat(counts, starts), np.add.reduceat(counts**2, starts)
+    cuts: list[int] = []
+    number, total, square = 0, np.zeros(counts.shape[1]), np.zeros(counts.shape[1])
+    for k, n in enumerate(numbers):
+        if number:
+            mean, here = total / number, sums[k] / n
+            variance = (square / number - mean**2) / number + (squares[k] / n - here**2) / n
+            chance = _BY_CHANCE * np.sqrt(np.maximum(variance, 0))
+            if (np.abs(here - mean) > np.maximum(ALIKE * min(mean[-1], here[-1]), chance)).any():
+                last = cuts[-1] if cuts else 0
+                cuts.append(_refined(blocks, max(last + 1, int(starts[k]) - size), int(starts[k]) + int(n)))
+                number, total, square = 0, 0 * total, 0 * square
+        number, total, square = number + int(n), total + sums[k], square + squares[k]
+    return cuts
+
+
+def _refined(blocks: np.ndarray, low: int, high: int) -> int:
+    """Return where to cut the workgroups from `low` to before `high` so that either side is most alike in itself."""
+    sums = np.cumsum(blocks[low:high], axis=0)
+    if len(sums) < 2:
+        return low
+    left = np.arange(1, len(sums))[:, np.newaxis]
+    between = sums[:-1] ** 2 / left + (sums[-1] - sums[:-1]) ** 2 / (len(sums) - left)
+    return low + 1 + int(np.argmax(between.sum(axis=1)))
