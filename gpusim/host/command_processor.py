@@ -197,7 +197,7 @@ class CommandProcessor:
                 hotspots=options.hotspots > 0,
                 timeline=options.timeline,
                 max_cycles=options.max_cycles,
-                steerer=None if options.sampling is None else _sampler(options.sampling, bool(command.decisive)),
+                steerer=None if options.sampling is None else self._sampler(options.sampling, bool(command.decisive)),
                 serve=command.serve,
             )
             if facts.sampling is not None and not facts.sampling.complete:
@@ -206,11 +206,11 @@ class CommandProcessor:
             del facts.hotspots[options.hotspots :]
             return facts
 
+    def _sampler(self, spec: "SamplingSpec", decisive: bool) -> "Steerer":
+        from gpusim.sampling.sampler import Sampler
 
-def _sampler(spec: "SamplingSpec", decisive: bool) -> "Steerer":
-    from gpusim.sampling.sampler import Sampler
-
-    return Sampler(spec.model_copy(update={"functional": spec.functional or decisive}))
+        searches = 0 if self.engine_spec is None else self.engine_spec.shifters
+        return Sampler(spec.model_copy(update={"functional": spec.functional or decisive}), searches)
 
 
 def execute(

@@ -37,23 +37,29 @@ FIRST_STEP_CYCLES = 64
 FIRST_STEPS = 64  # the first round's end is seen within this part of it
 WRITES_TO_COME = 0.1  # of DRAM's time, from which on they are waited for
 LEAST_INSTRUCTIONS = 5_000  # of a window: a look costs as much time
+# What requests then wait for is the step in which workgroups come to ask: a jump leaves them and the engine's lanes in
+# one that no whole run reaches, and they keep it.
+_ONE_SEARCH = "the engine serves one search at a time: after a jump its workgroups ask in a step that no whole run has"
 
 
 class Sampler:
-    """Samples launches as a specification asks for (gpusim.core.steering.Steerer)."""
+    """Samples launches as a specification asks for (gpusim.core.steering.Steerer).
 
-    def __init__(self, spec: SamplingSpec) -> None:
-        self._spec = spec
+    searches: those that the engine which serves launches with sparse regions makes at a time, 0: there is no engine.
+    """
+
+    def __init__(self, spec: SamplingSpec, searches: int = 0) -> None:
+        self._spec, self._searches = spec, searches
 
     def attach(self, launch: Steered) -> "_Course":
         """Begin to sample a launch."""
-        return _Course(self._spec, launch)
+        return _Course(self._spec, launch, self._searches)
 
 
 class _Course:
     """Steers one launch. limit: the cycle in which `look` is to be called."""
 
-    def __init__(self, spec: SamplingSpec, launch: Steered) -> None:
+    def __init__(self, spec: SamplingSpec, launch: Steered, searches: int) -> None:
         self._spec, self._launch = spec, launch
         self._resident = launch.resident
         self._total = launch.workgroups
@@ -66,8 +72,10 @@ class _Course:
         self._work: Work | None = None
         self._strata: list[Stratum] = []
         self._changed: np.ndarray | None = None  # what was counted when work first changed after jumps
-        served = int(launch.context.state.region_count)
-        self.reason = dependence(launch.context.instructions, bool(served)) or _engine_step(launch, served)
+        served = bool(launch.context.launch.regions)
+        self.reason = dependence(launch.context.instructions, served) or (
+            _ONE_SEARCH if served and searches == 1 else ""
+        )
         self._course = iter(()) if self.reason else self._steer()
         self.limit = next(self._course, NEVER)
 
@@ -281,17 +289,6 @@ class _Course:
         foretold = self._work.total - sum(self._work.of(jump) for one in self._strata for jump in one.jumps)
         if foretold != simulated:
             stratum.work = 0
-
-
-def _engine_step(launch: Steered, regions: int) -> str:
-    """Say why a launch that the compaction engine serves cannot be passed over in part; empty if it can.
-
-    Where requests wait for one search at a time, what they wait for is the step in which workgroups come to ask: a jump
-    leaves them and the engine's lanes in one that no whole run reaches, and they keep it.
-    """
-    if regions and int(launch.m.engine.shifters) == 1:
-        return "the engine serves one search at a time: after a jump its workgroups ask in a step that no whole run has"
-    return ""
 
 
 def _reason(strata: Sequence[Stratum]) -> str:

@@ -120,7 +120,9 @@ def _simulated(case: Case, spec: SamplingSpec | None) -> tuple[RunFacts, float]:
     for launch in prepared.before:
         run_functional(launch, residency=residency(launch, prepared.gpu))
     start = time.process_time()
-    facts = simulate(prepared.launch, prepared.gpu, prepared.engine, steerer=None if spec is None else Sampler(spec))
+    searches = 0 if prepared.engine is None else prepared.engine.shifters
+    steerer = None if spec is None else Sampler(spec, searches)
+    facts = simulate(prepared.launch, prepared.gpu, prepared.engine, steerer=steerer)
     return facts, time.process_time() - start
 
 

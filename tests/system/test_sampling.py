@@ -275,3 +275,10 @@ def test_work_foretold_wrongly_is_forgotten_and_doubted(
     found = run(sampling={})
     assert found.sampling.method == "windows"
     assert found.kernel.wavefront_instructions == pytest.approx(sampled.kernel.wavefront_instructions, rel=0.02)
+
+
+def test_an_engine_that_serves_one_search_at_a_time_is_not_sampled() -> None:
+    workload = {"kind": "gemm", "m": 64, "n": 6400, "k": 64, "sparsity": 0.5, "seed": 1}
+    config = {"gpu": GPU, "workload": workload, "kernels": {"sparse": "sgemm_dib_tiled"}, "run": {"engine": "on"}}
+    found = gpusim.run(config, sets=["run.sampling={}", "engine.shifters=1"], quiet=True)
+    assert found.sampling.method == "whole" and found.sampling.reason.startswith("the engine serves one search")
