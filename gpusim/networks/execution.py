@@ -389,7 +389,7 @@ class _Told:
 
     def __init__(self, reporter: Reporter, results: list[StepResult]) -> None:
         self._reporter, self._steps = reporter, len(results)
-        self._left = sum(result.instructions for result in results)
+        self._left = plain_sum(result.instructions for result in results)
         self._start = self._said = time.monotonic()
         self._ended, self._done = 0, 0.0
         overall(0, self._steps, "steps", "")

@@ -71,7 +71,7 @@ def test_every_number_has_a_half_width_beside_it(whole: gpusim.RunResult, sample
     tree = dict(metrics.leaves(metrics.to_tree(sampled.records[0])))
     bare = metrics.to_tree(whole.records[0])
     assert "sampling" not in bare and not [path for path, _ in metrics.leaves(bare) if path.endswith("half_width")]
-    of_launches = [m for m in metrics.METRICS if isinstance(m, metrics.Metric) and not m.path.startswith("simulator.")]
+    of_launches = [m for m in metrics.METRICS if not m.of_run and not m.path.startswith("simulator.")]
     for metric in of_launches:
         value = tree.get(metric.path)
         if isinstance(value, int | float):

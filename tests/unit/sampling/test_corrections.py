@@ -8,7 +8,7 @@ from gpusim.sampling.looks import Columns
 from gpusim.sampling.noise import lag1
 from gpusim.sampling.spec import SamplingSpec
 
-COLUMNS = Columns(0, 1, 2, 3, np.array([True, False, False, False]))
+COLUMNS = Columns(0, 1, 2, 3, 3, np.array([True, False, False, False]))
 LAPS = 20
 
 

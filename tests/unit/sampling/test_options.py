@@ -42,10 +42,16 @@ def test_a_network_s_settings_have_theirs_without_a_section_for_runs() -> None:
 
 
 @pytest.mark.parametrize("kind", [SamplingOptions, JobSamplingOptions])
-@pytest.mark.parametrize("text", ["0%", "100%", "0.5", "half%", "1%2", "-1%", "nan%", ""])
+@pytest.mark.parametrize("text", ["0%", "100%", "50%%", "half%", "1%2", "-1%", "nan%", ""])
 def test_what_is_no_percentage_is_refused(text: str, kind: type[SamplingOptions]) -> None:
     with pytest.raises(UserError, match=r"--error .*: a percentage above 0% and below 100%"):
         kind(sample=True, error=text).overrides()
+
+
+@pytest.mark.parametrize("text", ["0.5", "1 "])
+def test_a_percentage_without_its_sign_is_told_so(text: str) -> None:
+    with pytest.raises(UserError, match=f"--error {text}: the % sign is missing: {text.strip()}%"):
+        SamplingOptions(sample=True, error=text).overrides()
 
 
 @pytest.mark.parametrize("sample", [None, False])
