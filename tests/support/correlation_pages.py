@@ -34,5 +34,4 @@ def layers() -> str:
 def result(name: str, contents: str) -> str:
     """The page of a result kept as JSON. name: its table's, or that with SEARCH behind it."""
     measured, _ = load_measured(name.removesuffix(SEARCH))
-    held = report.restored(json.loads(contents))
-    return report.markdown(measured, held.rows, held.fitted)
+    return report.markdown(measured, report.restored(json.loads(contents)))
