@@ -66,7 +66,8 @@ def _draw(figure: Any, rows: Sequence[Compared], title: str) -> None:
         held = [r for r in rows if r.prediction.how == how]
         if held:
             measured = [_rate(r, r.prediction.point.time_us) for r in held]
-            modelled, widths = [_rate(r, r.modelled_us) for r in held], [_half_width(r) or 0.0 for r in held]
+            modelled = [_rate(r, r.modelled_us) for r in held]
+            widths = [_half_width(r) for r in held] if how == SAMPLED else None
             axes.errorbar(measured, modelled, widths, fmt=mark, color="black", linewidth=1, label=label, zorder=3)
     low, high = axes.get_xlim()
     ends = [max(low, 1.0), high]

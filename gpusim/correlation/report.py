@@ -20,7 +20,11 @@ one_digit, two_digits = "{:.1f}".format, "{:.2f}".format
 
 def point_table(rows: Sequence[Compared]) -> Table:
     """Make a row for each point, in the table's order."""
-    times = [Column("measured", one_digit, unit="us"), Column("model", one_digit, unit="us"), Column("±", unit="us")]
+    times = [
+        Column("measured", one_digit, unit="us"),
+        Column("model", one_digit, unit="us"),
+        Column("±", unit="us", right=True),
+    ]
     times += [Column("of it launch", one_digit, unit="us"), Column("first launch", one_digit, unit="us")]
     heads = [Column("product"), Column("GFLOP", "{:.3g}".format), *times, Column("ratio", two_digits)]
     heads += [Column("run"), Column("bound")]
