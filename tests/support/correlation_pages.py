@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import gpusim
 from gpusim.config.measured import load_measured
 from gpusim.correlation import report
+from gpusim.correlation.compare import Compared
 from tests.support.pages import table
 
 # cycles at commit 3648221: GPU, layer: dense, with the engine
@@ -17,6 +19,9 @@ BEFORE = {
     ("r9nano", "B"): (1650755, 562524),
     ("r9nano", "C"): (519266, 388374),
 }
+RESULTS = Path(__file__).resolve().parents[2] / "docs" / "correlation"
+TABLE = "rocblas-r9nano"
+EXACT, SAMPLED = "-exact", "-sampled"  # behind its name: some of its points run whole, and the same as they are usually
 SEARCH = "-search"  # behind a table's name: what `--fit` has found
 HEAD = ("GPU", "layer", "dense before", "dense after", "engine before", "engine after")
 
@@ -29,6 +34,34 @@ def layers() -> str:
         after = both.dense.kernel.cycles, both.sparse.kernel.cycles
         rows.append([gpu, layer, *map(str, (dense, after[0], engine, after[1]))])
     return table(list(HEAD), rows)
+
+
+def held_to_whole() -> str:
+    """Points by earlier versions' extrapolation, whole, and as they are run now, each against the whole run."""
+    earlier, whole, now = (_rows(suffix) for suffix in ("", EXACT, SAMPLED))
+    rows = []
+    for label, exact in whole.items():
+        old, new = earlier[label], now[label].prediction
+        true_us, bar_us = exact.prediction.time_us, new.half_width_us
+        off = f"{100 * (new.time_us / true_us - 1):+.1f} %"
+        assert bar_us is not None
+        rows.append(
+            [
+                label,
+                f"{100 * (old.prediction.time_us / true_us - 1):+.1f} %",
+                *(f"{row.ratio:.2f}" for row in (old, exact)),
+                new.how if new.how == "whole" else f"{100 * new.simulated:.0f} %",
+                *([off, f"{100 * bar_us / true_us:.1f} %"] if bar_us else ["–", "–"]),
+                "–" if not bar_us else "yes" if abs(new.time_us - true_us) <= bar_us else "no",
+            ]
+        )
+    heads = ["product", "extrapolated − whole", "ratio, extrapolated", "ratio, whole", "simulated now"]
+    return table([*heads, "now − whole", "half-width", "within"], rows)
+
+
+def _rows(suffix: str) -> dict[str, Compared]:
+    contents = (RESULTS / f"{TABLE}{suffix}.json").read_text(encoding="utf-8")
+    return {row.prediction.point.label: row for row in report.restored(json.loads(contents)).rows}
 
 
 def result(name: str, contents: str) -> str:
