@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from isa.launch import Launch
     from workloads.vendor.tensile import SgemmProblem, TensileKernel
 
-INSTRUCTIONS_PER_S = 14e6  # of wavefronts, on one processor that does nothing else: a product that fills the GPU
+# what a processor simulates in a second, fitted to ten of AMD's products: those above ten seconds within a fifth
+INSTRUCTIONS_PER_S = 26e6  # of wavefronts
+LINES_PER_S = 1.06e6  # that L2 is asked for
 SAMPLED_ROUNDS = 10  # of resident workgroups: what a sampled product usually takes
 _LANES = 64
+_ELEMENTS_OF_A_LINE = 16
 _MULTIPLY_ACCUMULATE = ("v_mac_f32", "v_fma_f32")
 
 
@@ -52,7 +55,8 @@ def check(
 def _seconds(point: Point, conditions: Conditions, kernels: KernelSource) -> float:
     problem, kernel = problem_of(point, conditions)
     product = launches_of(problem, kernel, conditions.gpu, kernels)[-1]
-    whole = conditions.calls(point) * _instructions(problem, kernel, product) / INSTRUCTIONS_PER_S
+    each = _instructions(problem, kernel, product) / INSTRUCTIONS_PER_S + _lines(problem, kernel) / LINES_PER_S
+    whole = conditions.calls(point) * each
     if conditions.sampling_of(point) is None:
         return whole
     resident = conditions.gpu.cus * occupancy(product, conditions.gpu.cu).workgroups_per_cu
@@ -64,6 +68,11 @@ def _instructions(problem: "SgemmProblem", kernel: "TensileKernel", product: "La
     loop's other instructions."""
     multiplications = math.prod(kernel.workgroups(problem)) * math.prod(kernel.tile) * problem.k / _LANES
     return multiplications * _per_multiplication(decode_kernel(product.kernel))
+
+
+def _lines(problem: "SgemmProblem", kernel: "TensileKernel") -> float:
+    """Return the cache lines of A and B that all workgroups load, each those of its tile."""
+    return math.prod(kernel.workgroups(problem)) * sum(kernel.tile) * problem.k / _ELEMENTS_OF_A_LINE
 
 
 def _per_multiplication(instructions: "Sequence[Instruction]") -> float:

@@ -153,5 +153,6 @@ def test_cost_is_of_whole_tiles_and_less_where_a_product_is_sampled(
     conditions = Conditions(TABLE.gpu, 1.0, 0.0, 0.0, limit_gflop, SamplingSpec())
     point = Point("NN", 6399, 6391, 16, 1.0, name)
     instructions = 6400 * 6400 * 16 / 64 * 5 / 4
+    seconds = instructions / cost.INSTRUCTIONS_PER_S + 100 * 100 * (64 + 64) * 16 * 4 / 64 / cost.LINES_PER_S
     found = cost.check([point], conditions, None)  # type: ignore[arg-type]
-    assert found.cost_s == {point: pytest.approx(part * instructions / cost.INSTRUCTIONS_PER_S)}
+    assert found.cost_s == {point: pytest.approx(part * seconds)}
