@@ -1,5 +1,6 @@
 """A comparison as tables for a terminal, a pipe and the documentation's page, and as one JSON object."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple, TextIO
@@ -118,16 +119,18 @@ def head(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) 
 
 
 def _in_part(rows: Sequence[Compared]) -> str:
-    """Say in a line which points were not run whole; nothing where all were."""
-    sampled, extrapolated = (sum(row.prediction.how == how for row in rows) for how in (SAMPLED, EXTRAPOLATED))
-    said = [f"{sampled} sampled, each with its half-width (±)"] if sampled else []
-    if extrapolated:
-        said.append(
-            f"{extrapolated} extrapolated from two shorter products, as earlier versions did: how far off they are is"
-            " not known"
-        )
-    whole = len(rows) - sampled - extrapolated
-    return f"\n{whole} of them were run whole, {'; '.join(said)}.\n" if said else ""
+    """Say in a line how many points were run whole and how many were not; nothing where all were."""
+    number = Counter(row.prediction.how for row in rows)
+    if number[WHOLE] == len(rows):
+        return ""
+    said = {
+        "run whole": number[WHOLE],
+        "sampled, each with its half-width (±)": number[SAMPLED],
+        "extrapolated from two shorter products, as earlier versions did, how far off is not known": number[
+            EXTRAPOLATED
+        ],
+    }
+    return f"\nOf these {'; '.join(f'{what}: {count}' for what, count in said.items() if count)}.\n"
 
 
 class NotRun(NamedTuple):

@@ -36,7 +36,7 @@ def test_the_page_marks_each_row_and_has_its_bar() -> None:
     place = {name: at for at, name in enumerate(column.name for column in report.point_table(ROWS).columns)}
     bars = {k: (cells(page, k)[place["± us"]], cells(page, k)[place["run"]]) for k in (1, 2, 3)}
     assert bars == {1: ("–", "whole"), 2: ("7.5", "sampled from 25.0 %"), 3: ("unknown", "extrapolated from 10.0 %")}
-    assert "1 of them were run whole, 1 sampled, each with its half-width (±); 1 extrapolated" in page
+    assert "Of these run whole: 1; sampled, each with its half-width (±): 1; extrapolated from two shorter" in page
 
 
 def test_the_terminal_says_the_same() -> None:
