@@ -104,9 +104,8 @@ def correlate(
 
     sets = [*([f"gpu={asked.gpu}"] if asked.gpu is not None else []), *options.sets]
     if table.endswith(".csv") and not any(one.partition("=")[0].strip() == "gpu" for one in sets):
-        raise UserError(
-            f"{table}: --gpu GPU names the model of the card that was measured: {', '.join(shipped(GPU_FOLDER))}"
-        )
+        models = ", ".join(name.removesuffix(".yaml") for name in shipped(GPU_FOLDER))
+        raise UserError(f"{table}: --gpu GPU names the model of the card that was measured: {models}")
     measured, document = load_measured(table, sets)
     file = file_beside(measured.points, document.path)
     points = _chosen(read_points(file, measured.kernels.like), asked.only, file)

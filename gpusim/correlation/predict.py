@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusim.base.children import Children
-from gpusim.base.errors import GpusimError
+from gpusim.base.errors import GpusimError, UserError
 from gpusim.base.progress import Reporter
 from gpusim.config.measured import MeasuredTable, Point
 from gpusim.core.gpu_spec import GpuSpec
@@ -150,9 +150,11 @@ def predict(point: Point, conditions: Conditions, kernels: KernelSource) -> Pred
 
 
 def problem_of(point: Point, conditions: Conditions) -> "tuple[SgemmProblem, TensileKernel]":
-    """Return the product of a point, and how its kernel splits it; raises TensileError."""
+    """Return the product of a point, and how its kernel splits it; raises UserError."""
     from workloads.vendor.tensile import SgemmProblem, TensileKernel
 
+    if not point.kernel:
+        raise UserError(f"no {point.transposes} product to take a kernel from: name one in a column 'kernel'")
     problem = SgemmProblem(point.transposes, point.m, point.n, point.k, conditions.alpha, conditions.beta)
     return problem, TensileKernel.named(point.kernel)
 

@@ -10,7 +10,7 @@ import pytest
 from gpusim.base.errors import SimulationError, UserError
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
-from gpusim.config.measured import Point, load_measured
+from gpusim.config.measured import FitSpec, Point, load_measured
 from gpusim.core.facts import RunFacts
 from gpusim.correlation import cost, predict, report
 from gpusim.correlation.job import MeasuredJob, Wanted
@@ -124,6 +124,20 @@ def test_other_conditions_are_another_point(model: Model, tmp_path: Path) -> Non
     with Interrupt() as interrupt:
         run(job, Reporter(quiet=True), interrupt)
     assert len(model.ran) == 6
+
+
+def test_a_fit_needs_all_its_points(model: Model) -> None:
+    def fitted() -> dict[str, Any]:
+        table = TABLE.model_copy(update={"fit": FitSpec(launch_us=(0.0, 40.0))})
+        job = MeasuredJob(table, POINTS, [], [], Wanted(25.0, None, fits=True))
+        with Interrupt() as interrupt:
+            (record,) = run(job, Reporter(quiet=True), interrupt)
+        return document(job.resolved(), [record], [""], job.about)
+
+    assert fitted()["fit"]["points"] == len(fitted()["rows"]) == len(POINTS)
+    model.fails = {POINTS[2].label: fail}
+    with pytest.raises(UserError, match=f"{POINTS[2].label}: deadlock in cycle 7"):
+        fitted()
 
 
 def loop(mnemonics: list[str], first: int = 0) -> list[Any]:

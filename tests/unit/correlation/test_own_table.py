@@ -79,6 +79,15 @@ def test_a_point_takes_the_kernel_of_the_nearest_product(tmp_path: Path) -> None
     ]
 
 
+def test_a_point_without_any_kernel_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "points.csv"
+    file.write_text(f"{HEAD}64,64,64,TT,10\n", encoding="utf-8")
+    table, _ = load_measured(file, ["gpu=mi6"])
+    (point,) = read_points(file)
+    with pytest.raises(UserError, match="no TT product to take a kernel from: name one in a column 'kernel'"):
+        predict.problem_of(point, predict.Conditions.of(table, 25.0, None))
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -103,7 +112,7 @@ def run(table: str, **asked: Any) -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({}, "mine.csv: --gpu GPU names the model of the card that was measured: mi6.yaml, r9nano.yaml"),
+        ({}, "mine.csv: --gpu GPU names the model of the card that was measured: mi6, r9nano"),
         ({"gpu": "r9nano", "exact": True, "error": "2%"}, "--error: says how products above --limit are sampled"),
     ],
 )

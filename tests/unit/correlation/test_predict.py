@@ -20,6 +20,7 @@ from gpusim.core.sampled import Doubt, Replicates, Sampling
 from gpusim.correlation import predict as module
 from gpusim.correlation.kernels import KernelSource
 from gpusim.correlation.predict import SAMPLED, WHOLE, Conditions, Prediction, predicted
+from gpusim.host.command_processor import RunOptions
 from gpusim.sampling.spec import SamplingSpec
 
 POINTS = [Point("NN", 64, 64, 64 * (index + 1), 1.0, f"kernel {index}") for index in range(5)]
@@ -144,6 +145,23 @@ def test_a_larger_product_is_sampled_and_keeps_its_bar(
     found = module.predict(point, CONDITIONS, KernelSource([], False))
     assert (found.how, found.half_width_us, found.simulated) == (how, pytest.approx(bar_us), share)
     assert asked == [SamplingSpec() if how == SAMPLED else None]
+
+
+@pytest.mark.parametrize(("k", "sampled", "calls"), [(26 * 500, True, 1), (24 * 500, False, 1), (100, False, 2)])
+def test_launches_are_run_as_asked(k: int, sampled: bool, calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Processor:
+        def __init__(self, *_: Any) -> None: ...
+
+        def run(self, commands: Any, record: Any, options: RunOptions) -> None:
+            asked.append((len(commands), options.sampling))
+            record.launches += [facts(None)] * len(commands)
+
+    asked: list[tuple[int, SamplingSpec | None]] = []
+    monkeypatch.setattr("gpusim.host.command_processor.CommandProcessor", Processor)
+    monkeypatch.setattr(module, "launches_of", lambda *_: ("beta", "product"))
+    found = module._run(Point("NN", 1000, 1000, k, 1.0, NAME), CONDITIONS, KernelSource([], False))
+    assert asked == [(2 * calls, SamplingSpec() if sampled else None)]
+    assert [len(call) for call in found] == [2] * calls
 
 
 def test_exact_samples_nothing() -> None:
