@@ -190,6 +190,8 @@ def _show(table: "MeasuredTable", result: Mapping[str, Any], out: TextIO, as_pag
     found = report.restored(result)
     if not found.rows:
         print("no point was finished", file=out)
+        if found.not_run:
+            report.not_run_table(found.not_run).show(out)
     elif as_page:
         out.write(report.markdown(table, found))
     else:

@@ -158,7 +158,7 @@ def restored(document: Mapping[str, Any]) -> Restored:
         version = document["schema_version"]
         if version not in (_OLDER_SCHEMA, SCHEMA_VERSION):
             raise UserError(f"schema_version {version}: {_OLDER_SCHEMA} and {SCHEMA_VERSION} can be read")
-        points = document["points"] if version == _OLDER_SCHEMA else [row["point"] for row in document["rows"]]
+        points = document["points"] if version == _OLDER_SCHEMA else [row["point"] for row in document.get("rows", ())]
         held = document.get("fit")
         fitted = None if held is None else _restored_fit(held)
         rows, stopped_by = [_restored_row(point) for point in points], document.get("stopped_by", "")

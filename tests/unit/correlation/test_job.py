@@ -1,5 +1,6 @@
 """A table of points as a job: is everything checked first, and does what fails, or is interrupted, leave the rest?"""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ import pytest
 from gpusim.base.errors import SimulationError, UserError
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
+from gpusim.cli import correlate
 from gpusim.config.measured import FitSpec, Point, load_measured
 from gpusim.core.facts import RunFacts
 from gpusim.correlation import cost, predict, report
@@ -115,6 +117,20 @@ def test_an_interrupted_run_goes_on_from_what_it_has(model: Model, tmp_path: Pat
     assert exit_code([record]) == 0
     ran(store=store, fresh=True)
     assert len(model.ran) == 6
+
+
+def test_what_was_interrupted_or_failed_before_any_point_was_finished_is_shown(
+    model: Model, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model.fails = {point.label: fail for point in POINTS}
+    correlate._show(TABLE, ran()[1], sys.stdout, as_page=False)
+    shown = capsys.readouterr().out
+    assert shown.startswith("no point was finished\nnot run\twhy\n") and shown.count("deadlock in cycle 7") == 5
+    monkeypatch.setattr(cost, "_seconds", lambda *_: interrupted())
+    record, result = ran()
+    assert record.partial and not model.ran[5:]
+    correlate._show(TABLE, result, sys.stdout, as_page=False)
+    assert capsys.readouterr().out == "no point was finished\n"
 
 
 def test_other_conditions_are_another_point(model: Model, tmp_path: Path) -> None:
