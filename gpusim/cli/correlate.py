@@ -11,9 +11,20 @@ import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.files import write_whole
+from gpusim.base.interrupt import INTERRUPTED
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.base.picture import check_format, require_matplotlib
-from gpusim.cli.options import JobOptions, JobsOption, LiveOptions, MarkdownOption, StoreOptions, several
+from gpusim.cli.options import (
+    ConfidenceOption,
+    ErrorOption,
+    JobOptions,
+    JobsOption,
+    LiveOptions,
+    MarkdownOption,
+    StoreOptions,
+    several,
+    shares,
+)
 
 if TYPE_CHECKING:
     from gpusim.config.measured import MeasuredTable, Point
@@ -36,8 +47,30 @@ class CorrelateOptions:
     ] = field(default_factory=list)
     limit_gflop: Annotated[
         float,
-        typer.Option("--limit", metavar="GFLOP", min=0.001, help="Larger products are run in part and extrapolated."),
+        typer.Option(
+            "--limit", metavar="GFLOP", min=0.001, help="Larger products are sampled, each with a half-width."
+        ),
     ] = 25.0
+    error: ErrorOption = None
+    confidence: ConfidenceOption = None
+    exact: Annotated[bool, typer.Option("--exact", help="Run all products whole, however large.")] = False
+    budget_s: Annotated[
+        float | None,
+        typer.Option(
+            "--budget",
+            metavar="SECONDS",
+            min=0.001,
+            help="Leave out products that would take more processor time each; they are named, exit code 1.",
+        ),
+    ] = None
+    gpu: Annotated[
+        str | None,
+        typer.Option(
+            "--gpu",
+            metavar="GPU",
+            help="The card's model: a shipped one (mi6, r9nano) or a file. [default: the table's]",
+        ),
+    ] = None
     fit: Annotated[bool, typer.Option("--fit", help="Fit what the table names; takes many times as long.")] = False
     earlier: Annotated[
         Path | None,
@@ -57,32 +90,55 @@ def correlate(
     storing: StoreOptions,
     live: LiveOptions,
     table: Annotated[
-        str, typer.Argument(metavar="[TABLE]", help="Table of measured points: a shipped one or a file's path.")
+        str,
+        typer.Argument(
+            metavar="[TABLE]", help="Table of measured points: a shipped one, a file's path, or a CSV file of points."
+        ),
     ] = "rocblas-r9nano",
 ) -> int:
     """Run points measured on a real card on the model, and compare: ratios, spread, error, rank correlation."""
     from gpusim.base.processors import default_jobs
     from gpusim.cli.outcome import JobAsked, run_job
     from gpusim.config.exec import file_beside
+    from gpusim.config.files import shipped
+    from gpusim.config.gpu import GPU_FOLDER
     from gpusim.config.measured import load_measured, read_points
+    from gpusim.store.project import store_to_write
 
-    measured, document = load_measured(table, options.sets)
+    sets = [*([f"gpu={asked.gpu}"] if asked.gpu is not None else []), *options.sets]
+    if table.endswith(".csv") and not any(one.partition("=")[0].strip() == "gpu" for one in sets):
+        models = ", ".join(name.removesuffix(".yaml") for name in shipped(GPU_FOLDER))
+        raise UserError(f"{table}: --gpu GPU names the model of the card that was measured: {models}")
+    measured, document = load_measured(table, sets)
     file = file_beside(measured.points, document.path)
-    points = _chosen(read_points(file), asked.only, file)
-    files = [*document.files, file]
+    points = _chosen(read_points(file, measured.kernels.like), asked.only, file)
+    files = list(dict.fromkeys([*document.files, file]))
     if asked.picture is not None:
         check_format(asked.picture)
         require_matplotlib("correlate")
     if asked.earlier is not None:
         check_outputs({"--json": options.json_file, "--picture": asked.picture}, files)
         return _again(measured, points, file, asked, options)
-    from gpusim.correlation.job import MeasuredJob
+    from gpusim.correlation.job import MeasuredJob, Wanted
     from gpusim.correlation.kernels import kernel_files
     from gpusim.jobs.kinds import make_job
+    from gpusim.sampling.spec import SamplingSpec
 
+    well = shares(asked.error, asked.confidence)
+    for option in well if asked.exact else ():
+        raise UserError(f"--{option}: says how products above --limit are sampled, and --exact runs them whole")
+    sampling = None if asked.exact else SamplingSpec.model_validate(well)
     paths = kernel_files(measured.kernels, asked.kernels)
-    jobs = asked.jobs or default_jobs()
-    job = make_job("correlate", measured, points, files, paths, asked.limit_gflop, asked.fit, jobs)
+    wanted = Wanted(
+        asked.limit_gflop,
+        sampling,
+        asked.fit,
+        asked.budget_s,
+        asked.jobs or default_jobs(),
+        store_to_write(storing.store),
+        storing.fresh,
+    )
+    job = make_job("correlate", measured, points, files, paths, wanted)
     assert isinstance(job, MeasuredJob)
     made = JobAsked(
         lambda _: job, job.work, files, {"--picture": asked.picture}, asked.markdown,
@@ -98,6 +154,7 @@ def _again(
     """Show and draw what an earlier run has written; returns the exit code that it had."""
     from gpusim.correlation.report import document
     from gpusim.report.document import as_json
+    from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED
 
     assert asked.earlier is not None
     earlier = _earlier(asked.earlier)
@@ -105,13 +162,16 @@ def _again(
     rows = [row for row in earlier.rows if row.prediction.point.label in chosen]
     if not rows:
         raise UserError(f"--from {asked.earlier}: holds none of the {len(points)} points of {file} asked for")
-    result = document(table, rows, earlier.fitted, earlier.partial)
+    not_run = [one for one in earlier.not_run if one.name in chosen]
+    result = document(table, earlier._replace(rows=rows, not_run=not_run))
     if options.json_file is not None:
         put(options.json_file, as_json(result))
     _draw(table, result, asked.picture)
     if asked.markdown or not options.quiet:
         _show(table, result, sys.stderr if options.json_file == STANDARD_OUTPUT else sys.stdout, asked.markdown)
-    return EXIT_INTERRUPTED if earlier.partial else 0
+    if not earlier.partial:
+        return 0
+    return EXIT_INTERRUPTED if earlier.stopped_by in ("", INTERRUPTED) else EXIT_NOT_AS_EXPECTED
 
 
 def _draw(table: "MeasuredTable", result: Mapping[str, Any], file: Path | None) -> None:
@@ -132,10 +192,12 @@ def _show(table: "MeasuredTable", result: Mapping[str, Any], out: TextIO, as_pag
     found = report.restored(result)
     if not found.rows:
         print("no point was finished", file=out)
+        if found.not_run:
+            report.not_run_table(found.not_run).show(out)
     elif as_page:
-        out.write(report.markdown(table, found.rows, found.fitted))
+        out.write(report.markdown(table, found))
     else:
-        report.show(table, found.rows, found.fitted, out)
+        report.show(table, found, out)
 
 
 def _earlier(path: Path) -> "Restored":

@@ -1,7 +1,9 @@
 """The file of `gpusim correlate`: points measured on a real card, how they came about, what may be fitted to them."""
 
 import csv
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import dist
 from pathlib import Path
 
 from pydantic import model_validator
@@ -15,7 +17,11 @@ from gpusim.config.tree import Sets, assignments
 from gpusim.core.gpu_spec import GpuSpec
 
 FOLDER = "measured"
-COLUMNS = ("transposes", "m", "n", "k", "measured_gflops", "kernel")
+LIKE = "rocblas-r9nano"  # what a table of the user's own says nothing of is taken from this one
+OWN = ("title", "card", "source", "points", "gpu")  # what no table takes from its base
+# of a file of points without a table: times are of kernels alone, at the model's clock, and of a call after the first
+ALONE = {"clock_ghz": None, "launch_us": 0.0, "alpha": 1.0, "beta": 0.0, "warm_below_gflop": 1.0}
+COLUMNS = (("m",), ("n",), ("k",), ("transposes", "transpose"), ("us", "measured_gflops"))  # one name of each
 MAX_POINTS = 10_000
 
 
@@ -26,6 +32,9 @@ class KernelsSpec(Spec):
     folders: tuple[str, ...] = param((), "where an installed package has them; patterns as a shell's", "user")
     files: tuple[str, ...] = param(..., "code objects in such a folder, by name", "user", min_length=1)
     shipped: bool = param(False, "they are this project's own, beside its other kernels", "user")
+    like: str = param(
+        LIKE, "table of measured points: one that names no kernel is run by that of the nearest product there", ""
+    )
     multiply_accumulate: bool = param(
         False, "run v_fma_f32 d, a, b, d as v_mac_f32, as the kernels had it when they were measured", ""
     )
@@ -96,26 +105,83 @@ class Point:
 
 
 def load_measured(given: files.Given, sets: Sets = ()) -> tuple[MeasuredTable, files.Document]:
-    """Load the table with `sets` applied in order; return it and its file. Raise UserError."""
-    document = files.opened(given, FOLDER)
+    """Load the table with `sets` applied in order; return it and its file. Raise UserError.
+
+    A CSV file is a table by itself, whose GPU `sets` must name.
+    """
+    if isinstance(given, str | Path) and Path(given).suffix == ".csv":
+        document = _alone(Path(given).expanduser().absolute())
+    else:
+        document = files.opened(given, FOLDER)
     files.require(document, FOLDER)
-    return checked(MeasuredTable, layered(document, assignments(sets), MeasuredTable)), document
+    return checked(MeasuredTable, layered(_on_base(document), assignments(sets), MeasuredTable)), document
 
 
-def read_points(path: Path) -> list[Point]:
-    """Read the points of a CSV file with the columns of COLUMNS; raise UserError with the line of the problem."""
+def _alone(path: Path) -> files.Document:
+    said = {"title": path.stem, "card": "a card of the user's", "source": str(path), "points": str(path)}
+    return files.Document(path, {**said, "base": LIKE, **ALONE})
+
+
+def _on_base(document: files.Document) -> files.Document:
+    """Lay the file's values over those of the table that it names as its base."""
+    data = dict(document.data)
+    name = data.pop("base", None)
+    if name is None:
+        return document
+    if not isinstance(name, str):
+        raise UserError(f"{document.path}: base: {name!r}: must be the name or path of a table of measured points")
+    base = files.opened(files.find(name, FOLDER, document.path), FOLDER)
+    files.require(base, FOLDER)
+    if "base" in base.data:
+        raise UserError(f"{document.path}: base: {name}: has a base itself; name that one")
+    for key, value in base.data.items():
+        own = data.get(key)
+        if isinstance(value, Mapping) and isinstance(own, Mapping):
+            data[key] = {**value, **own}
+        elif key not in (*OWN, *data):
+            data[key] = value
+    return replace(document, data=data, files=[*document.files, *base.files])
+
+
+def read_points(path: Path, like: str = LIKE) -> list[Point]:
+    """Read the points of a CSV file with the columns of COLUMNS; raise UserError with the line of the problem.
+
+    like: the table whose nearest product gives a point its kernel, where there is no column `kernel`.
+    """
     try:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)
-            missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
-            if missing:
-                raise UserError(f"{path}: no column '{missing[0]}' (needed: {', '.join(COLUMNS)})")
-            points = [_point(path, reader.line_num, row) for row in reader]
+            for names in COLUMNS:
+                if not set(names) & set(reader.fieldnames or ()):
+                    needed = ", ".join(" or ".join(each) for each in COLUMNS)
+                    raise UserError(f"{path}: no column '{' or '.join(names)}' (needed: {needed}; allowed: kernel)")
+            rows = [(reader.line_num, _point(path, reader.line_num, row)) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if not 0 < len(points) <= MAX_POINTS:
-        raise UserError(f"{path}: {len(points)} points; a table has 1 to {MAX_POINTS}")
-    return points
+    if not 0 < len(rows) <= MAX_POINTS:
+        raise UserError(f"{path}: {len(rows)} points; a table has 1 to {MAX_POINTS}")
+    known = [] if all(point.kernel for _, point in rows) else _products_of(like)
+    found: dict[Point, int] = {}
+    for line, measured in rows:
+        point = measured if measured.kernel else _with_kernel(measured, known)
+        if found.setdefault(point, line) != line:
+            raise UserError(f"{path}:{line}: {point.label}: the same point as in line {found[point]}")
+    return list(found)
+
+
+def _products_of(table: str) -> list[Point]:
+    document = files.opened(table, FOLDER)
+    return read_points(document.path.parent / str(document.data.get("points")))
+
+
+def _with_kernel(point: Point, known: Sequence[Point]) -> Point:
+    """Give a point the kernel of the nearest product, as rocBLAS chooses: by the Euclidean distance of M, N, K. One
+    without a product of its transposes stays without a kernel, which its check then says."""
+    alike = [one for one in known if one.transposes == point.transposes]
+    if not alike:
+        return point
+    size = (point.m, point.n, point.k)
+    return replace(point, kernel=min(alike, key=lambda one: dist((one.m, one.n, one.k), size)).kernel)
 
 
 def _point(path: Path, line: int, row: dict[str, str | None]) -> Point:
@@ -129,9 +195,10 @@ def _point(path: Path, line: int, row: dict[str, str | None]) -> Point:
             raise UserError(f"{path}:{line}: {name}: '{text}' is no positive number")
         return value
 
-    transposes = row["transposes"] or ""
+    column = "transposes" if "transposes" in row else "transpose"
+    transposes = (row[column] or "").upper()
     if transposes not in ("NN", "NT", "TN", "TT"):
-        raise UserError(f"{path}:{line}: transposes: '{transposes}' is none of NN, NT, TN, TT")
+        raise UserError(f"{path}:{line}: {column}: '{transposes}' is none of NN, NT, TN, TT")
     m, n, k = (int(number(name, int)) for name in "mnk")
-    gflops = number("measured_gflops", float)
-    return Point(transposes, m, n, k, 2e-3 * m * n * k / gflops, row["kernel"] or "")
+    time_us = number("us", float) if "us" in row else 2e-3 * m * n * k / number("measured_gflops", float)
+    return Point(transposes, m, n, k, time_us, row.get("kernel") or "")

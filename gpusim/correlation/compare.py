@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusim.correlation.predict import Prediction
+from gpusim.correlation.predict import EXTRAPOLATED, SAMPLED, WHOLE, Prediction
 
 LARGE_GFLOP = 0.5  # from here on a launch's overhead hardly counts
 KIB = 1 << 10
@@ -62,8 +62,15 @@ def _transposed(which: str) -> Callable[[Compared], bool]:
     return lambda row: row.prediction.point.transposes == which
 
 
+def _found(how: str) -> Callable[[Compared], bool]:
+    return lambda row: row.prediction.how == how
+
+
 GROUPS: dict[str, Callable[[Compared], bool]] = {
     "all": lambda row: True,
+    "run whole": _found(WHOLE),
+    SAMPLED: _found(SAMPLED),
+    EXTRAPOLATED: _found(EXTRAPOLATED),
     f"{LARGE_GFLOP:g} GFLOP and more": is_large,
     f"less than {LARGE_GFLOP:g} GFLOP": lambda row: not is_large(row),
     f"rows a multiple of {STRIDE_KIB} KiB apart": has_even_stride,

@@ -2,27 +2,50 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpusim.base.errors import UserError
+from gpusim.base.errors import GpusimError, UserError
 from gpusim.base.progress import Reporter, clock
+from gpusim.base.sums import plain_sum
 from gpusim.config.measured import MeasuredTable, Point
 from gpusim.correlation.compare import Compared
+from gpusim.correlation.cost import Checked, check
 from gpusim.correlation.fit import fit
+from gpusim.correlation.kept import KeptPoints
+from gpusim.correlation.kernels import KernelSource
 from gpusim.correlation.predict import Conditions, Prediction, predicted, replaced
-from gpusim.correlation.report import point_said, said
+from gpusim.correlation.report import NotRun, point_said, said
 from gpusim.energy.spec import EnergySpec
 from gpusim.results.record import PartLaunch, PartRecord, RunRecord
 from gpusim.running.job import Context, FunctionTask, Job, JobOptions, Variant
+from gpusim.sampling.spec import SamplingSpec
 from gpusim.store.work import Work
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How points are run.
+
+    limit_gflop: larger products are sampled as sampling says, None: none is; fits: the table's parameters are searched;
+    budget_s: most processor seconds of a point, None: any; jobs: processes; store: where finished points are kept and
+    found, None: nowhere; fresh: what the store has does not count.
+    """
+
+    limit_gflop: float
+    sampling: SamplingSpec | None
+    fits: bool = False
+    budget_s: float | None = None
+    jobs: int = 1
+    store: Path | None = None
+    fresh: bool = False
 
 
 class MeasuredJob(Job):
     """A table of measured points (gpusim.running.job.Job), on the card's model at the clock that it was measured at.
 
-    points: those that are run; files: the table's, the points' and the kernels'; paths: of the kernels' code objects;
-    limit_gflop: larger products are run in part; fits: the table's parameters are searched; jobs: processes.
+    points: those that are run; files: the table's, the points' and the kernels'; paths: of the kernels' code objects.
     """
 
     kind = "correlate"
@@ -35,14 +58,12 @@ class MeasuredJob(Job):
         points: Sequence[Point],
         files: Sequence[Path],
         paths: Sequence[Path],
-        limit_gflop: float,
-        fits: bool,
-        jobs: int,
+        wanted: Wanted,
     ) -> None:
-        self.table, self.points, self.files, self.paths = table, points, files, paths
-        self.limit_gflop, self.fits, self.jobs = limit_gflop, fits, jobs
+        self.table, self.points, self.files, self.paths, self.wanted = table, points, files, paths, wanted
         self.title = f"{table.title}, {len(points)} points"
-        self.gpu = Conditions.of(table, limit_gflop).gpu
+        self.conditions = Conditions.of(table, wanted.limit_gflop, wanted.sampling)
+        self.gpu = self.conditions.gpu
 
     @property
     def variants(self) -> Sequence[Variant]:
@@ -50,9 +71,16 @@ class MeasuredJob(Job):
         return [Variant("", False, lambda: FunctionTask(self._run))]
 
     def resolved(self) -> dict[str, Any]:
-        """Return the GPU, and of the table what decides the results."""
+        """Return the GPU, and of the table and of how it is run what decides the results."""
         table = self.table.model_dump(mode="json", exclude={"gpu"})
-        asked = {"only": [point.label for point in self.points], "limit_gflop": self.limit_gflop, "fit": self.fits}
+        wanted = self.wanted
+        asked = {
+            "only": [point.label for point in self.points],
+            "limit_gflop": wanted.limit_gflop,
+            "sampling": None if wanted.sampling is None else wanted.sampling.model_dump(mode="json"),
+            "budget_s": wanted.budget_s,
+            "fit": wanted.fits,
+        }
         return {"gpu": self.table.gpu.model_dump(mode="json"), "table": table, "points": asked}
 
     @property
@@ -61,24 +89,52 @@ class MeasuredJob(Job):
         return Work("correlate", self.title, self.resolved(), [*self.files, *self.paths], self.table.gpu.name)
 
     def _run(self, context: Context, record: RunRecord) -> None:
-        """Run the points; after an interrupt the record has those that were finished, unless values are fitted."""
+        """Run the points that can be run; after an interrupt the record has those that were finished, unless values
+        are fitted. Raises UserError where none can be run, and for a fit what any of its points raises.
+        """
         fitted, launch_us = None, self.table.launch_us
-        runs = _Runs(self, context.reporter)
+        record.values = said(self.table, [], None, [])  # where the check is interrupted
+        kernels = KernelSource(list(self.paths), self.table.kernels.multiply_accumulate)
+        checked = _checked(self, kernels, context.reporter)
+        runs = _Runs(self, kernels, checked, context.reporter)
+        predictions: Sequence[Prediction] = []
         try:
-            if self.fits:
-                runs.points = _searched(self.points, self.table)
-                fitted = fit(self.table.fit, runs.all_of)
-                runs.points = self.points
-                (predictions,), launch_us = runs.all_of([fitted.values]), fitted.launch_us
-            else:
-                (predictions,) = runs.all_of([{}])
+            if self.wanted.fits:
+                fitted = fit(self.table.fit, lambda values: runs.all_of(_searched(runs.points, self.table), values))
+                launch_us = fitted.launch_us
+            runs.run(runs.points, [{} if fitted is None else fitted.values])
+            predictions = runs.done
         except KeyboardInterrupt:
-            predictions = [] if self.fits else runs.done_so_far()
+            predictions = [] if self.wanted.fits else runs.done
             record.partial = True
+        finally:
+            runs.close()
         rows = [Compared(prediction, launch_us) for prediction in predictions]
+        failed = checked.refused | runs.failed
+        not_run = [NotRun(p.label, p.kernel, failed[p]) for p in self.points if p in failed]
+        if not_run and not record.partial:
+            record.partial = True
+            record.stopped_by = f"{len(not_run)} of {len(self.points)} points were not run"
         record.parts = [_part(row) for row in rows]
         record.launch_count = sum(len(part.launches) for part in record.parts)
-        record.values = said(self.table, rows, fitted)
+        record.values = said(self.table, rows, fitted, not_run)
+
+
+def _checked(job: MeasuredJob, kernels: KernelSource, reporter: Reporter) -> Checked:
+    """Say what cannot be run and what the rest costs; raises UserError where nothing is left."""
+    checked = check(job.points, job.conditions, kernels, job.wanted.budget_s)
+    lines = [f"{point.label}: not run: {why}" for point, why in checked.refused.items()]
+    if not checked.cost_s:
+        raise UserError(*lines)
+    for line in lines:
+        reporter.say(line)
+    sampled = sum(job.conditions.sampling_of(p) is not None and p in checked.cost_s for p in job.points)
+    seconds = plain_sum(checked.cost_s.values())
+    reporter.say(
+        f"{len(checked.cost_s)} points, {sampled} of them sampled: about {seconds:,.0f} processor seconds"
+        f"{' for each set of values' if job.wanted.fits else ''}"
+    )
+    return checked
 
 
 def _part(row: Compared) -> PartRecord:
@@ -97,35 +153,63 @@ def _searched(points: Sequence[Point], table: MeasuredTable) -> Sequence[Point]:
 
 
 class _Runs:
-    """The points under one or several sets of values, with progress."""
+    """Points under one or several sets of values, with progress; those that a store has are not run again.
 
-    def __init__(self, job: MeasuredJob, reporter: Reporter) -> None:
-        self.points = job.points
-        self._job, self._reporter = job, reporter
-        self._done: dict[tuple[int, int], Prediction] = {}
+    points: those that can be run, the cheapest first; failed: why others of the last run came to nothing.
+    """
 
-    def all_of(self, values: Sequence[dict[str, Any]]) -> list[list[Prediction]]:
-        """Predict all points for each set of values, laid over the table's GPU."""
-        job = self._job
-        work, under = [], []
+    def __init__(self, job: MeasuredJob, kernels: KernelSource, checked: Checked, reporter: Reporter) -> None:
+        cost = checked.cost_s
+        self.points = sorted((p for p in job.points if p in cost), key=lambda point: cost[point])
+        self.failed: dict[Point, str] = {}
+        self._order = {point: place for place, point in enumerate(job.points)}
+        self._job, self._kernels, self._reporter = job, kernels, reporter
+        self._kept = KeptPoints(job.wanted.store, job.wanted.fresh, job.paths, job.table.kernels.multiply_accumulate)
+        self._done: dict[tuple[int, Point], Prediction] = {}
+
+    @property
+    def done(self) -> list[Prediction]:
+        """The predictions of the points that were run, in the table's order."""
+        return [self._done[key] for key in sorted(self._done, key=lambda key: (key[0], self._order[key[1]]))]
+
+    def all_of(self, points: Sequence[Point], values: Sequence[dict[str, Any]]) -> list[list[Prediction]]:
+        """Predict points for each set of values, laid over the table's GPU; raises UserError for one that fails."""
+        self.run(points, values)
+        if self.failed:
+            raise UserError(*(f"{point.label}: {why}" for point, why in self.failed.items()))
+        return [[self._done[variant, point] for point in points] for variant in range(len(values))]
+
+    def run(self, points: Sequence[Point], values: Sequence[dict[str, Any]]) -> None:
+        """Run points for each set of values: `done` and `failed` say what came of them."""
+        self._done, self.failed = {}, {}
+        under: dict[tuple[int, Point], Conditions] = {}
         for variant, held in enumerate(values):
-            condition = Conditions.of(job.table, job.limit_gflop)
+            condition = self._job.conditions
             for path, value in held.items():
                 condition = condition.with_gpu(replaced(condition.gpu, path, value))
-            work += [((variant, index), point) for index, point in enumerate(self.points)]
-            under += [condition] * len(self.points)
-        self._done = {}
+            under |= {(variant, point): condition for point in points}
+        for key, condition in under.items():
+            known = self._kept.get(key[1], condition)
+            if known is not None:
+                self._done[key] = known
+        work = [key for key in sorted(under, key=lambda key: points.index(key[1])) if key not in self._done]
+        if self._done:
+            self._reporter.say(f"{len(self._done)} of {len(under)} points found in {self._job.wanted.store}")
         start = time.monotonic()
-        processes = min(job.jobs, len(work))
-        found = predicted(work, under, list(job.paths), job.table.kernels.multiply_accumulate, processes)
-        for key, prediction in found:
-            self._done[key] = prediction
+        named, conditions = [(key, key[1]) for key in work], [under[key] for key in work]
+        for key, outcome in predicted(named, conditions, self._kernels, min(self._job.wanted.jobs, len(work) or 1)):
+            point = key[1]
+            if isinstance(outcome, GpusimError):
+                self.failed[point] = str(outcome)
+                self._reporter.say(f"{point.label}: {outcome}")
+                continue
+            self._done[key] = outcome
+            self._kept.put(outcome, under[key])
             self._reporter.say(
-                f"{len(self._done)}/{len(work)} points, {clock(time.monotonic() - start)}: {prediction.point.label}, "
-                f"{prediction.time_us:.1f} us, measured {prediction.point.time_us:.1f} us"
+                f"{len(self._done)}/{len(under)} points, {clock(time.monotonic() - start)}: {point.label}, "
+                f"{outcome.time_us:.1f} us, measured {point.time_us:.1f} us"
             )
-        return [[self._done[variant, index] for index in range(len(self.points))] for variant in range(len(values))]
 
-    def done_so_far(self) -> list[Prediction]:
-        """Return the predictions of the points that were run, in the table's order."""
-        return [self._done[key] for key in sorted(self._done)]
+    def close(self) -> None:
+        """Close the store of finished points."""
+        self._kept.close()

@@ -5,19 +5,32 @@ from typing import Any
 
 from gpusim.base.picture import Picture
 from gpusim.correlation.compare import Compared, has_even_stride
+from gpusim.correlation.predict import EXTRAPOLATED, SAMPLED, WHOLE
 
 MARKS = {"NN": "o", "NT": "s", "TN": "^", "TT": "v"}
+IN_PART = {SAMPLED: ("+", "sampled, with its half-width"), EXTRAPOLATED: ("x", "extrapolated, half-width unknown")}
 BAND = 2.0  # the dashed lines: modelled twice as fast, and half as fast
 
 
 def picture(rows: Sequence[Compared], title: str) -> Picture:
     """Make a picture with a mark for each point, GFLOPS on both axes."""
-    heads = ("product", "rows an even stride apart", "measured, GFLOPS", "modelled, GFLOPS")
+    heads = ("product", "rows an even stride apart", "run", "measured, GFLOPS", "modelled, GFLOPS", "±, GFLOPS")
     numbers = [
-        (r.prediction.point.label, has_even_stride(r), _rate(r, r.prediction.point.time_us), _rate(r, r.modelled_us))
+        (
+            r.prediction.point.label,
+            has_even_stride(r),
+            r.prediction.how,
+            _rate(r, r.prediction.point.time_us),
+            _rate(r, r.modelled_us),
+            _half_width(r),
+        )
         for r in rows
     ]
-    said = f"{len(rows)} products; dashed lines: modelled {BAND:g} times as fast as measured, and 1/{BAND:g} as fast."
+    whole = sum(r.prediction.how == WHOLE for r in rows)
+    said = (
+        f"{len(rows)} products, {whole} of them run whole; dashed lines: modelled {BAND:g} times as fast as measured,"
+        f" and 1/{BAND:g} as fast."
+    )
     size = (6.4, 6.0)
     return Picture(
         "correlation", title, said, heads, numbers, lambda figure: _draw(figure, rows, title), size, framed=True
@@ -27,6 +40,12 @@ def picture(rows: Sequence[Compared], title: str) -> Picture:
 def _rate(row: Compared, time_us: float) -> float:
     """Return the rate of a point in GFLOPS."""
     return 1e3 * row.prediction.point.gflop / time_us * 1e3
+
+
+def _half_width(row: Compared) -> float | None:
+    """Return the half-width of a point's modelled rate; None where it is not known."""
+    width_us = row.prediction.half_width_us
+    return None if width_us is None else _rate(row, row.modelled_us) * width_us / row.modelled_us
 
 
 def _draw(figure: Any, rows: Sequence[Compared], title: str) -> None:
@@ -43,6 +62,13 @@ def _draw(figure: Any, rows: Sequence[Compared], title: str) -> None:
                     fillstyle=filled,
                     label=which + (", rows a multiple of 2 KiB apart" if even else ""),
                 )
+    for how, (mark, label) in IN_PART.items():
+        held = [r for r in rows if r.prediction.how == how]
+        if held:
+            measured = [_rate(r, r.prediction.point.time_us) for r in held]
+            modelled = [_rate(r, r.modelled_us) for r in held]
+            widths = [_half_width(r) for r in held] if how == SAMPLED else None
+            axes.errorbar(measured, modelled, widths, fmt=mark, color="black", linewidth=1, label=label, zorder=3)
     low, high = axes.get_xlim()
     ends = [max(low, 1.0), high]
     axes.plot(ends, ends, color="gray", linewidth=1)

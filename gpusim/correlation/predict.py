@@ -4,17 +4,16 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusim.base.children import Children
+from gpusim.base.errors import GpusimError, UserError
 from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
 from gpusim.config.measured import MeasuredTable, Point
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.occupancy import occupancy
-from gpusim.correlation.extrapolation import extrapolated, two_shorter
 from gpusim.correlation.kernels import KernelSource
+from gpusim.sampling.spec import SamplingSpec
 
 if TYPE_CHECKING:
     from gpusim.core.facts import RunFacts
@@ -25,16 +24,18 @@ if TYPE_CHECKING:
     SgemmKernel = TensileKernel | ColumnLanesKernel
 
 MEMORY_MIB = 16384  # more than the card has: a table may hold products that were measured in parts
+WHOLE, SAMPLED, EXTRAPOLATED = "whole", "sampled", "extrapolated"
 
 
 @dataclass(frozen=True)
 class Prediction:
     """A point on the model.
 
-    time_us: of its kernels, at the clock of the table; first_us: the same with empty caches, None where it was
-    extrapolated; launches: kernels of one call; workgroups: of the product; bound: the largest bound of the roofline;
-    utilization: that bound / cycles; simulated: the share of the product's columns in the longest of its runs; facts:
-    of that run's launches as one, None of what was read from a file.
+    time_us: of its kernels, at the clock of the table; first_us: the same with empty caches, None where it is not
+    known; launches: kernels of one call; workgroups: of the product; bound: the largest bound of the roofline;
+    utilization: that bound / cycles; simulated: the share of its instructions that was simulated; half_width_us: of
+    time_us, 0 of a product that was run whole; None where it is not known: earlier versions went by a line through two
+    shorter products; facts: of the launches as one, None of what was read from a file.
     """
 
     point: Point
@@ -45,33 +46,46 @@ class Prediction:
     bound: str
     utilization: float
     simulated: float
+    half_width_us: float | None = 0.0
     facts: "RunFacts | None" = None
 
     @property
-    def extrapolated(self) -> bool:
-        """Whether the product was run in part only."""
-        return self.simulated < 1.0
+    def how(self) -> str:
+        """How the time was found: WHOLE, SAMPLED or EXTRAPOLATED."""
+        if self.half_width_us is None:
+            return EXTRAPOLATED
+        return WHOLE if self.simulated >= 1.0 else SAMPLED
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """What all points are run under. limit_gflop: a larger product is run in part."""
+    """What all points are run under. sampling: how larger products than limit_gflop are sampled; None: all are run
+    whole."""
 
     gpu: GpuSpec
     alpha: float
     beta: float
     warm_below_gflop: float
     limit_gflop: float
+    sampling: SamplingSpec | None
 
     @classmethod
-    def of(cls, table: MeasuredTable, limit_gflop: float) -> "Conditions":
+    def of(cls, table: MeasuredTable, limit_gflop: float, sampling: SamplingSpec | None) -> "Conditions":
         """Take the conditions from a table: its GPU at the clock at which it was measured."""
         gpu = table.gpu if table.clock_ghz is None else replaced(table.gpu, "clock_ghz", table.clock_ghz)
-        return cls(gpu, table.alpha, table.beta, table.warm_below_gflop, limit_gflop)
+        return cls(gpu, table.alpha, table.beta, table.warm_below_gflop, limit_gflop, sampling)
 
     def with_gpu(self, gpu: GpuSpec) -> "Conditions":
         """Return the same conditions for another GPU."""
         return replace(self, gpu=gpu)
+
+    def sampling_of(self, point: Point) -> SamplingSpec | None:
+        """Return how the point is sampled; None: it is run whole."""
+        return self.sampling if point.gflop > self.limit_gflop else None
+
+    def calls(self, point: Point) -> int:
+        """Return how often the point is run: the last call counts."""
+        return 2 if point.gflop < self.warm_below_gflop else 1
 
 
 def replaced(gpu: GpuSpec, path: str, value: Any) -> GpuSpec:
@@ -89,22 +103,20 @@ class _Task(NamedTuple):
 
 
 def predicted(
-    points: Sequence[tuple[Any, Point]],
-    conditions: Sequence[Conditions],
-    paths: list[Path],
-    multiply_accumulate: bool,
-    jobs: int,
-) -> Iterator[tuple[Any, Prediction]]:
-    """Run each (key, point) under the condition at the same position, and yield key and prediction as each is done.
+    points: Sequence[tuple[Any, Point]], conditions: Sequence[Conditions], kernels: KernelSource, jobs: int
+) -> Iterator[tuple[Any, Prediction | GpusimError]]:
+    """Run each (key, point) under the condition at the same position, and yield its key and what came of it as it is
+    done: a point that fails stops no other.
 
-    jobs: processes. Raises what a run raises, in the calling process.
+    jobs: processes; one alone takes the points as they come, several begin at the end: there the longest is first.
     """
-    kernels = KernelSource(paths, multiply_accumulate)
-    # the longest first, so that none is left alone at the end
-    work = sorted(zip(points, conditions, strict=True), key=lambda job: -_cost(job[0][1], job[1]))
+    work = list(zip(points, conditions, strict=True))
     if jobs == 1:
         for (key, point), condition in work:
-            yield key, predict(point, condition, kernels)
+            try:
+                yield key, predict(point, condition, kernels)
+            except GpusimError as error:
+                yield key, error
         return
     from gpusim.core.prepare import prepare_core
 
@@ -113,89 +125,69 @@ def predicted(
     try:
         while work or children.running:
             while work and not children.full:
-                (key, point), condition = work.pop(0)
+                (key, point), condition = work.pop()
                 children.start(_Task(point.label, key), partial(predict, point, condition, kernels))
-            for task, prediction in children.finished():
-                yield task.key, prediction
+            for task, outcome in children.outcomes():
+                yield task.key, outcome
     finally:
         children.stop()
 
 
-def _cost(point: Point, conditions: Conditions) -> float:
-    gflop = min(point.gflop, 1.5 * conditions.limit_gflop)
-    return 2 * gflop if point.gflop < conditions.warm_below_gflop else gflop
-
-
-def kernel_of(point: Point) -> "SgemmKernel":
-    """Return how a point's kernel splits its work, by the kernel's name."""
-    from workloads.vendor.column_lanes import NAME, ColumnLanesKernel
-    from workloads.vendor.tensile import TensileKernel
-
-    return ColumnLanesKernel() if point.kernel == NAME else TensileKernel.named(point.kernel)
-
-
 def predict(point: Point, conditions: Conditions, kernels: KernelSource) -> Prediction:
     """Run one point in this process."""
-    from workloads.vendor.tensile import SgemmProblem
-
-    kernel = kernel_of(point)
-    problem = SgemmProblem(point.transposes, point.m, point.n, point.k, conditions.alpha, conditions.beta)
-    tiles = math.prod(kernel.workgroups(problem)) * kernel.split_k
-    if point.gflop < conditions.warm_below_gflop:
-        first, warm = _run(problem, kernel, conditions, kernels, 2)
-        return _prediction(point, warm, tiles, _time(warm), _time(first), 1.0)
-    if point.gflop <= conditions.limit_gflop:
-        (only,) = _run(problem, kernel, conditions, kernels, 1)
-        return _prediction(point, only, tiles, _time(only), _time(only), 1.0)
-    resident = _resident(problem, kernel, conditions.gpu, kernels)
-    short, long = two_shorter(problem, kernel, resident, conditions.limit_gflop)
-    (brief,), (longer,) = (_run(part, kernel, conditions, kernels, 1) for part in (short, long))
-    time_us = extrapolated(point.n, (short.n, _time(brief)), (long.n, _time(longer)))
-    return _prediction(point, longer, tiles, time_us, None, long.n / point.n)
-
-
-def _resident(problem: "SgemmProblem", kernel: "SgemmKernel", gpu: GpuSpec, kernels: KernelSource) -> int:
-    """Workgroups of the product's kernel that the GPU holds at a time."""
-    product = _launches(replace(problem, n=1), kernel, gpu, kernels)[-1]
-    return gpu.cus * occupancy(product, gpu.cu).workgroups_per_cu
-
-
-def _launches(
-    problem: "SgemmProblem", kernel: "SgemmKernel", gpu: GpuSpec, kernels: KernelSource
-) -> "tuple[Launch, ...]":
-    from isa.device_memory import DeviceMemory
-
-    memory = DeviceMemory(max(gpu.memory_mib, MEMORY_MIB) << 20)
-    return kernel.launches(problem, kernels, memory)
-
-
-def _run(
-    problem: "SgemmProblem", kernel: "SgemmKernel", conditions: Conditions, kernels: KernelSource, times: int
-) -> "list[list[RunFacts]]":
-    """Return the facts of each call's launches; the first call has empty caches, each further one what the previous
-    call left there.
-    """
-    from gpusim.host.command_processor import CommandProcessor, LaunchCommand
-    from gpusim.results.record import RunRecord
-
-    launches = _launches(problem, kernel, conditions.gpu, kernels)
-    record = RunRecord(False, kernel.name, [])
-    commands = [LaunchCommand(launch, warm=True) for launch in launches * times]
-    CommandProcessor(conditions.gpu, Reporter(quiet=True)).run(commands, record)
-    return [record.launches[at : at + len(launches)] for at in range(0, len(commands), len(launches))]
-
-
-def _time(call: "list[RunFacts]") -> float:
-    return plain_sum(facts.time_us for facts in call)
-
-
-def _prediction(
-    point: Point, call: "list[RunFacts]", tiles: int, time_us: float, first_us: float | None, simulated: float
-) -> Prediction:
+    problem, kernel = problem_of(point, conditions)
+    first, *later = _run(point, conditions, kernels)
+    call = later[-1] if later else first
     product = call[-1]
     bounds = {name: cycles for name, cycles in product.roofline.items() if name != "latency"}
     bound = max(bounds, key=lambda name: bounds[name])
     share = bounds[bound] / product.kernel.cycles
     from gpusim.core.facts import combined
 
-    return Prediction(point, time_us, first_us, len(call), tiles, bound, share, simulated, combined(call))
+    facts = combined(call)
+    simulated, half_width_us = 1.0, 0.0
+    if facts.sampling is not None and facts.sampling.doubts:
+        simulated = facts.sampling.fraction
+        half_width_us = facts.sampling.half_width("kernel", "cycles") / (facts.kernel.clock_ghz * 1e3)
+    tiles = math.prod(kernel.workgroups(problem)) * kernel.split_k
+    return Prediction(point, _time(call), _time(first), len(call), tiles, bound, share, simulated, half_width_us, facts)
+
+
+def problem_of(point: Point, conditions: Conditions) -> "tuple[SgemmProblem, SgemmKernel]":
+    """Return the product of a point, and how its kernel, by its name, splits it; raises UserError."""
+    from workloads.vendor.column_lanes import NAME, ColumnLanesKernel
+    from workloads.vendor.tensile import SgemmProblem, TensileKernel
+
+    if not point.kernel:
+        raise UserError(f"no {point.transposes} product to take a kernel from: name one in a column 'kernel'")
+    problem = SgemmProblem(point.transposes, point.m, point.n, point.k, conditions.alpha, conditions.beta)
+    return problem, ColumnLanesKernel() if point.kernel == NAME else TensileKernel.named(point.kernel)
+
+
+def launches_of(
+    problem: "SgemmProblem", kernel: "SgemmKernel", gpu: GpuSpec, kernels: KernelSource
+) -> "tuple[Launch, ...]":
+    """Lay the operands of a product into memory and return its launches; raises UserError."""
+    from isa.device_memory import DeviceMemory
+
+    return kernel.launches(problem, kernels, DeviceMemory(max(gpu.memory_mib, MEMORY_MIB) << 20))
+
+
+def _run(point: Point, conditions: Conditions, kernels: KernelSource) -> "list[list[RunFacts]]":
+    """Return the facts of each call's launches; the first call has empty caches, each further one what the previous
+    call left there.
+    """
+    from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOptions
+    from gpusim.results.record import RunRecord
+
+    launches = launches_of(*problem_of(point, conditions), conditions.gpu, kernels)
+    record = RunRecord(False, point.kernel, [])
+    # no kernel's time depends on what another one has computed
+    commands = [LaunchCommand(launch, warm=True, decisive=False) for launch in launches * conditions.calls(point)]
+    options = RunOptions(sampling=conditions.sampling_of(point))
+    CommandProcessor(conditions.gpu, Reporter(quiet=True)).run(commands, record, options)
+    return [record.launches[at : at + len(launches)] for at in range(0, len(commands), len(launches))]
+
+
+def _time(call: "list[RunFacts]") -> float:
+    return plain_sum(facts.time_us for facts in call)

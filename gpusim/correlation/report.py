@@ -1,16 +1,17 @@
 """A comparison as tables for a terminal, a pipe and the documentation's page, and as one JSON object."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple, TextIO
 
 from gpusim.base.errors import UserError
 from gpusim.base.progress import percent
-from gpusim.base.table import Column, Table
+from gpusim.base.table import Cell, Column, Table
 from gpusim.config.measured import MeasuredTable, Point
 from gpusim.correlation.compare import Compared, Summary, groups
 from gpusim.correlation.fit import Fitted, Tried
-from gpusim.correlation.predict import Prediction
+from gpusim.correlation.predict import EXTRAPOLATED, SAMPLED, WHOLE, Prediction
 from gpusim.results import metrics
 
 SCHEMA_VERSION = metrics.SCHEMA_VERSION
@@ -20,17 +21,39 @@ one_digit, two_digits = "{:.1f}".format, "{:.2f}".format
 
 def point_table(rows: Sequence[Compared]) -> Table:
     """Make a row for each point, in the table's order."""
-    times = [Column("measured", one_digit, unit="us"), Column("model", one_digit, unit="us")]
+    times = [
+        Column("measured", one_digit, unit="us"),
+        Column("model", one_digit, unit="us"),
+        Column("±", unit="us", right=True),
+    ]
     times += [Column("of it launch", one_digit, unit="us"), Column("first launch", one_digit, unit="us")]
-    heads = [Column("product"), Column("GFLOP", "{:.3g}".format), *times, Column("ratio", two_digits), Column("bound")]
+    heads = [Column("product"), Column("GFLOP", "{:.3g}".format), *times, Column("ratio", two_digits)]
+    heads += [Column("run"), Column("bound")]
     cells = []
     for row in rows:
         p = row.prediction
-        bound = f"{p.bound} {100 * p.utilization:.0f} %" + (", extrapolated" if p.extrapolated else "")
+        bound = f"{p.bound} {100 * p.utilization:.0f} %"
         first = None if p.first_us is None else p.first_us + row.launch_us
-        times_us = (p.point.time_us, row.modelled_us, row.launch_us, first)
-        cells.append((p.point.label, p.point.gflop, *times_us, row.ratio, bound))
+        times_us = (p.point.time_us, row.modelled_us, _half_width(p), row.launch_us, first)
+        cells.append((p.point.label, p.point.gflop, *times_us, row.ratio, _run(p), bound))
     return Table(heads, cells)
+
+
+def _half_width(p: Prediction) -> Cell | None:
+    """Return the half-width of a modelled time; nothing for a product that was run whole."""
+    if p.how == EXTRAPOLATED:
+        return Cell(None, "unknown")
+    return Cell(p.half_width_us, one_digit(p.half_width_us)) if p.how == SAMPLED else None
+
+
+def _run(p: Prediction) -> str:
+    """Say how a point was run: whole, or what part of it."""
+    return WHOLE if p.how == WHOLE else f"{p.how} from {percent(p.simulated)}"
+
+
+def not_run_table(not_run: Sequence["NotRun"]) -> Table:
+    """Make a row for each point that was not run, and why."""
+    return Table([Column("not run"), Column("why")], [(one.name, one.why) for one in not_run])
 
 
 def group_table(summaries: Mapping[str, Summary]) -> Table:
@@ -64,26 +87,28 @@ def fit_table(fitted: Fitted) -> Table:
     return Table(heads, cells)
 
 
-def tables(rows: Sequence[Compared], fitted: Fitted | None) -> list[Table]:
-    """Give the groups of points, of which there is at least one, what was fitted, and the points."""
-    return [group_table(groups(rows)), *([] if fitted is None else [fit_table(fitted)]), point_table(rows)]
+def tables(found: "Restored") -> list[Table]:
+    """Give the groups of points, of which there is at least one, what was fitted, the points, and those not run."""
+    fitted = [] if found.fitted is None else [fit_table(found.fitted)]
+    not_run = [not_run_table(found.not_run)] if found.not_run else []
+    return [group_table(groups(found.rows)), *fitted, point_table(found.rows), *not_run]
 
 
-def show(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None, out: TextIO) -> None:
+def show(table: MeasuredTable, found: "Restored", out: TextIO) -> None:
     """Print what was compared, then the tables."""
-    out.write(head(table, rows, fitted))
-    for one in tables(rows, fitted):
+    out.write(head(table, found.rows, found.fitted))
+    for one in tables(found):
         print(file=out)
         one.show(out)
 
 
-def markdown(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) -> str:
+def markdown(table: MeasuredTable, found: "Restored") -> str:
     """Write the same as Markdown tables, to be put between a page's marks."""
-    return "\n".join([head(table, rows, fitted), *(one.markdown() for one in tables(rows, fitted))])
+    return "\n".join([head(table, found.rows, found.fitted), *(one.markdown() for one in tables(found))])
 
 
 def head(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) -> str:
-    """Say what was compared, in a line."""
+    """Say what was compared, in a line, and in another one how much of it was not run whole."""
     clock = table.gpu.clock_ghz if table.clock_ghz is None else table.clock_ghz
     if fitted is not None:
         clock = fitted.values.get("clock_ghz", clock)
@@ -95,16 +120,42 @@ def head(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) 
     )
     return (
         f"{table.title}: {len(rows)} points on {table.gpu.name} at {clock:g} GHz, {launch:.2f} us{found} a measurement "
-        "beside its kernels\n"
+        f"beside its kernels\n{_in_part(rows)}"
     )
 
 
+def _in_part(rows: Sequence[Compared]) -> str:
+    """Say in a line how many points were run whole and how many were not; nothing where all were."""
+    number = Counter(row.prediction.how for row in rows)
+    if number[WHOLE] == len(rows):
+        return ""
+    said = {
+        "run whole": number[WHOLE],
+        "sampled, each with its half-width (±)": number[SAMPLED],
+        "extrapolated from two shorter products, as earlier versions did, how far off is not known": number[
+            EXTRAPOLATED
+        ],
+    }
+    return f"\nOf these {'; '.join(f'{what}: {count}' for what, count in said.items() if count)}.\n"
+
+
+class NotRun(NamedTuple):
+    """A point that was not run, and why. name: its label."""
+
+    name: str
+    kernel: str
+    why: str
+
+
 class Restored(NamedTuple):
-    """What a JSON object holds. partial: whether its run was interrupted."""
+    """What a JSON object holds. partial: whether it is without some points; stopped_by: why, empty in earlier
+    versions."""
 
     rows: list[Compared]
     fitted: Fitted | None
     partial: bool
+    stopped_by: str
+    not_run: list[NotRun]
 
 
 def restored(document: Mapping[str, Any]) -> Restored:
@@ -113,10 +164,12 @@ def restored(document: Mapping[str, Any]) -> Restored:
         version = document["schema_version"]
         if version not in (_OLDER_SCHEMA, SCHEMA_VERSION):
             raise UserError(f"schema_version {version}: {_OLDER_SCHEMA} and {SCHEMA_VERSION} can be read")
-        points = document["points"] if version == _OLDER_SCHEMA else [row["point"] for row in document["rows"]]
+        points = document["points"] if version == _OLDER_SCHEMA else [row["point"] for row in document.get("rows", ())]
         held = document.get("fit")
         fitted = None if held is None else _restored_fit(held)
-        return Restored([_restored_row(point) for point in points], fitted, document["partial"])
+        rows, stopped_by = [_restored_row(point) for point in points], document.get("stopped_by", "")
+        not_run = [NotRun(**one) for one in document.get("not_run", ())]
+        return Restored(rows, fitted, document["partial"], stopped_by, not_run)
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"not a result of gpusim correlate --json: {error}") from None
 
@@ -129,6 +182,8 @@ def _restored_fit(held: Mapping[str, Any]) -> Fitted:
 
 def _restored_row(held: Mapping[str, Any]) -> Compared:
     point = Point(held["transposes"], held["m"], held["n"], held["k"], held["measured_us"], held["kernel"])
+    simulated = held["simulated_share"]
+    half_width_us = held.get("kernels_half_width_us", None if simulated < 1 else 0.0)  # earlier versions: extrapolated
     prediction = Prediction(
         point,
         held["kernels_us"],
@@ -137,7 +192,8 @@ def _restored_row(held: Mapping[str, Any]) -> Compared:
         held["workgroups"],
         held["bound"],
         held["bound_utilization"],
-        held["simulated_share"],
+        simulated,
+        half_width_us,
     )
     return Compared(prediction, held["launch_us"])
 
@@ -152,22 +208,27 @@ def point_said(row: Compared) -> dict[str, Any]:
         "modelled_us": row.modelled_us,
         "launch_us": row.launch_us,
         "kernels_us": p.time_us,
+        "kernels_half_width_us": p.half_width_us,
         "kernels_first_us": p.first_us,
         "ratio": row.ratio,
         "launches": p.launches,
         "workgroups": p.workgroups,
         "bound": p.bound,
         "bound_utilization": p.utilization,
+        "run": p.how,
         "simulated_share": p.simulated,
     }
 
 
-def said(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) -> dict[str, Any]:
+def said(
+    table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None, not_run: Sequence[NotRun]
+) -> dict[str, Any]:
     """Return what a comparison says of all its points, as plain data."""
     out: dict[str, Any] = {
         "table": {"title": table.title, "card": table.card, "source": table.source},
         "clock_ghz": table.clock_ghz,
         "groups": {name: asdict(s) for name, s in groups(rows).items()},
+        "not_run": [one._asdict() for one in not_run],
     }
     if fitted is not None:
         out["fit"] = {
@@ -181,13 +242,14 @@ def said(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) 
     return out
 
 
-def document(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None, partial: bool) -> dict[str, Any]:
+def document(table: MeasuredTable, found: Restored) -> dict[str, Any]:
     """Return the JSON object of points that were read from a file, without their metrics."""
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": "correlate",
-        "partial": partial,
+        "partial": found.partial,
+        **({"stopped_by": found.stopped_by} if found.stopped_by else {}),
         "config": {"gpu": table.gpu.model_dump(mode="json")},
-        **said(table, rows, fitted),
-        "rows": [{"name": row.prediction.point.label, "point": point_said(row)} for row in rows],
+        **said(table, found.rows, found.fitted, found.not_run),
+        "rows": [{"name": row.prediction.point.label, "point": point_said(row)} for row in found.rows],
     }

@@ -7,19 +7,17 @@ made are not kept.
 
 import hashlib
 import json
-import zlib
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from gpusim.base.progress import current_reporter
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.sampled import WHOLE, Sampling
 from gpusim.networks.launches import LaunchClass
 from gpusim.sampling.spec import SamplingSpec
-from gpusim.store.file import StoreError, errors, writable, writing
-from gpusim.store.records import packed, plain_facts, restored_facts, unpacked
+from gpusim.store.pieces import Pieces
+from gpusim.store.records import plain_facts, restored_facts
 from gpusim.store.work import SIMULATOR, sources_hash
 from spartan.engine_spec import EngineSpec
 
@@ -32,8 +30,7 @@ class Kept:
     """
 
     def __init__(self, path: Path, gpu: GpuSpec, fresh: bool = False, engine_spec: EngineSpec | None = None) -> None:
-        self._path, self._fresh = path, fresh
-        self._connection = writable(path)
+        self._pieces = Pieces(path, fresh)
         self._under = json.dumps([sources_hash(SIMULATOR), gpu.model_dump(mode="json")], sort_keys=True)
         self._engine = "" if engine_spec is None else engine_spec.model_dump_json()
 
@@ -41,8 +38,6 @@ class Kept:
         """Return the stored facts of a class of launches; None without them. sampling: estimates that were made like
         this will do.
         """
-        if self._fresh:
-            return None
         whole = self._found(self._key(one))
         if whole is not None or sampling is None:
             return whole
@@ -50,10 +45,9 @@ class Kept:
         return estimated if estimated is not None and _is_good(estimated, sampling) else None
 
     def _found(self, key: str) -> RunFacts | None:
-        with errors(self._path):
-            row = self._connection.execute("SELECT facts FROM launch_classes WHERE key = ?", [key]).fetchone()
-        with suppress(zlib.error, ValueError, TypeError, AttributeError, KeyError):
-            return restored_facts(unpacked(row[0])) if row is not None else None
+        held = self._pieces.get(key)
+        with suppress(ValueError, TypeError, AttributeError, KeyError):
+            return restored_facts(held) if held is not None else None
         return None
 
     def put(self, one: LaunchClass, facts: RunFacts, sampling: SamplingSpec | None = None) -> None:
@@ -64,17 +58,11 @@ class Kept:
         if facts.sampling is not None and facts.sampling.method == WHOLE:
             facts = replace(facts, sampling=None)
         key = self._key(one, sampling if facts.sampling is not None else None)
-        try:
-            with writing(self._connection, self._path) as db:
-                row = (key, one.kernel, packed(plain_facts(facts)))
-                db.execute("INSERT OR REPLACE INTO launch_classes VALUES (?, ?, ?)", row)
-        except StoreError as error:
-            current_reporter().say_once(f"gpusim: {error}; the run goes on")
+        self._pieces.put(key, one.kernel, plain_facts(facts))
 
     def close(self) -> None:
         """Close the store; nothing can be stored after that."""
-        with errors(self._path):
-            self._connection.close()
+        self._pieces.close()
 
     def _key(self, one: LaunchClass, sampling: SamplingSpec | None = None) -> str:
         engine = self._engine if one.regions else ""

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import gpusim
 from gpusim.config.measured import load_measured, read_points
 from gpusim.correlation import report
+from gpusim.correlation.compare import Compared
 from gpusim.correlation.kernels import KernelSource, kernel_files
 from gpusim.correlation.predict import Conditions, predict
 from tests.support.pages import table
@@ -19,6 +21,9 @@ BEFORE = {
     ("r9nano", "B"): (1650755, 562524),
     ("r9nano", "C"): (519266, 388374),
 }
+RESULTS = Path(__file__).resolve().parents[2] / "docs" / "correlation"
+TABLE = "rocblas-r9nano"
+EXACT, SAMPLED = "-exact", "-sampled"  # behind its name: some of its points run whole, and the same as they are usually
 SEARCH = "-search"  # behind a table's name: what `--fit` has found
 HEAD = ("GPU", "layer", "dense before", "dense after", "engine before", "engine after")
 
@@ -46,14 +51,41 @@ def rx560() -> str:
         measured, document = load_measured("sgemm-rx560", sets)
         points = read_points(document.path.parent / measured.points)
         kernels = KernelSource(kernel_files(measured.kernels, None), multiply_accumulate=False)
-        condition = Conditions.of(measured, limit_gflop=1.0)
+        condition = Conditions.of(measured, limit_gflop=1.0, sampling=None)
         times = [predict(point, condition, kernels).time_us for point in points]
         rows.append([name, *(f"{p.gflop / (t * 1e-6):.0f}" for p, t in zip(points, times, strict=True))])
     return table(["GFLOPS", "N = 4095", "N = 4096", "N = 4097"], rows)
 
 
+def held_to_whole() -> str:
+    """Points by earlier versions' extrapolation, whole, and as they are run now, each against the whole run."""
+    earlier, whole, now = (_rows(suffix) for suffix in ("", EXACT, SAMPLED))
+    rows = []
+    for label, exact in whole.items():
+        old, new = earlier[label], now[label].prediction
+        true_us, bar_us = exact.prediction.time_us, new.half_width_us
+        off = f"{100 * (new.time_us / true_us - 1):+.1f} %"
+        assert bar_us is not None
+        rows.append(
+            [
+                label,
+                f"{100 * (old.prediction.time_us / true_us - 1):+.1f} %",
+                *(f"{row.ratio:.2f}" for row in (old, exact)),
+                new.how if new.how == "whole" else f"{100 * new.simulated:.0f} %",
+                *([off, f"{100 * bar_us / true_us:.1f} %"] if bar_us else ["–", "–"]),
+                "–" if not bar_us else "yes" if abs(new.time_us - true_us) <= bar_us else "no",
+            ]
+        )
+    heads = ["product", "extrapolated − whole", "ratio, extrapolated", "ratio, whole", "simulated now"]
+    return table([*heads, "now − whole", "half-width", "within"], rows)
+
+
+def _rows(suffix: str) -> dict[str, Compared]:
+    contents = (RESULTS / f"{TABLE}{suffix}.json").read_text(encoding="utf-8")
+    return {row.prediction.point.label: row for row in report.restored(json.loads(contents)).rows}
+
+
 def result(name: str, contents: str) -> str:
     """The page of a result kept as JSON. name: its table's, or that with SEARCH behind it."""
     measured, _ = load_measured(name.removesuffix(SEARCH))
-    held = report.restored(json.loads(contents))
-    return report.markdown(measured, held.rows, held.fitted)
+    return report.markdown(measured, report.restored(json.loads(contents)))

@@ -170,7 +170,11 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "timeline": {"steps": miss_steps, "waits": waits},
 }
 SLOW: dict[str, dict[str, Callable[[], str]]] = {
-    "correlation": {"layers": correlation_pages.layers, "rx560": correlation_pages.rx560},
+    "correlation": {
+        "held to whole": correlation_pages.held_to_whole,
+        "layers": correlation_pages.layers,
+        "rx560": correlation_pages.rx560,
+    },
     "vendor-kernels": {"kernels": vendor_kernels.page_table},
     "hip": {
         "functions": hip_pages.functions_table,

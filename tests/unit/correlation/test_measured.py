@@ -33,7 +33,7 @@ def test_a_shipped_table_is_whole(name: str) -> None:
 def test_what_is_fitted_is_what_the_gpu_has(name: str) -> None:
     """The search begins at the defaults, so that a fit that changes nothing changes no default."""
     table, _ = load_measured(name)
-    held = Conditions.of(table, 1.0).gpu.model_dump(mode="json")
+    held = Conditions.of(table, 1.0, None).gpu.model_dump(mode="json")
     for path, (first, *others) in table.fit.model.items():
         value = held
         for key in path.split("."):
@@ -64,7 +64,7 @@ def test_a_wrong_point_is_named(row: str, said: str, tmp_path: Path) -> None:
 def test_a_missing_column_is_named(tmp_path: Path) -> None:
     file = tmp_path / "points.csv"
     file.write_text("transposes,m,n,k,kernel\n", encoding="utf-8")
-    with pytest.raises(UserError, match="no column 'measured_gflops'"):
+    with pytest.raises(UserError, match="no column 'us or measured_gflops'"):
         read_points(file)
 
 

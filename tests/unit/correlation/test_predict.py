@@ -5,21 +5,27 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from gpusim.base.errors import SimulationError, UserError
+from gpusim.base.errors import UserError
 from gpusim.base.interrupt import interrupt_python
 from gpusim.config.measured import Point, load_measured
+from gpusim.core.count_vector import CountVector
+from gpusim.core.facts import RunFacts
+from gpusim.core.sampled import Doubt, Replicates, Sampling
 from gpusim.correlation import predict as module
-from gpusim.correlation.predict import Conditions, Prediction, predicted
-from workloads.vendor.tensile import SgemmProblem
+from gpusim.correlation.kernels import KernelSource
+from gpusim.correlation.predict import SAMPLED, WHOLE, Conditions, Prediction, predicted
+from gpusim.host.command_processor import RunOptions
+from gpusim.sampling.spec import SamplingSpec
 
 POINTS = [Point("NN", 64, 64, 64 * (index + 1), 1.0, f"kernel {index}") for index in range(5)]
 TABLE, _ = load_measured("rocblas-r9nano")
-CONDITIONS = Conditions.of(TABLE, 25.0)
+CONDITIONS = Conditions.of(TABLE, 25.0, SamplingSpec())
 FAR_OFF_S = 600.0
 
 
@@ -30,7 +36,7 @@ def prediction(point: Point) -> Prediction:
 def run(jobs: int, monkeypatch: pytest.MonkeyPatch, work: Callable[[Point], Prediction]) -> Iterator[Any]:
     """The points with `work` in a run's place; keys are their numbers."""
     monkeypatch.setattr(module, "predict", lambda point, conditions, kernels: work(point))
-    return predicted(list(enumerate(POINTS)), [CONDITIONS] * len(POINTS), [], False, jobs)
+    return predicted(list(enumerate(POINTS)), [CONDITIONS] * len(POINTS), KernelSource([], False), jobs)
 
 
 @pytest.fixture(autouse=True)
@@ -89,51 +95,82 @@ def test_a_process_that_dies_is_named(end: Callable[[], None], said: str, monkey
             end()
         return prediction(point)
 
-    with pytest.raises(SimulationError) as raised:
-        list(run(2, monkeypatch, work))
-    assert str(raised.value) == f"NN 64x64x192: {said}"
+    found = dict(run(2, monkeypatch, work))
+    assert str(found.pop(2)) == f"NN 64x64x192: {said}"
+    assert found == {key: prediction(point) for key, point in enumerate(POINTS) if key != 2}
 
 
-def test_what_a_run_raises_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_one_that_fails_stops_no_other(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def work(point: Point) -> Prediction:
-        if point is POINTS[4]:
+        if point is POINTS[1]:
             raise UserError("no such kernel")
         return prediction(point)
 
-    with pytest.raises(UserError, match="no such kernel"):
-        list(run(2, monkeypatch, work))
+    found = dict(run(jobs, monkeypatch, work))
+    assert str(found.pop(1)) == "no such kernel"
+    assert found == {key: prediction(point) for key, point in enumerate(POINTS) if key != 1}
 
 
 NAME = "Cijk_Ailk_Bljk_SB_MT64x64x8_SN_GSU1_K1_WG16_16_1_WGM1"
 
 
-def test_a_large_product_is_extrapolated_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two runs whose columns come to as many as the product has: 3 columns of tiles, of which 2 and 1 are run."""
+def facts(half_width: float | None, simulated: float = 30.0) -> Any:
+    """Facts of one launch of 100 cycles at 0.5 GHz; half_width: of its cycles, None: it was not sampled."""
+    kernel = {"name": "k", "cycles": 100, "clock_ghz": 0.5}
+    made = RunFacts.of(kernel=kernel, roofline={"valu": 50.0, "latency": 99.0})
+    if half_width is not None:
+        vector = CountVector.of(made.sections)
+        doubt = Doubt(
+            vector, Replicates(4.0, np.eye(1, sum(vector.sizes), vector.at("kernel", "cycles")) * half_width / 2)
+        )
+        made.sampling = Sampling(0.95, "windows", "", 9.0, 120.0, simulated, False, (doubt,))
+    return made
 
-    def launched(problem: SgemmProblem, *_: Any) -> list[list[Any]]:
-        kernel = SimpleNamespace(cycles=100.0)
-        return [[SimpleNamespace(time_us=5.0 + problem.n, roofline={"valu": 50.0, "latency": 99.0}, kernel=kernel)]]
+
+@pytest.mark.parametrize(
+    ("gflop", "sampled", "how", "bar_us", "share"), [(26, 8.0, SAMPLED, 0.016, 0.25), (24, None, WHOLE, 0.0, 1.0)]
+)
+def test_a_larger_product_is_sampled_and_keeps_its_bar(
+    gflop: int, sampled: float | None, how: str, bar_us: float, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[SamplingSpec | None] = []
+
+    def launched(point: Point, conditions: Conditions, _: Any) -> list[list[Any]]:
+        asked.append(conditions.sampling_of(point))
+        return [[facts(sampled)]]
 
     monkeypatch.setattr(module, "_run", launched)
-    monkeypatch.setattr(module, "_resident", lambda *_: 64)
-    point = Point("NN", 64, 192, 10**6, 1.0, NAME)
-    found = module.predict(point, Conditions(CONDITIONS.gpu, 1.0, 1.0, 0.0, 0.7 * point.gflop), None)  # type: ignore[arg-type]
-    assert found.extrapolated and found.simulated == pytest.approx(2 / 3)
-    assert (found.time_us, found.first_us) == (pytest.approx(5.0 + 192), None)
-    whole = module.predict(point, Conditions(CONDITIONS.gpu, 1.0, 1.0, 0.0, point.gflop), None)  # type: ignore[arg-type]
-    assert (whole.extrapolated, whole.simulated, whole.first_us) == (False, 1.0, whole.time_us)
+    point = Point("NN", 1000, 1000, gflop * 500, 1.0, NAME)
+    found = module.predict(point, CONDITIONS, KernelSource([], False))
+    assert (found.how, found.half_width_us, found.simulated) == (how, pytest.approx(bar_us), share)
+    assert asked == [SamplingSpec() if how == SAMPLED else None]
 
 
-@pytest.mark.parametrize(("lds_kib", "held"), [(32, 2), (16, 4)])
-def test_resident_workgroups_follow_the_kernels_resources(
-    lds_kib: int, held: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from isa.launch import Launch
+@pytest.mark.parametrize(("k", "sampled", "calls"), [(26 * 500, True, 1), (24 * 500, False, 1), (100, False, 2)])
+def test_launches_are_run_as_asked(k: int, sampled: bool, calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Processor:
+        def __init__(self, *_: Any) -> None: ...
 
-    kernel = SimpleNamespace(name="kernel", vgprs=32, sgprs=16, lds_bytes=lds_kib << 10)
-    launch = SimpleNamespace(kernel=kernel, wavefronts_per_workgroup=4, dynamic_lds_bytes=0)
-    beta = SimpleNamespace(kernel=None)
-    assert set(vars(launch)) <= {*dir(Launch), *Launch.__dataclass_fields__}
-    monkeypatch.setattr(module, "_launches", lambda *_: (beta, launch))
-    problem = SgemmProblem("NN", 64, 192, 64)
-    assert module._resident(problem, None, CONDITIONS.gpu, None) == 64 * held  # type: ignore[arg-type]
+        def run(self, commands: Any, record: Any, options: RunOptions) -> None:
+            asked.append((len(commands), options.sampling))
+            record.launches += [facts(None)] * len(commands)
+
+    asked: list[tuple[int, SamplingSpec | None]] = []
+    monkeypatch.setattr("gpusim.host.command_processor.CommandProcessor", Processor)
+    monkeypatch.setattr(module, "launches_of", lambda *_: ("beta", "product"))
+    found = module._run(Point("NN", 1000, 1000, k, 1.0, NAME), CONDITIONS, KernelSource([], False))
+    assert asked == [(2 * calls, SamplingSpec() if sampled else None)]
+    assert [len(call) for call in found] == [2] * calls
+
+
+def test_exact_samples_nothing() -> None:
+    assert replace(CONDITIONS, sampling=None).sampling_of(Point("NN", 10**5, 10**5, 10**5, 1.0, NAME)) is None
+
+
+def test_a_product_that_sampling_cannot_cut_counts_as_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = facts(8.0, 120.0)
+    held.sampling = replace(held.sampling, method="whole", doubts=())
+    monkeypatch.setattr(module, "_run", lambda *_: [[held]])
+    found = module.predict(Point("NN", 1000, 1000, 10**6, 1.0, NAME), CONDITIONS, KernelSource([], False))
+    assert (found.how, found.half_width_us) == (WHOLE, 0.0)

@@ -1,0 +1,90 @@
+"""What each point costs, and whether it can be run at all: found out for all of them before the first one is run."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpusim.base.errors import GpusimError
+from gpusim.config.measured import Point
+from gpusim.core.occupancy import occupancy
+from gpusim.correlation.kernels import KernelSource
+from gpusim.correlation.predict import Conditions, launches_of, problem_of
+from isa.encoding.control_flow import decode_kernel
+
+if TYPE_CHECKING:
+    from gpusim.correlation.predict import SgemmKernel
+    from isa.encoding.instruction import Instruction
+    from isa.launch import Launch
+    from workloads.vendor.tensile import SgemmProblem
+
+# what a processor simulates in a second, fitted to ten of AMD's products: those above ten seconds within a fifth
+INSTRUCTIONS_PER_S = 26e6  # of wavefronts
+LINES_PER_S = 1.06e6  # that L2 is asked for
+SAMPLED_ROUNDS = 10  # of resident workgroups: what a sampled product usually takes
+_LANES = 64
+_ELEMENTS_OF_A_LINE = 16
+_MULTIPLY_ACCUMULATE = ("v_mac_f32", "v_fma_f32")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Points before they are run. cost_s: processor seconds of those that can be; refused: why not, of the others."""
+
+    cost_s: dict[Point, float]
+    refused: dict[Point, str]
+
+
+def check(
+    points: Sequence[Point], conditions: Conditions, kernels: KernelSource, budget_s: float | None = None
+) -> Checked:
+    """Estimate each point's cost, and find those that cannot be run. budget_s: most processor seconds of one."""
+    found = Checked({}, {})
+    for point in points:
+        try:
+            seconds = _seconds(point, conditions, kernels)
+        except GpusimError as error:
+            found.refused[point] = str(error)
+            continue
+        if budget_s is not None and seconds > budget_s:
+            found.refused[point] = f"about {seconds:,.0f} processor seconds, more than --budget {budget_s:g}"
+        else:
+            found.cost_s[point] = seconds
+    return found
+
+
+def _seconds(point: Point, conditions: Conditions, kernels: KernelSource) -> float:
+    problem, kernel = problem_of(point, conditions)
+    product = launches_of(problem, kernel, conditions.gpu, kernels)[-1]
+    each = _instructions(problem, kernel, product) / INSTRUCTIONS_PER_S + _lines(problem, kernel) / LINES_PER_S
+    whole = conditions.calls(point) * each
+    if conditions.sampling_of(point) is None:
+        return whole
+    resident = conditions.gpu.cus * occupancy(product, conditions.gpu.cu).workgroups_per_cu
+    return whole * min(1.0, SAMPLED_ROUNDS * resident / math.prod(product.workgroups))
+
+
+def _instructions(problem: "SgemmProblem", kernel: "SgemmKernel", product: "Launch") -> float:
+    """Estimate the instructions of all wavefronts: the multiply-accumulates of whole tiles, each with its share of the
+    loop's other instructions."""
+    multiplications = math.prod(kernel.workgroups(problem)) * math.prod(kernel.tile) * problem.k / _LANES
+    return multiplications * _per_multiplication(decode_kernel(product.kernel))
+
+
+def _lines(problem: "SgemmProblem", kernel: "SgemmKernel") -> float:
+    """Return the cache lines of A and B that all workgroups load, each those of its tile."""
+    return math.prod(kernel.workgroups(problem)) * sum(kernel.tile) * problem.k / _ELEMENTS_OF_A_LINE
+
+
+def _per_multiplication(instructions: "Sequence[Instruction]") -> float:
+    """Return the instructions per multiply-accumulate of the loop that has the most of these; 1 without such a loop."""
+    most, length = 0, 0
+    for branch in instructions:
+        target = branch.branch_target
+        if target is None or target > branch.address:
+            continue
+        loop = [one for one in instructions if target <= one.address <= branch.address]
+        count = sum(one.opcode.mnemonic in _MULTIPLY_ACCUMULATE for one in loop)
+        if count > most:
+            most, length = count, len(loop)
+    return length / most if most else 1.0
