@@ -13,6 +13,7 @@ from math import sqrt
 
 import numpy as np
 
+from gpusim.base import progress
 from gpusim.base.children import Children
 from gpusim.base.follow import overall
 from gpusim.base.interrupt import Interrupt
@@ -55,7 +56,6 @@ from workloads.networks.schedule import Step
 from workloads.operators.operator import Work
 from workloads.operators.primitive import TensorOperator
 
-SAY_EVERY_S = 5.0
 MOST_ERROR = 0.05  # relative, of a class of launches with a small share of the time, unless a larger one is asked for
 
 
@@ -401,7 +401,7 @@ class _Told:
         self._left -= result.instructions
         overall(self._ended, self._steps, "steps", result.step.name)
         now = time.monotonic()
-        if now - self._said < SAY_EVERY_S:
+        if now - self._said < progress.PLAIN_INTERVAL_S:
             return
         self._said = now
         left = clock((now - self._start) * self._left / self._done)

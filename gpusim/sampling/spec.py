@@ -72,4 +72,4 @@ class SamplingSpec(Spec):
         ge=0,
         le=1,
     )
-    seed: int = param(1, "of the random places of laps", "custom", ge=0)
+    seed: int = param(1, "of the random places of laps", "custom", ge=0, lt=2**32)

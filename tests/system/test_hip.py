@@ -318,7 +318,7 @@ def test_a_printing_kernel_takes_the_same_cycles_each_time(tmp_path: Path) -> No
     [
         (["--sample", "--timeline", "x.json", "--window", "0:9"], "a sampled launch has no timeline of cycles"),
         (["--sample", "--timeline", "x.json", "--timeline-of", "cycles"], "a sampled launch has no timeline of cycles"),
-        (["--sample", "--error", "2"], "a percentage"),
+        (["--sample", "--error", "2"], "the % sign is missing"),
         (["--error", "2%"], "--error: belongs to --sample"),
         (["--timing", "maybe"], "'maybe' is not one of 'on', 'off'"),
         (["--timing", "off", "--sample"], "nothing is timed"),

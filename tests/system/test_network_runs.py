@@ -330,7 +330,7 @@ def test_a_store_that_takes_no_more_costs_no_result(tmp_path: Path, monkeypatch:
     def refused(*_: Any) -> Any:
         raise StoreError("kept.db: the disk is full")
 
-    monkeypatch.setattr("gpusim.networks.kept.writing", refused)
+    monkeypatch.setattr("gpusim.store.pieces.writing", refused)
     assert record_of(SHORT, store=tmp_path / "kept.db", layers="relu1", train=False).passed
 
 

@@ -11,7 +11,7 @@ from gpusim.config.files import SHIPPED
 from gpusim.config.gpu import load_gpu
 from gpusim.config.measured import FOLDER, load_measured, read_points
 from gpusim.correlation.kernels import kernel_files
-from gpusim.correlation.predict import Conditions, kernel_of, replaced
+from gpusim.correlation.predict import Conditions, problem_of, replaced
 from workloads.vendor.tensile import TensileError, TensileKernel
 
 HEAD = "transposes,m,n,k,measured_gflops,kernel\n"
@@ -24,7 +24,7 @@ def test_a_shipped_table_is_whole(name: str) -> None:
     points = read_points(document.path.parent / table.points)
     peak = 64 * table.gpu.cus * 2 * table.gpu.clock_ghz  # GFLOPS: a multiply-accumulate a lane and cycle
     for point in points:
-        assert kernel_of(point).transposes == point.transposes
+        assert problem_of(point, Conditions.of(table, 1.0, None))[1].transposes == point.transposes
         assert 1e3 * point.gflop / (point.time_us * 1e-3) < 1e3 * peak
     assert len({(p.transposes, p.m, p.n, p.k) for p in points}) == len(points)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.host.untimed import execute
+from gpusim.host.command_processor import execute
 from isa.device_memory import DeviceMemory
 from tests.support.operator_oracles import (
     Arrays,

@@ -163,7 +163,8 @@ def test_there_is_an_output_for_every_window_that_fits(drawn: tuple[Pooling, Sha
         assert pooling.outputs(size, axis) == len(wanted)
 
 
-# How near they come to their bounds, at a size that is small for that (docs/kernels.md has larger ones)
+# How near they come to their bounds, at a size that is small for that (docs/kernels.md has larger ones). On MI6's eight
+# channels without a hash streams that advance side by side share some and leave others idle (docs/decisions, 11).
 
 
 STREAMED = (4, 32, 96, 96)
@@ -173,14 +174,14 @@ STREAMED = (4, 32, 96, 96)
 @pytest.mark.parametrize(
     ("primitive", "least"),
     [
-        (ActivationForward("relu", STREAMED), 0.75),
+        (ActivationForward("relu", STREAMED), 0.7),
         (BiasBackward(STREAMED), 0.7),
         (BatchNormTraining(STREAMED), 0.7),
         (PoolingForward(Pooling("max", (2, 2), (2, 2)), STREAMED), 0.65),
         (PoolingBackward(Pooling("max", (3, 3), (2, 2)), STREAMED), 0.5),
         (DropoutForward(STREAMED), 0.7),
         (LrnForward(STREAMED), 0.65),
-        (CountZeros(STREAMED), 0.7),
+        (CountZeros(STREAMED), 0.6),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
