@@ -99,6 +99,9 @@ class DatasetSpec(Spec):
     scattered: bool = param(
         False, "each image lies at a place of its own; false: one after another, as in LMDB", "user"
     )
+    resident: bool = param(
+        False, "images are in the GPUs' memory from the start: nothing is read, prepared or copied", "user"
+    )
     image_kb: float | None = param(
         None,
         "an image as it is copied, kB; null: four bytes for each value of the network's input",

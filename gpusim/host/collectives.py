@@ -12,10 +12,12 @@ from gpusim.host.fabric import Fabric, Transfer
 ALGORITHMS = ("ring", "tree")
 
 
-def all_reduce(fabric: Fabric, gpus: Sequence[str], size_bytes: float, algorithm: str) -> Generator[Any, Any, None]:
-    """Sum `size_bytes` of each GPU; a SimPy process. algorithm: one of ALGORITHMS."""
+def all_reduce(
+    fabric: Fabric, gpus: Sequence[str], size_bytes: float, algorithm: str, purpose: Any = None
+) -> Generator[Any, Any, None]:
+    """Sum `size_bytes` of each GPU; a SimPy process. algorithm: one of ALGORITHMS; purpose: as of `Fabric.transfer`."""
     for transfers in (_ring if algorithm == "ring" else _tree)(gpus, size_bytes):
-        yield fabric.transfer(transfers)
+        yield fabric.transfer(transfers, purpose)
 
 
 def _ring(gpus: Sequence[str], size_bytes: float) -> Iterator[list[Transfer]]:

@@ -19,6 +19,7 @@ import networkx
 import simpy
 
 from gpusim.base.errors import UserError
+from gpusim.base.sums import plain_sum
 
 HOST = "host"
 _BYTES_PER_US = 1e3  # at 1 GB/s
@@ -50,9 +51,10 @@ class _Flow:
 
 @dataclass(eq=False)
 class _Group:
-    """Transfers that are waited for together."""
+    """Transfers that are waited for together. carried_bytes: of each link, to which their bytes are added."""
 
     left: int
+    carried_bytes: list[float]
     done: simpy.Event
 
 
@@ -79,11 +81,14 @@ def check_connected(graph: Any, nodes: Sequence[str], where: str) -> None:
 
 
 class Fabric:
-    """Transfers over a directed graph, in a SimPy environment. carried_bytes: by link, as `links` has them."""
+    """Transfers over a directed graph, in a SimPy environment.
+
+    carried_bytes: what ended transfers brought over each link, as `links` has them, by what the transfers were for.
+    """
 
     def __init__(self, environment: simpy.Environment, graph: Any) -> None:
         self.links: list[tuple[str, str]] = list(graph.edges)
-        self.carried_bytes = [0.0] * len(self.links)
+        self.carried_bytes: dict[Any, list[float]] = {}
         self._environment = environment
         self._numbers = {ends: number for number, ends in enumerate(self.links)}
         self._capacity = [graph.edges[ends]["gb_s"] * _BYTES_PER_US for ends in self.links]  # bytes a microsecond
@@ -101,10 +106,7 @@ class Fabric:
         if (source, target) not in self._paths:
             nodes = self._way(source, target)
             links = tuple(self._numbers[ends] for ends in pairwise(nodes))
-            latency = 0.0
-            for number in links:
-                latency += self._latency[number]
-            self._paths[source, target] = Path(links, latency)
+            self._paths[source, target] = Path(links, plain_sum(self._latency[number] for number in links))
         return self._paths[source, target]
 
     def _way(self, source: str, target: str) -> list[str]:
@@ -118,14 +120,10 @@ class Fabric:
         nodes: list[str] = networkx.shortest_path(graph, source, target, weight=cost)
         return nodes
 
-    def settle(self) -> list[float]:
-        """Return the bytes that each link has carried until now."""
-        self._settle()
-        return list(self.carried_bytes)
-
-    def transfer(self, transfers: Sequence[Transfer]) -> simpy.Event:
-        """Begin transfers now; the event happens when all have ended."""
-        group = _Group(len(transfers), self._environment.event())
+    def transfer(self, transfers: Sequence[Transfer], purpose: Any = None) -> simpy.Event:
+        """Begin transfers now; the event happens when all have ended. purpose: under which their bytes are counted."""
+        carried = self.carried_bytes.setdefault(purpose, [0.0] * len(self.links))
+        group = _Group(len(transfers), carried, self._environment.event())
         later: dict[float, list[_Flow]] = {}
         for one in transfers:
             path = self.path(one.source, one.target)
@@ -146,10 +144,7 @@ class Fabric:
         passed_us = now - self._settled_us
         if passed_us > 0:
             for flow, rate in zip(self._flows, self._rates, strict=True):
-                flowed = rate * passed_us
-                flow.left_bytes -= flowed
-                for number in flow.path.links:
-                    self.carried_bytes[number] += flowed
+                flow.left_bytes -= rate * passed_us
         self._settled_us = now
 
     def _share(self) -> None:
@@ -173,6 +168,8 @@ class Fabric:
         ended = {f for f in self._flows if f.left_bytes <= max(_ENDED, nearest + _ENDED) * f.size_bytes}
         self._flows = [flow for flow in self._flows if flow not in ended]
         for flow in ended:
+            for number in flow.path.links:
+                flow.group.carried_bytes[number] += flow.size_bytes
             flow.group.left -= 1
             if not flow.group.left:
                 flow.group.done.succeed()

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import simpy
 
+from gpusim.base.sums import plain_sum
 from gpusim.host.collectives import all_reduce
 from gpusim.host.fabric import HOST, Fabric, Transfer, gpu_name, transfer_us
 
@@ -63,7 +64,8 @@ class Training:
     read_us: storage's, for the batches of all GPUs; preprocess_us: of each thread that shares in it; cpu_threads: that
     run at a time; with_prefetch: one thread reads a batch and prepares it; copy_bytes: for a GPU; forward, backward,
     update: steps in order; buffers: between prefetching, preprocessing, copying and computing, three numbers; graph:
-    the links (gpusim.host.fabric), with GPUs and HOST as nodes.
+    the links (gpusim.host.fabric), with GPUs and HOST as nodes; fed: False where images are in the GPUs' memory from
+    the start, and the first three stages have nothing to do.
     """
 
     read_us: float
@@ -79,6 +81,7 @@ class Training:
     gpus: int = 1
     reduction: Reduction = Reduction()
     snapshot: SnapshotWork | None = None
+    fed: bool = True
 
     @property
     def gpu_us(self) -> float:
@@ -141,8 +144,8 @@ class StageTimes:
 class Trained:
     """A simulated training, until its last iteration ended; stages before it were ahead by then.
 
-    ends_us: of each iteration; exposed_us: of each, how long GPUs waited for sums alone; carried_bytes: until the end
-    of each iteration by link, as `links` has them.
+    ends_us: of each iteration; exposed_us: of each, how long GPUs waited for sums alone; carried_bytes: by
+    iteration and link, as `links` has them.
     """
 
     spans: list[Span] = field(default_factory=list)
@@ -150,7 +153,7 @@ class Trained:
     ends_us: list[float] = field(default_factory=list)
     exposed_us: list[float] = field(default_factory=list)
     links: list[tuple[str, str]] = field(default_factory=list)
-    carried_bytes: list[list[float]] = field(default_factory=list)
+    carried_bytes: dict[Any, list[float]] = field(default_factory=dict)
 
     def between(self, first: int) -> tuple[float, float]:
         """Return the ends of the iteration before `first` and of the last one."""
@@ -164,20 +167,23 @@ class Trained:
     def link_use(self, training: Training, first: int) -> dict[tuple[str, str], float]:
         """Return the share of each link's bandwidth that was used from iteration `first` on."""
         begin_us, end_us = self.between(first)
-        before = self.carried_bytes[first - 1] if first else [0.0] * len(self.links)
+        counted = [self.carried_bytes.get(number, ()) for number in range(first, len(self.ends_us))]
         return {
-            ends: (after - held) / (training.graph.edges[ends]["gb_s"] * 1e3 * (end_us - begin_us))
-            for ends, held, after in zip(self.links, before, self.carried_bytes[-1], strict=True)
+            ends: plain_sum(carried[number] for carried in counted if carried)
+            / (training.graph.edges[ends]["gb_s"] * 1e3 * (end_us - begin_us))
+            for number, ends in enumerate(self.links)
         }
 
     def busy(self, resource: str, first: int) -> float:
-        """Return the share of the time from iteration `first` on in which a resource worked."""
+        """Return the share of the time that a resource works for the iterations from `first` on.
+
+        What it does for later ones until then does not count: a stage that is a little faster than the others is ahead
+        of them for long before all buffers are full.
+        """
         begin_us, end_us = self.between(first)
-        total = 0.0
-        for span in self.spans:
-            if span.resource == resource:
-                total += span.share * max(0.0, min(span.end_us, end_us) - max(span.begin_us, begin_us))
-        return total / (end_us - begin_us)
+        counted = [span for span in self.spans if span.resource == resource and first <= span.iteration]
+        mine = [span for span in counted if span.iteration < len(self.ends_us)]
+        return float(plain_sum(span.share * (span.end_us - span.begin_us) for span in mine) / (end_us - begin_us))
 
 
 def simulate(training: Training, iterations: int) -> Trained:
@@ -209,14 +215,15 @@ class _Line:
     def run(self) -> Trained:
         """Return what happened until the last iteration ended."""
         start, read, prepare = self._environment.process, ("prefetch", self._read_batch), ("preprocess", self._prepare)
-        if self._training.with_prefetch:
-            start(self._thread([read, prepare], None, self._prepared))
-        else:
-            start(self._thread([read], None, self._read))
-            start(self._thread([prepare], self._read, self._prepared))
-        start(self._thread([("copy", self._copy)], self._prepared, self._copied))
+        if self._training.fed:
+            if self._training.with_prefetch:
+                start(self._thread([read, prepare], None, self._prepared))
+            else:
+                start(self._thread([read], None, self._read))
+                start(self._thread([prepare], self._read, self._prepared))
+            start(self._thread([("copy", self._copy)], self._prepared, self._copied))
         self._environment.run(start(self._compute()))
-        self.found.links = self._fabric.links
+        self.found.links, self.found.carried_bytes = self._fabric.links, self._fabric.carried_bytes
         return self.found
 
     def _thread(
@@ -265,7 +272,8 @@ class _Line:
 
     def _copy(self, iteration: int) -> Process:
         begin_us = self._environment.now
-        yield self._fabric.transfer([Transfer(HOST, gpu, self._training.copy_bytes) for gpu in self._gpus])
+        transfers = [Transfer(HOST, gpu, self._training.copy_bytes) for gpu in self._gpus]
+        yield self._fabric.transfer(transfers, iteration)
         self.found.spans.append(Span(LINKS, "copy", "images", iteration, begin_us, self._environment.now))
 
     def _compute(self) -> Process:
@@ -273,12 +281,14 @@ class _Line:
         compute, update = self.found.stages["compute"], self.found.stages["update"]
         for iteration in range(self._iterations):
             compute.asked_us.append(self._environment.now)
-            yield self._copied.full.get()
+            if self._training.fed:
+                yield self._copied.full.get()
             for times in (compute.had_us, compute.began_us):
                 times.append(self._environment.now)
             sums = yield from self._passes(iteration)
             compute.ended_us.append(self._environment.now)
-            self._copied.free.put(1)  # the images are read by the backward pass for the last time
+            if self._training.fed:
+                self._copied.free.put(1)  # the backward pass has read the images for the last time
             update.asked_us.append(self._environment.now)
             if sums:
                 yield self._environment.all_of(sums)
@@ -294,7 +304,6 @@ class _Line:
                 if snapshot.blocking:
                     yield saved
             self.found.ends_us.append(self._environment.now)
-            self.found.carried_bytes.append(self._fabric.settle())
 
     def _passes(self, iteration: int) -> Generator[Any, Any, list[simpy.Process]]:
         """Run forward and backward; returns the sums that were begun meanwhile, or at the end."""
@@ -314,7 +323,9 @@ class _Line:
         turn = self._sums.request()
         yield turn
         begin_us = self._environment.now
-        yield from all_reduce(self._fabric, self._gpus, bucket.size_bytes, self._training.reduction.algorithm)
+        yield from all_reduce(
+            self._fabric, self._gpus, bucket.size_bytes, self._training.reduction.algorithm, iteration
+        )
         now = self._environment.now
         self.found.spans.append(Span(COMMUNICATION, COMMUNICATION, bucket.name, iteration, begin_us, now))
         self._sums.release(turn)
@@ -374,6 +385,8 @@ def steady_us(training: Training) -> tuple[float, str]:
     which together do a batch b times in the time that they take for one after the other (the largest mean of a circuit
     of an event graph: Baccelli et al., Synchronization and Linearity, 1992, theorem 2.28).
     """
+    if not training.fed:
+        return training.gpu_us, "compute and update"
     read_us, prepare_us = training.read_us, _slowest_thread_us(training)
     copy_us = transfer_us(training.graph, Transfer(HOST, gpu_name(0), training.copy_bytes))
     passes_us = _sum(training.forward) + _sum(training.backward)
@@ -402,7 +415,4 @@ def _slowest_thread_us(training: Training) -> float:
 
 
 def _sum(steps: Sequence[Step]) -> float:
-    total = 0.0
-    for step in steps:
-        total += step.time_us
-    return total
+    return float(plain_sum(step.time_us for step in steps))

@@ -28,7 +28,8 @@ def check_memory(asked: TrainPhase, network: Network, batch: int) -> None:
 
     def planned(images: int) -> MemoryPlan:
         plan = network_plan(schedule_of(network, images, spec.update))
-        beside = (spec.queues.copied - 1) * images * image_bytes(asked, network)  # the plan holds one batch itself
+        buffers = 1 if spec.dataset.resident else spec.queues.copied
+        beside = (buffers - 1) * images * image_bytes(asked, network)  # the plan holds one batch itself
         return replace(plan, bytes=plan.bytes + round(beside))
 
     check_room(planned(batch), spec.gpu, planned)
@@ -66,4 +67,5 @@ def line_of(asked: TrainPhase, network: Network, times: GpuTimes, gpus: int, bat
         gpus=gpus,
         reduction=Reduction(spec.all_reduce, spec.bucket_mib * (1 << 20), spec.overlap),
         snapshot=SnapshotWork(spec.snapshot.every, saved, spec.storage.write_us(saved), spec.snapshot.blocking),
+        fed=not spec.dataset.resident,
     )

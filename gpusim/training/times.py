@@ -187,7 +187,7 @@ def _by_layer(compute: ComputeSpec, schedule: Schedule, asked: TrainPhase) -> Gp
         if name not in names:
             raise UserError(f"{asked.source}: compute.layers: {unknown_name('layer', name, names)}")
     gradients = {layer: size for (layer, _), size in _gradients(schedule).items()}
-    missing = [name for name in gradients if name not in held or held[name].backward_ms is None]
+    missing = [n for n in names if n in gradients and (n not in held or held[n].backward_ms is None)]
     if missing:
         raise UserError(
             f"{asked.source}: compute.layers: no backward_ms of {', '.join(missing)}: layers with parameters need one"
