@@ -29,10 +29,9 @@ from workloads.networks.graph import Network
 BUFFERS = "buffers"
 FIRST = 4  # iterations before those that count, besides one for each buffer: nothing is in the line at the start
 MOST_FIRST = 64
-LARGE, FEWER = (
-    8,
-    6,
-)  # from more GPUs than these on, no more iterations than these count: each has thousands of transfers
+NOISE = 0.005  # of an iteration: what gives less does not help
+LARGE = 8  # GPUs; with more, an iteration has thousands of transfers
+FEWER = 6  # iterations that count then
 
 
 class StageFigures(NamedTuple):
@@ -135,9 +134,16 @@ class Measured:
 
     @property
     def bound(self) -> str:
-        """What bounds the training: what helps most when there is twice as much of it; empty where nothing does."""
-        best = max(self.helps, key=lambda one: one.gain)
-        return best.resource if best.gain > 1.005 else ""
+        """What bounds the training: what helps most when there is twice as much of it; empty where nothing does.
+
+        Buffers come before a resource that helps no more than they do: stages take turns then, and none is all the time
+        at work.
+        """
+        gains = {one.resource: one.gain for one in self.helps}
+        best = max(gains, key=lambda name: gains[name])
+        if gains[best] <= 1 + NOISE:
+            return ""
+        return BUFFERS if gains[BUFFERS] >= gains[best] - NOISE else best
 
 
 def measure(asked: TrainPhase, store: Path) -> Measured:
@@ -170,24 +176,30 @@ def paced(line: Training, iterations: int) -> Pace:
         plain = simulate(replace(line, snapshot=None), first + count)
         delay_us = (trained.ends_us[-1] - plain.ends_us[-1]) / ((first + count) // every)
         return Pace(line, trained, first, trained.iteration_us(first), delay_us)
-    trained = simulate(replace(line, snapshot=None), first + count)
+    longer = 0
+    if snapshot is not None:
+        # its write may hold up reading: until then and as long again, the line has found its pace once more
+        least_us = max(line.gpu_us, line.read_us)
+        longer = 2 * min(int(snapshot.write_us / least_us) + 1, MOST_FIRST)
+    trained = simulate(replace(line, snapshot=None), first + count + longer)
     iteration_us = trained.iteration_us(first)
     if snapshot is None:
         return Pace(line, trained, first, iteration_us, 0.0)
-    # its write may hold up reading: until then and as long again, the line has found its pace once more
-    longer = 2 * min(int(snapshot.write_us / iteration_us) + 1, MOST_FIRST)
-    whole = simulate(replace(line, snapshot=None), first + count + longer)
     once = simulate(replace(line, snapshot=replace(snapshot, every=first, most=1)), first + count + longer)
-    delay_us = max(0.0, once.ends_us[-1] - whole.ends_us[-1])
+    delay_us = max(0.0, once.ends_us[-1] - trained.ends_us[-1])
     return Pace(line, trained, first, iteration_us + delay_us / snapshot.every, delay_us)
 
 
 def _helps(line: Training, pace: Pace, iterations: int) -> list[Help]:
+    """Return what twice as much of each resource gives; snapshots that are no more than noise keep their share."""
+    share_us = 0.0 if line.snapshot is None else pace.snapshot_us / line.snapshot.every
+    rare = share_us < NOISE * pace.iteration_us
+    looked_at = replace(line, snapshot=None) if rare else line
     found = []
     for resource in (*RESOURCES, BUFFERS):
-        other = line.deeper() if resource == BUFFERS else line.faster(resource)
-        doubled = paced(other, iterations).iteration_us
-        found.append(Help(resource, doubled / 1e3, pace.iteration_us / doubled))
+        other = looked_at.deeper() if resource == BUFFERS else looked_at.faster(resource)
+        doubled_us = paced(other, iterations).iteration_us + (share_us if rare else 0.0)
+        found.append(Help(resource, doubled_us / 1e3, pace.iteration_us / doubled_us))
     return found
 
 

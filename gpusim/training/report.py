@@ -65,7 +65,8 @@ def _bound(found: Measured) -> str:
             f"no resource alone: twice as much of any one gives less than 0.5 % ({busiest}: {busy[busiest]:.1%} busy)"
         )
     if bound == BUFFERS:
-        return f"buffers: stages take turns; the busiest resource works {max(busy.values()):.1%} of the time"
+        taking = f" ({found.closed_by})" if found.closed_by else ""
+        return f"buffers: stages take turns{taking}; no resource works more than {max(busy.values()):.1%} of the time"
     where = f", most of all {' to '.join(found.pace.busiest_link)}" if bound == LINKS else ""
     if bound == CPU:
         where = f", {found.pace.line.threads} of {found.asked.spec.cpu_threads} threads prepare images"
@@ -109,7 +110,11 @@ def tables(found: Measured) -> list[Table]:
 
 def _scaling(found: Measured) -> Iterator[Table]:
     heads = [Column("GPUs"), Column("batch of each", right=True), Column("iteration", _number, unit="ms")]
-    heads += [Column("images/s", _whole), Column("efficiency", _percent), Column("all-reduce", _number, unit="ms")]
+    heads += [
+        Column("images/s", _whole),
+        Column("efficiency", _percent, short="eff."),
+        Column("all-reduce", _number, unit="ms"),
+    ]
     heads += [Column("exposed", _number, unit="ms"), Column("busiest"), Column("busy", _percent)]
     for kind in dict.fromkeys(row.kind for row in found.scaling):
         rows = [row for row in found.scaling if row.kind == kind]
