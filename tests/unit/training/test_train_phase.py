@@ -64,6 +64,17 @@ def test_an_iteration_s_times_are_those_of_the_stored_run(folder: Path, capsys: 
     assert best["resource"] == found["bound_by"]
 
 
+def test_stages_that_take_turns_are_bound_by_their_buffers(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    training = tmp_path / "given.yaml"
+    training.write_text(yaml.safe_dump(GIVEN), encoding="utf-8")
+    sets = ["--set", "queues={read: 1, preprocessed: 2, copied: 2}", "--set", "preprocess.ms_per_image=1.5"]
+    found = result(capsys, training, *sets)
+    read_ms, prepare_ms = 0.1 + 128 * 187.5 / 540, 128 * 1.5
+    assert found["iteration_ms"] == pytest.approx(read_ms + prepare_ms, rel=0.01)
+    assert found["bound_by"] == "buffers"
+    assert result(capsys, training, *sets[2:])["bound_by"] == "GPU"
+
+
 def test_several_gpus_leave_a_timeline_and_execution_traces(folder: Path, capsys: pytest.CaptureFixture) -> None:
     traces = ["--timeline", folder / "t.pftrace.gz", "--chakra", folder / "et"]
     sets = ["--set", "bucket_mib=0.00005", "--set", "compute.strong=proportional"]
@@ -87,6 +98,8 @@ def test_several_gpus_leave_a_timeline_and_execution_traces(folder: Path, capsys
     sizes = [dict(attribute(one) for one in node[10])["comm_size"] for node in sums]
     assert sizes == [4 * 3 * 5, 4 * (5 * 6 + 5)]
     assert all(node[7][0] >= 1 for node in nodes if node[3] == [4])  # duration_micros of COMP_NODE
+    made = names[: names.index("all-reduce fc1")]  # what makes the layer's gradients comes before their sum
+    assert {"fc1 backward_weights", "fc1 backward_bias"} <= set(made)
     first_update = next(node for node in nodes if node[2][0].endswith(b"update"))
     assert {number for field in first_update[5] for number in varints(field)} >= {node.get(1, [0])[0] for node in sums}
 
