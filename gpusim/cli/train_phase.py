@@ -77,7 +77,8 @@ def train_phase(
     if not asked.quiet:
         show(found, out, asked.markdown)
     for line in _traces(found, asked.timeline, asked.chakra):
-        print(line, file=sys.stderr if asked.markdown or asked.quiet else out)
+        if not asked.quiet:
+            print(line, file=sys.stderr if asked.markdown else out)
 
 
 def _numbers(text: str) -> str:

@@ -37,7 +37,7 @@ def screen(found: Measured, width: int) -> list[Line]:
     lines += [_row("first batch", f"computed after {_ms(found.fill_us)}")]
     lines += [_row("snapshot", f"delays training by {_ms(pace.snapshot_us)} every {spec.snapshot.every:,} iterations")]
     lines += wrapped(f"times of layers: {found.times.source}", width, LABEL + 2)
-    lines.append([("busy", "bold"), ("  (share of the time)", "dim")])
+    lines.append([("busy", "bold"), ("  (share of the time; the rest is idle)", "dim")])
     lines += [_bar(name, share, f"{share:7.1%}") for name, share in pace.busy.items()]
     lines.append([("stages", "bold"), ("  (an iteration: works, waits for input, waits for a free buffer)", "dim")])
     lines += [

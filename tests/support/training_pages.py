@@ -8,9 +8,9 @@ from typing import Any
 from gpusim.config import files
 from gpusim.config.train_phase import FOLDER, load_training
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.training import published
+from gpusim.report.layout import PIPE_WIDTH
+from gpusim.training import published, report
 from gpusim.training.measure import Measured, measure
-from gpusim.training.report import tables
 from tests.support.pages import table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "networks" / "alexnet.md"
@@ -58,6 +58,12 @@ def storages() -> str:
     return table([*head, "twice as much of one gives"], rows)
 
 
+def screen() -> str:
+    """The first screen of the source's training with one disk."""
+    lines = report.screen(_published()[published.DISK], PIPE_WIDTH)
+    return "\n".join(["```", *("".join(text for text, _ in line).rstrip() for line in lines), "```"])
+
+
 def figure_4() -> str:
     """Figure 4 of Li et al. 2018, with their times of the GPU."""
     return published.stage_times(_published()).markdown().rstrip("\n")
@@ -83,7 +89,7 @@ def _published() -> dict[str, Measured]:
 def scaling() -> str:
     """AlexNet over 1 to 64 GPUs, images in their memory from the start."""
     found = alexnet(gpus=GPUS, **{"dataset.resident": True})
-    return "\n".join(one.markdown() for one in tables(found)[2:]).rstrip("\n")
+    return "\n".join(one.markdown() for one in report.tables(found)[2:]).rstrip("\n")
 
 
-SECTIONS = {"storages": storages, "figure 4": figure_4, "claims": claims, "scaling": scaling}
+SECTIONS = {"screen": screen, "storages": storages, "figure 4": figure_4, "claims": claims, "scaling": scaling}
