@@ -20,6 +20,8 @@ def show(found: Measured, out: TextIO, markdown: bool = False) -> None:
     write(screen(found, width_of(out)), out)
     for table in tables(found)[2:]:
         print(file=out)
+        if not out.isatty():  # where a table writes its lines alone
+            print(table.title, file=out)
         table.show(out)
 
 
