@@ -80,7 +80,7 @@ def table(places: Sequence[Place], axis: str, loss: float) -> Table:
     heads += [Column(f"us at {value:g}", "{:,.1f}".format) for value in values]
     heads.append(Column(f"{axis} within {100 * loss:g} %", "{:g}".format))
     rows = [(*place.key[0 if variants else 1 :], *place.times_us.values(), place.least(loss)) for place in places]
-    notes = [_note(places, axis, values[-1], loss)] if places else []
+    notes = [_note(places, axis, values[-1], loss)] if len(values) > 1 else []
     return Table(heads, rows, "by-layer", f"time of each layer's pass by {axis}", notes=notes)
 
 
