@@ -7,6 +7,7 @@ from gpusim.base.counters import DISTINCT, FIRST, JOINED, MAX, Counter, CounterT
 from gpusim.core.cu.counters import (
     CU_COUNTERS,
     INSTRUCTION_COUNTERS,
+    LDS_COUNTERS,
     RUN_COUNTERS,
     STALL_COUNTERS,
     STALLS_BY_CU,
@@ -18,7 +19,7 @@ from memory.cache.counters import (
     SCALAR_CACHE_COUNTERS,
 )
 from memory.counters import PORT_COUNTERS
-from memory.dram.counters import DRAM_COUNTERS
+from memory.dram.counters import DRAM_COUNTERS, DRAM_SPAN
 from memory.network.counters import CROSSBAR_COUNTERS
 from memory.translation.counters import TRANSLATION_COUNTERS
 from spartan.counters import ENGINE_COUNTERS
@@ -35,6 +36,11 @@ KERNEL = CounterTable(
             "workgroups_total",
             "workgroups",
             "workgroups of the grid; larger than kernel.workgroups only in a partial run",
+        ),
+        Counter(
+            "workgroup_places",
+            "workgroups",
+            "places for workgroups in the waves that the grid takes: a multiple of what the GPU holds at a time",
         ),
         Counter("wavefronts", "wavefronts", "wavefronts of the workgroups that started"),
         Counter("workgroups_per_compute_unit", "workgroups", "most workgroups that fit one compute unit", MAX),
@@ -91,6 +97,25 @@ ROOFLINE = CounterTable(
     ),
 )
 
+# what the launches of a network's layer and pass are for; a network knows, and no launch by itself
+LAYER = CounterTable(
+    "layer",
+    (
+        Counter(
+            "macs",
+            "multiply-accumulates",
+            "of a layer's pass by its definition; an algorithm that saves some does not count fewer",
+        ),
+        Counter(
+            "other_cycles",
+            "cycles",
+            "of the launches besides the products: all but those kernels that together execute nine tenths of what "
+            "cannot be left out, the busiest first (such are im2col, transforms, sums)",
+        ),
+        Counter("launch_cycles", "cycles", "that the host needs to launch the kernels"),
+    ),
+)
+
 SIMULATOR = CounterTable(
     "simulator",
     (
@@ -105,6 +130,7 @@ MACHINE_TABLES = (
     RUN_COUNTERS,
     INSTRUCTION_COUNTERS,
     CU_COUNTERS,
+    LDS_COUNTERS,
     L1_COUNTERS,
     SCALAR_CACHE_COUNTERS,
     INSTRUCTION_CACHE_COUNTERS,
@@ -113,11 +139,12 @@ MACHINE_TABLES = (
     PORT_COUNTERS,
     L2_COUNTERS,
     DRAM_COUNTERS,
+    DRAM_SPAN,
     ENGINE_COUNTERS,
     STALL_COUNTERS,
     STALLS_BY_CU,
 )
 
 # in the order in which they are reported
-TABLES = (KERNEL, *MACHINE_TABLES, CAPACITY, L2_LEFT, DRAM_BUS, ROOFLINE, SIMULATOR)
+TABLES = (KERNEL, *MACHINE_TABLES, CAPACITY, L2_LEFT, DRAM_BUS, ROOFLINE, LAYER, SIMULATOR)
 SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(table.section for table in TABLES))

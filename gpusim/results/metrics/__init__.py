@@ -25,9 +25,11 @@ SCHEMA_VERSION = 3
 GROUPS = (
     "kernel",
     "profile",
+    "layer",
     "host",
     "data",
     "cu",
+    "lds",
     "l1",
     "scalar_cache",
     "instruction_cache",

@@ -4,8 +4,12 @@ The latter has the names that nvprof's users know (CUDA profiler user's guide, m
 wavefront here, an SM a compute unit.
 """
 
+from collections.abc import Callable
+
 from gpusim.base.counters import Counts
 from gpusim.base.sums import plain_sum
+from gpusim.core.cu.counters import FLOP_COUNTERS
+from gpusim.core.cu.interlocks import FLOPS_PER_CYCLE
 from gpusim.results.metrics.metric import Metric, derived, quotient, ratio
 
 LINE_BYTES = 64
@@ -30,6 +34,24 @@ def _stall_share(name: str, reason: str) -> Metric:
     return derived(f"profile.stall_{name}", "fraction", f"stalls.{reason} / all stalls", share)
 
 
+def _flops(kernel: Counts) -> int:
+    return int(plain_sum(getattr(kernel, counter.name) for counter in FLOP_COUNTERS))
+
+
+def _compute_efficiency(name: str, over: str, more_cycles: Callable[[Counts], float]) -> Metric:
+    """Make a metric of a layer's operations over those that the GPU could do in some time (Li, Zhang and Cao 2018,
+    equation 8).
+    """
+
+    def efficiency(layer: Counts, kernel: Counts, cu: Counts) -> float | None:
+        cycles = kernel.cycles + more_cycles(layer)
+        return ratio(2 * layer.macs * kernel.cycles, FLOPS_PER_CYCLE * cu.cycles * cycles) if layer.macs else None
+
+    return derived(
+        f"layer.{name}", "fraction", f"2 layer.macs / what the vector ALUs can do in the time of {over}", efficiency
+    )
+
+
 KERNEL = (
     derived("kernel.time_us", "us", "kernel.cycles / clock", lambda kernel: kernel.cycles / (kernel.clock_ghz * 1e3)),
     quotient(
@@ -38,6 +60,19 @@ KERNEL = (
         "wavefront instructions per cycle, whole machine",
         "wavefront_instructions",
         "cycles",
+    ),
+    derived(
+        "kernel.ldst_instruction_share",
+        "fraction",
+        "vector memory and LDS instructions / wavefront instructions",
+        lambda kernel: ratio(kernel.vmem_instructions + kernel.lds_instructions, kernel.wavefront_instructions),
+    ),
+    derived("kernel.flops", "operations", "floating-point operations executed, of all precisions", _flops),
+    derived(
+        "kernel.gflops",
+        "GFLOP/s",
+        "kernel.flops / kernel.time_us",
+        lambda kernel: ratio(_flops(kernel), kernel.cycles / kernel.clock_ghz),
     ),
     derived(
         "kernel.occupancy",
@@ -66,6 +101,16 @@ KERNEL = (
         lambda stalls, cu: ratio(plain_sum(stalls.values()) * cu.cycles, cu.wavefront_slot_cycles * cu.active_cycles),
     ),
     derived(
+        "profile.resource_utilization",
+        "fraction",
+        "workgroups of the grid / workgroup_places: how much of the last wave's places is taken, too",
+        lambda kernel: ratio(kernel.workgroups_total, kernel.workgroup_places),
+    ),
+    _compute_efficiency("compute_efficiency", "all launches and launch_cycles", lambda layer: layer.launch_cycles),
+    _compute_efficiency(
+        "product_compute_efficiency", "its products alone, without other_cycles", lambda layer: -layer.other_cycles
+    ),
+    derived(
         "profile.ipc",
         "instructions/cycle",
         "wavefront instructions per compute unit and cycle",
@@ -84,9 +129,21 @@ KERNEL = (
         lambda stalls, cu: ratio(stalls.issued + stalls.not_selected, cu.cycles),
     ),
     _utilization("alu_fu_utilization", "vector ALU cycles / SIMD cycles", "valu"),
+    derived(
+        "profile.flop_sp_efficiency",
+        "fraction",
+        "kernel.single_flops / what the vector ALUs can do in the time: 64 fused ones a compute unit and cycle",
+        lambda kernel, cu: ratio(kernel.single_flops, FLOPS_PER_CYCLE * cu.cycles),
+    ),
     _utilization("shared_utilization", "LDS bank cycles / compute-unit cycles", "lds"),
     _utilization(
         "tex_utilization", "vector L1: cycles of look-up or of return, the larger, / compute-unit cycles", "l1"
+    ),
+    derived(
+        "profile.ldst_fu_utilization",
+        "fraction",
+        "the two units of load/store instructions, vector memory (as tex_utilization) and LDS: mean of their shares",
+        lambda roofline, kernel: ratio(roofline.l1 + roofline.lds, 2 * kernel.cycles),
     ),
     _utilization("l2_utilization", "L2 requests / channel cycles", "l2"),
     _utilization("dram_utilization", "DRAM data-bus cycles / channel cycles", "dram"),
