@@ -80,6 +80,17 @@ CONVOLVED: tuple[Primitive, ...] = tuple(
                 if algorithm.resized
                 for made in passes(algorithm.within(SMALL_BUFFER), CHUNKED, bias=True)
             ),
+            *(
+                algorithm.forward(c, bias=c.groups == 1, relu=True)
+                for algorithm in ALGORITHMS.values()
+                for c in CONVOLUTIONS
+                if algorithm.rectifies and not algorithm.refuses(c)
+            ),
+            *(
+                algorithm.within(SMALL_BUFFER).forward(CHUNKED, bias=True, relu=True)
+                for algorithm in ALGORITHMS.values()
+                if algorithm.resized
+            ),
         ]
     )
 )
@@ -136,6 +147,7 @@ CASES: tuple[Primitive, ...] = (
     CountZeros((3, 5, 7, 11)),
     *CONVOLVED,
     *(FullyConnectedForward(shape, outputs, bias=len(shape) > 2) for shape, outputs in FULLY_CONNECTED),
+    *(FullyConnectedForward((3, 1700), outputs, bias, relu=True) for outputs, bias in ((9, True), (64, False))),
     *(FullyConnectedBackwardData(shape, outputs) for shape, outputs in FULLY_CONNECTED),
     *(FullyConnectedBackwardWeights(shape, outputs) for shape, outputs in FULLY_CONNECTED),
 )

@@ -1,7 +1,6 @@
 /* ReLU, sigmoid and tanh, forward and backward. y may be x, dx may be dy. */
 #include "elements.h"
 
-static inline float relu(float x) { return x < 0.0f ? 0.0f : x; }
 static inline float sigmoid(float x) { return inverse(1.0f + exp2_of(-LOG2_E * x)); }
 
 /* By its series where 1 - 2 / (e^2x + 1) would cancel. */
@@ -34,7 +33,7 @@ static inline float tanh_back(float y, float dy) { return dy * (1.0f - y * y); }
     store_some(dx, at, count, value);                                                                                  \
   }
 
-FORWARD(relu_forward, relu)
+FORWARD(relu_forward, rectified)
 FORWARD(sigmoid_forward, sigmoid)
 FORWARD(tanh_forward, hyperbolic_tangent)
 BACKWARD(relu_backward, relu_back)

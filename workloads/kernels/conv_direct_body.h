@@ -1,6 +1,7 @@
-/* One kernel of conv_direct.cl. Defined before each inclusion: NAME; FILTERS, of a work-item. */
+/* One kernel of conv_direct.cl. Defined before each inclusion: NAME; FILTERS, of a work-item. relu: whether results below
+   zero become zero. */
 KERNEL void NAME(global const float *restrict input, constant float *restrict filters, constant Step *restrict taps,
-                 global const float *restrict bias, global float *restrict output, Windows w) {
+                 global const float *restrict bias, global float *restrict output, Windows w, uint relu) {
   const uint number = group_id_x() * GROUP + local_id_x(), filter = group_id_y() * FILTERS, group = group_id_z();
   const Pixel pixel = pixel_of(minimum(number, w.pixels - 1u), w.by_plane, w.by_columns);
   const uint row = pixel.row * w.row_step, column = pixel.column * w.column_step;
@@ -40,7 +41,7 @@ KERNEL void NAME(global const float *restrict input, constant float *restrict fi
   for (uint f = 0; f < FILTERS; ++f) {
     const uint of = group * w.filters + minimum(filter + f, w.filters - 1u);
     const float value = sum[f] + read(added, of * 4u, 0u);
-    write(to, where(at != OUTSIDE && filter + f < w.filters, at + f * w.out_plane), 0u, value);
+    write(to, where(at != OUTSIDE && filter + f < w.filters, at + f * w.out_plane), 0u, relu ? rectified(value) : value);
   }
 }
 

@@ -23,15 +23,17 @@ KERNEL void col2im_images(global const float *restrict columns, global float *re
       sum_of_taps(m, place, from, pitch, window_rows, window_columns);
 }
 
-/* y[image][plane][element] = wide[plane][image, element] + bias[plane], if `biases`; and back. A work-item: an element of
+/* y[image][plane][element] = wide[plane][image, element] + bias[plane], if `biases`, and zero in place of less, if `relu`;
+   and back. A work-item: an element of
    a plane of the image group_id_y. */
 KERNEL void from_wide(global const float *restrict wide, global const float *restrict bias, global float *restrict y,
-                      uint planes, uint pitch, uint biases, Divisor by_plane) {
+                      uint planes, uint pitch, uint biases, uint relu, Divisor by_plane) {
   const uint number = group_id_x() * GROUP + local_id_x();
   const uint plane = quotient(number, by_plane), element = remainder_of(number, plane, by_plane);
   if (plane >= planes) return;
   const float value = wide[(ulong)plane * pitch + (group_id_y() * by_plane.divisor + element)];
-  y[(ulong)group_id_y() * planes * by_plane.divisor + number] = biases ? value + bias[plane] : value;
+  const float result = biases ? value + bias[plane] : value;
+  y[(ulong)group_id_y() * planes * by_plane.divisor + number] = relu ? rectified(result) : result;
 }
 
 KERNEL void to_wide(global const float *restrict dy, global float *restrict wide, uint planes, uint pitch,

@@ -54,6 +54,9 @@ static inline uint high_product(uint a, uint b) { return (uint)(((ulong)a * b) >
 static inline uint quotient(uint number, Divisor by) { return high_product(2u * number, by.multiplier) >> by.shift; }
 static inline uint remainder_of(uint number, uint whole, Divisor by) { return number - whole * by.divisor; }
 
+/* A ReLU, also as the last step of a kernel that computes what it is applied to; what is no number stays. */
+static inline float rectified(float value) { return value < 0.0f ? 0.0f : value; }
+
 static inline float exp2_of(float x) { return __builtin_amdgcn_exp2f(x); }
 static inline float log2_of(float x) { return __builtin_amdgcn_logf(x); }
 static inline float inverse(float x) { return __builtin_amdgcn_rcpf(x); }

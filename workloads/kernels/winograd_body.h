@@ -29,9 +29,10 @@ KERNEL void OF_TILE(winograd_windows)(global const float *restrict x, global flo
               item.plane * w.plane_bytes + item.tile * 4u, value);
 }
 
-/* A work-item: a tile's results of a filter. bias: `biases` values, 0 where there is none. */
+/* A work-item: a tile's results of a filter. bias: `biases` values, 0 where there is none; relu: whether results below
+   zero become zero. */
 KERNEL void OF_TILE(winograd_results)(global const float *restrict products, global const float *restrict bias,
-                                      global float *restrict y, Tiles w, uint biases) {
+                                      global float *restrict y, Tiles w, uint biases, uint relu) {
   const Item item = item_of(w);
   if (item.plane >= w.planes || item.tile >= w.tiles) return;
   float product[SIZE * SIZE], value[TILE * TILE];
@@ -39,6 +40,8 @@ KERNEL void OF_TILE(winograd_results)(global const float *restrict products, glo
               item.plane * w.plane_bytes + item.tile * 4u, product);
   transform_both(OF_TILE(RESULTS), TILE, SIZE, product, value);
   const float added = read(buffer_of(bias, biases * 4u), item.plane * 4u, 0u);
+#pragma unroll
+  for (uint i = 0; i < TILE * TILE; ++i) value[i] = relu ? rectified(value[i] + added) : value[i] + added;
   const Pixel at = pixel_of(item.tile, w.by_plane, w.by_columns);
   const uint row = at.row * TILE, column = at.column * TILE;
   const uint first = (((at.image * w.planes + item.plane) * w.height + row) * w.width + column) * 4u;
@@ -50,15 +53,15 @@ KERNEL void OF_TILE(winograd_results)(global const float *restrict products, glo
     float *line = value + i * TILE;
     if ((w.width & (TILE - 1u)) == 0u) { /* whole tiles lie in a row */
 #if TILE == 4
-      const float4_t four = {line[0] + added, line[1] + added, line[2] + added, line[3] + added};
+      const float4_t four = {line[0], line[1], line[2], line[3]};
       write4(to, where(inside, here), 0u, four);
 #else
-      write2(to, where(inside, here), line[0] + added, line[1] + added);
+      write2(to, where(inside, here), line[0], line[1]);
 #endif
     } else {
 #pragma unroll
       for (uint j = 0; j < TILE; ++j)
-        write(to, where(inside && column + j < w.width, here + j * 4u), 0u, line[j] + added);
+        write(to, where(inside && column + j < w.width, here + j * 4u), 0u, line[j]);
     }
   }
 }

@@ -46,12 +46,11 @@ def backward_data(c: Convolution) -> "DirectBackwardData | ImplicitBackwardData"
 class _Direct(ProductByParts):
     algorithm = "direct"
 
-    @staticmethod
-    def choose(part: Part, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
+    def choose(self, part: Part, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
         """Return the kernel with the fewest unused filters; of several, the one with most filters at a time."""
         filters = min(reversed(FILTERS), key=lambda held: -(-part.filters // held) * held)
         grid = (-(-pixels // GROUP), -(-part.filters // filters), groups)
-        return ProductKernel("conv_direct", f"conv_direct_{filters}", grid)
+        return ProductKernel("conv_direct", f"conv_direct_{filters}", grid, values={"relu": int(self.rectified)})
 
     @property
     def workspace(self) -> Mapping[str, Operand]:

@@ -24,7 +24,7 @@ from workloads.operators.convolution import Convolution
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import Operand, Tensor
-from workloads.operators.tiles import product
+from workloads.operators.tiles import product, rectified_product
 
 if TYPE_CHECKING:
     from isa.launch import Launch
@@ -92,11 +92,11 @@ class _ByImage(ConvolutionPass):
 
 @dataclass(frozen=True)
 class Im2colForward(_ByImage, ConvolutionForward):
-    """y[n] = the filters times im2col of x[n]."""
+    """y[n] = the filters times im2col of x[n]; where there is a ReLU, the product adds the bias too."""
 
     @property
     def passed_on_bytes(self) -> int:
-        return super().passed_on_bytes + (self.convolution.y.size_bytes if self.bias else 0)
+        return super().passed_on_bytes + (self.convolution.y.size_bytes if self.bias and not self.relu else 0)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         c, x, y, weight = self.convolution, tensors["x"], tensors["y"], tensors["weight"]
@@ -108,8 +108,12 @@ class Im2colForward(_ByImage, ConvolutionForward):
             for group in range(c.groups):
                 first = group * c.group_filters
                 operands = (_place(c, tensors, x, image, group), at(weight, first), at(y, image, first))
-                made.append(product("nn", operands, x.memory, sizes, leading, gpu))
-        if self.bias:
+                if self.relu:
+                    bias = at(tensors["bias"], first) if self.bias else None
+                    made.append(rectified_product(operands, bias, x.memory, sizes, leading, gpu))
+                else:
+                    made.append(product("nn", operands, x.memory, sizes, leading, gpu))
+        if self.bias and not self.relu:
             made += BiasForward(y.shape).launches({"x": y, "bias": tensors["bias"], "y": y}, gpu)
         return tuple(made)
 

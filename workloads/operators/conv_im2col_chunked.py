@@ -106,7 +106,7 @@ class _Chunked(ConvolutionPass):
 
 @dataclass(frozen=True)
 class Im2colChunkedForward(_Chunked, ConvolutionForward):
-    """y = the filters times im2col; the bias is added as y is put into its order."""
+    """y = the filters times im2col; bias and ReLU come as y is put into its order."""
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         c, columns, wide = self.convolution, tensors["columns"], tensors["wide"]
@@ -122,6 +122,7 @@ class Im2colChunkedForward(_Chunked, ConvolutionForward):
             made.append(self._im2col(tensors["x"], chunk, columns))
             made.append(products("nn", operands, y.memory, sizes, leading, batch, gpu))
             values = {"wide": wide, "bias": bias or wide, "y": at(y, chunk[0]), "biases": int(bias is not None)}
+            values["relu"] = int(self.relu)
             made.append(self._wide("from_wide", chunk, y, values))
         return tuple(made)
 

@@ -44,10 +44,18 @@ class ConvolutionPass(Primitive):
 
 @dataclass(frozen=True)
 class ConvolutionForward(ConvolutionPass):
-    """y[n, m] = bias[m], if any, + the sum over channels and taps of weight[m] times the elements of x[n] they meet."""
+    """y[n, m] = bias[m], if any, + the sum over channels and taps of weight[m] times the elements of x[n] they meet.
+
+    relu: the last step of the kernels is a ReLU: y is 0 where this is less.
+    """
 
     bias: bool = False
+    relu: bool = False
     purpose = "forward"
+
+    @property
+    def name(self) -> str:
+        return f"convolution{' + relu' if self.relu else ''} forward ({self.algorithm})"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
@@ -65,13 +73,14 @@ class ConvolutionForward(ConvolutionPass):
 
     @property
     def operations(self) -> int:
-        return self.convolution.y.size if self.bias else 0
+        return self.convolution.y.size * (self.bias + self.relu)
 
     @abstractmethod
     def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
         """Return the passes that give the gradients of the weights and of the data."""
 
     def backward_passes(self) -> tuple[Primitive, ...]:
+        """Return the passes after that of the ReLU, if there is one, whose gradient takes the place of dy."""
         weights, data = self.gradients()
         return weights, *((BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()), data
 
@@ -82,6 +91,8 @@ class ConvolutionForward(ConvolutionPass):
         if self.bias:
             bias = inputs["bias"].reshape(1, -1, 1, 1)
             y, magnitude = y + bias, magnitude + np.abs(bias)
+        if self.relu:  # no further from the exact value than its argument is
+            y = np.maximum(y, 0.0)
         return {"y": Value(y, inner_product_bound(float(c.depth + self.bias), magnitude, c.depth + self.bias))}
 
 

@@ -117,6 +117,10 @@ class _Convolved(_Winograd):
     def passed_on_bytes(self) -> int:
         return self.filters.values_bytes + self.tiled.transformed_bytes
 
+    @property
+    def _rectified(self) -> bool:
+        return False
+
     def _convolve(
         self, x: Tensor, y: Tensor, tensors: Mapping[str, Tensor], gpu: GpuFacts, turned: bool
     ) -> "tuple[Launch, ...]":
@@ -143,12 +147,17 @@ class _Convolved(_Winograd):
         w = tiled.words(chunk[1], c.filters, c.outputs, tiled.products, (0, 0))
         biases = prod(bias.shape) if bias else 0
         values = {"products": sums, "bias": bias or sums, "y": at(y, chunk[0]), "w": w, "biases": biases}
+        values["relu"] = int(self._rectified)
         return self._launch("results", y, c.filters * tiled.products.pitch, values)
 
 
 @dataclass(frozen=True)
 class WinogradForward(_Convolved, ConvolutionForward):
-    """y by F(m x m, 3 x 3); the bias is added to the tiles."""
+    """y by F(m x m, 3 x 3); the bias is added to the tiles, and a ReLU is applied to them."""
+
+    @property
+    def _rectified(self) -> bool:
+        return self.relu
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return self._convolve(tensors["x"], tensors["y"], tensors, gpu, turned=False)

@@ -12,7 +12,7 @@ from workloads.operators.bias import BiasForward
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import Divisible, Primitive, Value
 from workloads.operators.tensor import Operand, Shape, Tensor
-from workloads.operators.tiles import Split, product, split_product, sum_parts
+from workloads.operators.tiles import Split, product, split_product, sum_parts, sum_parts_rectified
 from workloads.operators.verify import inner_product_bound
 
 if TYPE_CHECKING:
@@ -97,11 +97,28 @@ class FullyConnected(Primitive):
 
 @dataclass(frozen=True)
 class FullyConnectedForward(FullyConnected):
-    """y[n] = weight · x[n], and bias if there is one."""
+    """y[n] = weight · x[n], and bias if there is one.
+
+    relu: y is 0 where this is less, by the kernel that adds up the parts of the sums: there must be several.
+    """
 
     bias: bool = False
+    relu: bool = False
     layout, operands = "tn", ("weight", "x", "y")
-    name = "fully connected forward"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.relu and (problem := self.why_not_rectified):
+            raise self.refuse(problem)
+
+    @property
+    def name(self) -> str:
+        return f"fully connected{' + relu' if self.relu else ''} forward"
+
+    @property
+    def why_not_rectified(self) -> str:
+        """Why a ReLU can be no step of the kernels, '' where it can."""
+        return "" if self.split.parts > 1 else "the sum is in one part, and the product's kernel has no ReLU"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
@@ -122,14 +139,16 @@ class FullyConnectedForward(FullyConnected):
 
     @property
     def operations(self) -> int:
-        return self.y.size if self.bias else 0
+        return self.y.size * (self.bias + self.relu)
 
     @property
     def passed_on_bytes(self) -> int:
-        return super().passed_on_bytes + (self.y.size_bytes if self.bias else 0)
+        return super().passed_on_bytes + (self.y.size_bytes if self.bias and not self.relu else 0)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         made, y = super().launches(tensors, gpu), tensors["y"]
+        if self.relu:
+            return made[0], sum_parts_rectified(tensors["sums"], tensors.get("bias"), y, self.split)
         if self.bias:
             made += BiasForward(y.shape).launches({"x": y, "bias": tensors["bias"], "y": y}, gpu)
         return made
@@ -140,9 +159,12 @@ class FullyConnectedForward(FullyConnected):
         magnitude = np.abs(x) @ np.abs(weight).T
         if self.bias:
             y, magnitude = y + inputs["bias"], magnitude + np.abs(inputs["bias"])
+        if self.relu:  # no further from the exact value than its argument is
+            y = np.maximum(y, 0.0)
         return {"y": self.bounded(y, magnitude, int(self.bias))}
 
     def backward_passes(self) -> tuple[Primitive, ...]:
+        """Return the passes after that of the ReLU, if there is one, whose gradient takes the place of dy."""
         return (
             FullyConnectedBackwardWeights(self.shape, self.outputs),
             *((BiasForward(self.y.shape).backward(),) if self.bias else ()),
