@@ -7,7 +7,7 @@ workspace.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -42,11 +42,12 @@ from workloads.operators.tensor import Shape
 @dataclass(frozen=True)
 class Part:
     """A primitive of a step. tensors: for each operand and result that is a tensor of the schedule, that
-    tensor's name.
+    tensor's name; why_apart: why the step's ReLU is a primitive of its own.
     """
 
     primitive: Primitive
     tensors: Mapping[str, str]
+    why_apart: str = ""
 
 
 @dataclass(frozen=True)
@@ -124,10 +125,14 @@ class Case:
 
 @dataclass(frozen=True)
 class Use:
-    """A primitive, and the roles of those of its operands and results that have other names."""
+    """A primitive, and the roles of those of its operands and results that have other names.
+
+    why_apart: as of its Part.
+    """
 
     primitive: Primitive
     roles: Mapping[str, str] = field(default_factory=dict)
+    why_apart: str = ""
 
 
 Row = Callable[[Case], Use | tuple[Use, ...]]
@@ -158,7 +163,7 @@ def _part(case: Case, use: Use) -> Part:
         role = use.roles.get(name, name)
         if role in case.step.writes:
             held[name] = case.step.writes[role]
-    return Part(use.primitive, held)
+    return Part(use.primitive, held, use.why_apart)
 
 
 def _loss(case: Case) -> Use:
@@ -275,23 +280,44 @@ def _why_dense(case: Case, sparse: ConvolutionAlgorithm, windows: Convolution) -
     return sparse.refuses(windows)
 
 
-def _convolution(case: Case) -> Use:
+def why_apart(schedule: Schedule, step: Step, iteration: Iteration) -> str:
+    """Say why the ReLU that is joined to a step takes launches of its own; empty where it does not, or there is
+    none.
+    """
+    if not step.joined:
+        return ""
+    return next((part.why_apart for part in parts_of(schedule, step, iteration) if part.why_apart), "")
+
+
+def _relu_apart(case: Case, why: str) -> Use:
+    """Return the ReLU that is joined to a step as a primitive of its own, over the layer's output where it lies."""
+    return Use(ActivationForward("relu", case.output_shape), {"x": "y"}, why)
+
+
+def _convolution(case: Case) -> Use | tuple[Use, ...]:
     kind, iteration, windows = case.kind, case.iteration, _windows(case)
     sparse = ALGORITHMS[iteration.sparse_convolution] if iteration.sparse_convolution is not None else None
     if sparse is not None and not _why_dense(case, sparse, windows):
-        return Use(sparse.forward(windows, bias=kind.bias))
+        forward = Use(sparse.forward(windows, bias=kind.bias))
+        why = f"the kernels of {sparse.name} end with no ReLU"
+        return (forward, _relu_apart(case, why)) if case.step.joined else forward
     wanted = ALGORITHMS[iteration.chosen.get((case.step.layer, case.step.what), iteration.convolution)]
     chosen = ALGORITHMS[DEFAULT_ALGORITHM] if wanted.refuses(windows) else wanted
     row = chosen.within(iteration.convolution_buffer_bytes)
     if case.step.what is Pass.FORWARD:
-        return Use(row.forward(windows, bias=kind.bias))
+        return Use(row.forward(windows, bias=kind.bias, relu=bool(case.step.joined)))
     return Use((row.backward_data if case.step.what is Pass.BACKWARD_DATA else row.backward_weights)(windows))
 
 
-def _fully_connected(case: Case) -> Use:
+def _fully_connected(case: Case) -> Use | tuple[Use, ...]:
     shape, outputs = case.input_shape, case.kind.outputs
     if case.step.what is Pass.FORWARD:
-        return Use(FullyConnectedForward(shape, outputs, bias=case.kind.bias))
+        forward = FullyConnectedForward(shape, outputs, bias=case.kind.bias)
+        if not case.step.joined:
+            return Use(forward)
+        if why := forward.why_not_rectified:
+            return Use(forward), _relu_apart(case, why)
+        return Use(replace(forward, relu=True))
     data = case.step.what is Pass.BACKWARD_DATA
     return Use((FullyConnectedBackwardData if data else FullyConnectedBackwardWeights)(shape, outputs))
 

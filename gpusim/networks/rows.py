@@ -55,6 +55,16 @@ class Row:
         """Why no zeros are skipped although they might be; empty where they are, or where that is not possible."""
         return next((step.why_dense for step in self.steps if step.why_dense), "")
 
+    @property
+    def joined(self) -> str:
+        """The ReLU whose work the steps do too; empty for none."""
+        return next((step.step.joined for step in self.steps if step.step.joined), "")
+
+    @property
+    def why_apart(self) -> str:
+        """Why that ReLU takes launches of its own; empty where it does not."""
+        return next((step.why_apart for step in self.steps if step.why_apart), "")
+
 
 def rows_of(steps: Iterable[StepResult]) -> list[Row]:
     """Group steps by layer and pass into rows, in the order of the steps."""
