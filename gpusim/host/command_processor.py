@@ -168,8 +168,8 @@ class CommandProcessor:
             )
         if not self.timing and (of_caches or of_cycles):
             raise LaunchError(
-                "a device without timing has no warm caches, no L1 to pass, no conservation laws, no hot spots, no timeline and no"
-                " cycles to be limited"
+                "a device without timing has no warm caches, no L1 to pass, no conservation laws, no hot spots, no"
+                " timeline and no cycles to be limited"
             )
 
     def flush_l2(self) -> None:

@@ -66,7 +66,8 @@ class How:
     selected: layers whose steps are reported; None: all; real: with real data, otherwise synthetic; timing: False
     executes for the results alone; verified: compare with NumPy; launches: how each is run; jobs: processes; sparsity:
     of the input of a layer that skips zeros, where data are synthetic; sampling: how launches are sampled, None: they
-    are simulated in whole; l1_bypass: whether the loads of a layer's pass go past L1; places: (layer, pass) that are reported, None: all.
+    are simulated in whole; l1_bypass: whether the loads of a layer's pass go past L1; places: (layer, pass) that are
+    reported, None: all.
     """
 
     selected: frozenset[str] | None = None
@@ -93,7 +94,8 @@ class StepResult:
     operators: their names; classes: of its launches; simulated: numbers of the launches to simulate for it; after an
     iteration, of those that were; sampling: how, by number; facts: the sum of all its launches, None until all are
     known; zeros_of: the operands whose zeros it skips; zeros: how many there were; why_dense: why it skips none though
-    it might; why_apart: why the ReLU that is joined to it takes launches of its own; before: by number, the launches whose lines a launch may find in L2, where caches are warm.
+    it might; why_apart: why the ReLU that is joined to it takes launches of its own; before: by number, the launches
+    whose lines a launch may find in L2, where caches are warm.
     """
 
     step: Step

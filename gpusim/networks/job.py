@@ -54,8 +54,9 @@ GAINS: Mapping[str, Callable[[NetworkSettings, bool], NetworkSettings]] = {
 class NetworkJob(Job):
     """An iteration of a network (gpusim.running.job.Job).
 
-    wanted: what of the network is run, and whether twice; inputs: arrays by tensor; keep_outputs: `outputs` has outputs and gradients by
-    tensor after the run; source: where the inputs come from, for errors. Raises UserError for what is not possible.
+    wanted: what of the network is run, and whether twice; inputs: arrays by tensor; keep_outputs: `outputs` has outputs
+    and gradients by tensor after the run; source: where the inputs come from, for errors. Raises UserError for what is
+    not possible.
     """
 
     kind = "net"

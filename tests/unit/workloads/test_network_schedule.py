@@ -72,6 +72,9 @@ NETWORKS: dict[str, list[dict[str, Any]]] = {
 }
 
 
+POOL = layer("p", "max_pool", kernel=2)
+
+
 def network(name: str) -> Any:
     return load_network({"input": [2, 6, 5], "layers": NETWORKS[name]})
 
@@ -200,3 +203,34 @@ def test_training_needs_one_output_of_classes_unless_gradients_are_given() -> No
     maps = load_network({"input": [4, 2, 2], "layers": [layer("a", "relu")]})
     with pytest.raises(UserError, match=r"layer 'a' \(4×2×2\)"):
         training(maps, 1)
+
+
+def test_joined_layers_leave_all_else_as_it_is() -> None:
+    layers = [*NETWORKS["plain"][:4], layer("relu0", "relu"), *NETWORKS["plain"][4:]]
+    given = load_network({"input": [2, 6, 5], "layers": layers})
+    apart, joined = (training(given, 2, fusion=fusion) for fusion in (False, True))
+    gone = {"relu1", "relu3"}
+    kept = [s for s in apart.steps if not (s.what is Pass.FORWARD and s.layer in gone)]
+    assert [s.name for s in joined.steps] == [s.name for s in kept]
+    assert {s.layer: s.joined for s in joined.steps if s.joined} == {"conv1": "relu1", "fc1": "relu3"}
+    for before, after in zip(kept, joined.steps, strict=True):
+        assert (after.reads, after.writes) == (before.reads, before.writes), after.name
+    assert list(joined.tensors) == list(apart.tensors)  # and so their initial values
+    assert all(
+        joined.memory_of(f"{relu}.output") == f"{of}.output" for of, relu in (("conv1", "relu1"), ("fc1", "relu3"))
+    )
+    assert set(joined.apart) == {"relu0"} and "max_pool" in joined.apart["relu0"]
+
+
+@pytest.mark.parametrize(
+    ("layers", "apart", "why"),
+    [
+        ([layer("r", "relu"), *ENDS], "r", "the network's input"),
+        ([ENDS[0], layer("r", "relu"), layer("s", "add", ["fc", "r"])], "r", "what fc gives"),
+        ([layer("c", "convolution", filters=2, kernel=1), layer("r", "relu"), POOL], "p", "its windows"),
+    ],
+)  # fmt: skip
+def test_layers_that_are_not_joined_are_named(layers: list[dict[str, Any]], apart: str, why: str) -> None:
+    found = inference(load_network({"input": [2, 6, 5], "layers": layers}), 1, fusion=True)
+    assert set(found.apart) == {apart} and why in found.apart[apart]
+    assert any(step.layer == apart and step.what is Pass.FORWARD for step in found.steps)
