@@ -24,6 +24,7 @@ from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat, Split
 from workloads.operators.conv_algorithms import ALGORITHMS, ConvolutionAlgorithm
 from workloads.operators.conv_buffer import BUFFER_BYTES
+from workloads.operators.conv_passes import ConvolutionBackwardData
 from workloads.operators.convolution import Convolution
 from workloads.operators.dropout import DropoutBackward, DropoutForward
 from workloads.operators.fully_connected import (
@@ -290,8 +291,10 @@ def why_apart(schedule: Schedule, step: Step, iteration: Iteration) -> str:
 
 
 def _relu_apart(case: Case, why: str) -> Use:
-    """Return the ReLU that is joined to a step as a primitive of its own, over the layer's output where it lies."""
-    return Use(ActivationForward("relu", case.output_shape), {"x": "y"}, why)
+    """Return the ReLU that is joined to a step as a primitive of its own, over the step's result where it lies."""
+    if case.step.what is Pass.FORWARD:
+        return Use(ActivationForward("relu", case.output_shape), {"x": "y"}, why)
+    return Use(ActivationBackward("relu", case.input_shape), {"y": "mask", "dy": "dx"}, why)
 
 
 def _convolution(case: Case) -> Use | tuple[Use, ...]:
@@ -306,7 +309,19 @@ def _convolution(case: Case) -> Use | tuple[Use, ...]:
     row = chosen.within(iteration.convolution_buffer_bytes)
     if case.step.what is Pass.FORWARD:
         return Use(row.forward(windows, bias=kind.bias, relu=bool(case.step.joined)))
-    return Use((row.backward_data if case.step.what is Pass.BACKWARD_DATA else row.backward_weights)(windows))
+    if case.step.what is Pass.BACKWARD_WEIGHTS:
+        return Use(row.backward_weights(windows))
+    return _backward_data(
+        case, made := row.backward_data(windows), "" if made.masks else f"{made.algorithm} has no mask"
+    )
+
+
+def _backward_data(
+    case: Case, made: ConvolutionBackwardData | FullyConnectedBackwardData, why: str
+) -> Use | tuple[Use, ...]:
+    if not case.step.joined:
+        return Use(made)
+    return (Use(made), _relu_apart(case, why)) if why else Use(replace(made, masked=True))
 
 
 def _fully_connected(case: Case) -> Use | tuple[Use, ...]:
@@ -315,11 +330,12 @@ def _fully_connected(case: Case) -> Use | tuple[Use, ...]:
         forward = FullyConnectedForward(shape, outputs, bias=case.kind.bias)
         if not case.step.joined:
             return Use(forward)
-        if why := forward.why_not_rectified:
+        if why := forward.why_not_last:
             return Use(forward), _relu_apart(case, why)
         return Use(replace(forward, relu=True))
-    data = case.step.what is Pass.BACKWARD_DATA
-    return Use((FullyConnectedBackwardData if data else FullyConnectedBackwardWeights)(shape, outputs))
+    if case.step.what is Pass.BACKWARD_WEIGHTS:
+        return Use(FullyConnectedBackwardWeights(shape, outputs))
+    return _backward_data(case, made := FullyConnectedBackwardData(shape, outputs), made.why_not_last)
 
 
 def _bias_gradient(case: Case) -> Use:

@@ -24,7 +24,6 @@ from gpusim.results.record import KernelChoice, PartLaunch, PartRecord, RunRecor
 from gpusim.running.job import Context, FunctionTask, Job, JobOptions, Variant
 from gpusim.store.work import NetworkRows, Work, identity_of
 from workloads.networks.graph import Network
-from workloads.networks.kind import Pass
 from workloads.operators.conv_algorithms import ALGORITHMS
 
 # key in the JSON object, as of any job, and the engine's mode of each variant
@@ -196,7 +195,7 @@ def _part(row: Row, found: NetworkRecord, job: NetworkJob | None) -> PartRecord:
         values["why_dense"] = row.why_dense
     if row.joined:
         values["joined"] = row.joined
-    if apart := row.why_apart or (found.schedule.apart.get(row.layer, "") if row.what is Pass.FORWARD else ""):
+    if apart := row.why_apart or found.schedule.apart.get((row.layer, row.what), ""):
         values["why_apart"] = apart
     choice = job.choice_of((row.layer, row.what)) if job is not None and not row.zeros else None
     if choice is not None:

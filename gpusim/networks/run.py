@@ -43,7 +43,7 @@ class Wanted:
     store: where what is
     found out about launches is kept for later runs; fresh: what earlier ones found out does not count; engine: off:
     dense; on: convolutions over activation maps skip zeros; both: one after the other (gpusim.networks.job);
-    places: layers' passes; None: all; gains: `fusion` or `l1_bypass`: without it and with it, one after the other; empty:
+    places: layers' passes; None: all; gains: `fusion` or `l1_bypass`: without it and with it, one after another; empty:
     as the settings say.
     """
 

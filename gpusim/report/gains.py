@@ -24,17 +24,20 @@ def gains_tables(result: Result) -> list[Table]:
 def apart_lines(result: Result) -> list[str]:
     """Say which ReLUs are part of other layers' kernels, and which layers are not, and why."""
     rows = [row for row in result.rows if row.variant == result.last.name]
-    fused = [
-        f"{row.values['name']} + {row.values['joined']}"
-        for row in rows
-        if row.values.get("joined") and not row.values.get("why_apart")
-    ]
+    fused = [_joined(row) for row in rows if row.values.get("joined") and not row.values.get("why_apart")]
     reasons: dict[str, list[str]] = {}
     for row in rows:
         if why := row.values.get("why_apart"):
-            reasons.setdefault(why, []).append(row.values.get("joined") or row.values["name"])
+            reasons.setdefault(why, []).append(_joined(row))
     lines = [f"fused: {', '.join(fused)}"] if fused else []
     return lines + [f"not fused, {why}: {', '.join(names)}" for why, names in reasons.items()]
+
+
+def _joined(row: Row) -> str:
+    """Name a row with the ReLU whose work it does too, if any; its pass where it is none of the forward passes."""
+    names = " + ".join(filter(None, (row.values["name"], row.values.get("joined"))))
+    what = row.values["pass"]
+    return names if what == "forward" else f"{names} {what.replace('_', ' ')}"
 
 
 def _timed(result: Result, column: Measured) -> dict[Place, Row]:
@@ -62,8 +65,9 @@ def _fusion(result: Result) -> Table:
             continue
         apart, together = _us([without[place], relu]), _us([row])
         launches = without[place].values["launches"] + relu.values["launches"] - row.values["launches"]
-        name = f"{place[0]} + {row.values['joined']}"
-        found.append((name, apart, _us([relu]), together, apart - together, (apart - together) / whole, launches))
+        found.append(
+            (_joined(row), apart, _us([relu]), together, apart - together, (apart - together) / whole, launches)
+        )
     found.sort(key=lambda one: -one[4])
     columns = [
         Column("layers"), Column("apart us", _time), Column("of it ReLU", _time), Column("fused us", _time),

@@ -1,5 +1,7 @@
 """Primitives of every kind at shapes that meet their kernels' edges: for the contract, and by chance."""
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from workloads.operators.activation import FUNCTIONS, ActivationBackward, ActivationForward
@@ -87,7 +89,18 @@ CONVOLVED: tuple[Primitive, ...] = tuple(
                 if algorithm.rectifies and not algorithm.refuses(c)
             ),
             *(
+                replace(made, masked=True)
+                for algorithm in ALGORITHMS.values()
+                for c in CONVOLUTIONS
+                if not algorithm.refuses(c) and (made := algorithm.backward_data(c)).masks
+            ),
+            *(
                 algorithm.within(SMALL_BUFFER).forward(CHUNKED, bias=True, relu=True)
+                for algorithm in ALGORITHMS.values()
+                if algorithm.resized
+            ),
+            *(
+                replace(algorithm.within(SMALL_BUFFER).backward_data(CHUNKED), masked=True)
                 for algorithm in ALGORITHMS.values()
                 if algorithm.resized
             ),
@@ -149,6 +162,7 @@ CASES: tuple[Primitive, ...] = (
     *(FullyConnectedForward(shape, outputs, bias=len(shape) > 2) for shape, outputs in FULLY_CONNECTED),
     *(FullyConnectedForward((3, 1700), outputs, bias, relu=True) for outputs, bias in ((9, True), (64, False))),
     *(FullyConnectedBackwardData(shape, outputs) for shape, outputs in FULLY_CONNECTED),
+    *(FullyConnectedBackwardData((3, inputs), 1700, masked=True) for inputs in (9, 64)),
     *(FullyConnectedBackwardWeights(shape, outputs) for shape, outputs in FULLY_CONNECTED),
 )
 

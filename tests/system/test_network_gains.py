@@ -31,6 +31,8 @@ LAYERS = [
     layer("fc5", "fully_connected", outputs=4),
 ]
 NETWORK = {"input": [4, 12, 10], "layers": LAYERS}
+JOINED = {f"{name}.forward": f"relu{name[-1]}" for name in ("conv1", "conv2", "fc3", "fc4")}
+JOINED |= {"conv2.backward_data": "relu1", "fc5.backward_data": "relu4"}
 DENSE = ("implicit", "im2col", "im2col_chunked", "direct", "winograd_2x2", "winograd_4x4")
 Rows = dict[tuple[str, str], Any]
 
@@ -66,14 +68,17 @@ def test_training_with_fusion_computes_the_same_bits(algorithm: str) -> None:
         assert fused.step(given, compared=True) == apart.step(given)
     for name in ("conv1.weight", "conv1.bias", "conv2.weight", "fc3.weight", "fc3.bias", "fc5.weight"):
         assert np.array_equal(fused.array(name), apart.array(name)), name
-    joined = {step.layer: step.joined for step in fused.schedule.steps if step.joined}
-    assert joined == {"conv1": "relu1", "conv2": "relu2", "fc3": "relu3", "fc4": "relu4"}
+    joined = {step.name: step.joined for step in fused.schedule.steps if step.joined}
+    assert joined == JOINED
 
 
 def test_what_fusion_gains_is_said_by_layer_and_against_its_bound() -> None:
     result = ran(gains="fusion")
     apart, fused = rows(result["without"]), rows(result["with"])
-    assert {place for place in apart if place not in fused} == {(f"relu{n}", "forward") for n in (1, 2, 3, 4)}
+    assert {place for place in apart if place not in fused} == {
+        *((f"relu{n}", "forward") for n in (1, 2, 3, 4)),
+        *((f"relu{n}", "backward_data") for n in (1, 4)),
+    }
     assert all(row["verification"]["passed"] for row in (*apart.values(), *fused.values()))
     for (name, what), row in fused.items():  # all else is the same launches
         if not row.get("joined"):

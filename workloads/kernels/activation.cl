@@ -11,8 +11,7 @@ static inline float hyperbolic_tangent(float x) {
   return square < 0.04f ? near : far;
 }
 
-/* From the results: that they are positive is all that ReLU's backward pass needs. */
-static inline float relu_back(float y, float dy) { return y > 0.0f ? dy : 0.0f; }
+/* From the results. */
 static inline float sigmoid_back(float y, float dy) { return dy * y * (1.0f - y); }
 static inline float tanh_back(float y, float dy) { return dy * (1.0f - y * y); }
 
@@ -36,6 +35,6 @@ static inline float tanh_back(float y, float dy) { return dy * (1.0f - y * y); }
 FORWARD(relu_forward, rectified)
 FORWARD(sigmoid_forward, sigmoid)
 FORWARD(tanh_forward, hyperbolic_tangent)
-BACKWARD(relu_backward, relu_back)
+BACKWARD(relu_backward, passed_on)
 BACKWARD(sigmoid_backward, sigmoid_back)
 BACKWARD(tanh_backward, tanh_back)

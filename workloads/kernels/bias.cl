@@ -1,5 +1,4 @@
-/* A bias for each channel, and its gradient: the sum of the channel over images and pixels. y may be x. And the last step
-   of a product whose columns have a bias. */
+/* A bias for each channel, and its gradient: the sum of the channel over images and pixels. y may be x. */
 #include "channels.h"
 
 KERNEL void bias_forward(global const float *x, global const float *restrict bias, global float *y, Planes shape,
@@ -29,28 +28,4 @@ KERNEL void merge_sums(global const float *restrict sums, global float *restrict
   for (uint k = lane_id(); k < merged_parts(m); k += WAVEFRONT_LANES) sum += sums[merged_place(m, channel, k)];
   sum = wavefront_sum(sum);
   if (lane_id() == 0u) total[channel] = sum;
-}
-
-/* As sum_parts of sgemm.cl, the last step of a product that goes through a ReLU: c = the larger of 0 and the sum of the
-   parts + bias[column], `biases` of them, 0 where there is none. */
-KERNEL void sum_parts_rectified(global const float *restrict partial, global const float *restrict bias,
-                                global float *restrict c, uint parts, uint n, uint biases, Divisor by_columns) {
-  const uint first = first_element(), count = elements_from(first, n);
-  if (count == 0u) return;
-  float4_t sum = 0.0f;
-  if ((n & 3u) == 0u) {
-    sum = load4(partial, first);
-    for (uint part = 1; part < parts; ++part) sum += load4(partial + (ulong)part * n, first);
-  } else {
-    for (uint k = 0; k < 4u; ++k)
-      if (k < count)
-        for (uint part = 0; part < parts; ++part) sum[k] += partial[(ulong)part * n + first + k];
-  }
-  if (biases)
-    for (uint k = 0; k < 4u; ++k) {
-      const uint at = minimum(first + k, n - 1u);
-      sum[k] += bias[remainder_of(at, quotient(at, by_columns), by_columns)];
-    }
-  for (uint k = 0; k < 4u; ++k) sum[k] = rectified(sum[k]);
-  store_some(c, first, count, sum);
 }

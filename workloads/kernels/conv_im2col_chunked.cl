@@ -12,15 +12,17 @@ KERNEL void im2col_images(global const float *restrict x, global float *restrict
   keep_taps(m, window, plane, to, pitch);
 }
 
-/* A work-item: an element of dx. */
-KERNEL void col2im_images(global const float *restrict columns, global float *restrict dx, Image m, uint window_rows,
-                          uint window_columns, uint pitch) {
+/* A work-item: an element of dx, which is zero where `mask`, of its shape, is not positive, if `masked`. */
+KERNEL void col2im_images(global const float *restrict columns, global const float *restrict mask,
+                          global float *restrict dx, Image m, uint window_rows, uint window_columns, uint pitch,
+                          uint masked) {
   const uint number = group_id_x() * GROUP + local_id_x();
   const uint channel = quotient(number, m.by_plane), place = remainder_of(number, channel, m.by_plane);
   if (channel >= m.channels) return;
   global const float *from = columns + (ulong)channel * m.rows * m.columns * pitch + group_id_y() * m.windows;
-  dx[(ulong)group_id_y() * m.channels * (m.height * m.width) + number] =
-      sum_of_taps(m, place, from, pitch, window_rows, window_columns);
+  const ulong at = (ulong)group_id_y() * m.channels * (m.height * m.width) + number;
+  const float sum = sum_of_taps(m, place, from, pitch, window_rows, window_columns);
+  dx[at] = masked ? passed_on(mask[at], sum) : sum;
 }
 
 /* y[image][plane][element] = wide[plane][image, element] + bias[plane], if `biases`, and zero in place of less, if `relu`;

@@ -57,6 +57,9 @@ static inline uint remainder_of(uint number, uint whole, Divisor by) { return nu
 /* A ReLU, also as the last step of a kernel that computes what it is applied to; what is no number stays. */
 static inline float rectified(float value) { return value < 0.0f ? 0.0f : value; }
 
+/* Its gradient, from the result: that it is positive is all that is needed. */
+static inline float passed_on(float result, float gradient) { return result > 0.0f ? gradient : 0.0f; }
+
 static inline float exp2_of(float x) { return __builtin_amdgcn_exp2f(x); }
 static inline float log2_of(float x) { return __builtin_amdgcn_logf(x); }
 static inline float inverse(float x) { return __builtin_amdgcn_rcpf(x); }

@@ -30,9 +30,10 @@ KERNEL void OF_TILE(winograd_windows)(global const float *restrict x, global flo
 }
 
 /* A work-item: a tile's results of a filter. bias: `biases` values, 0 where there is none; relu: whether results below
-   zero become zero. */
+   zero become zero; masked: whether those become zero where `mask`, of y's shape, is not positive. */
 KERNEL void OF_TILE(winograd_results)(global const float *restrict products, global const float *restrict bias,
-                                      global float *restrict y, Tiles w, uint biases, uint relu) {
+                                      global const float *restrict mask, global float *restrict y, Tiles w,
+                                      uint biases, uint relu, uint masked) {
   const Item item = item_of(w);
   if (item.plane >= w.planes || item.tile >= w.tiles) return;
   float product[SIZE * SIZE], value[TILE * TILE];
@@ -46,6 +47,15 @@ KERNEL void OF_TILE(winograd_results)(global const float *restrict products, glo
   const uint row = at.row * TILE, column = at.column * TILE;
   const uint first = (((at.image * w.planes + item.plane) * w.height + row) * w.width + column) * 4u;
   const Buffer to = buffer_of(y, w.bytes);
+  if (masked) {
+    const Buffer from = buffer_of(mask, w.bytes);
+#pragma unroll
+    for (uint i = 0; i < TILE * TILE; ++i) {
+      const bool inside = row + i / TILE < w.height && column + i % TILE < w.width;
+      const uint here = first + (i / TILE * w.width + i % TILE) * 4u;
+      value[i] = passed_on(read(from, where(inside, here), 0u), value[i]);
+    }
+  }
 #pragma unroll
   for (uint i = 0; i < TILE; ++i) {
     const bool inside = row + i < w.height;

@@ -4,7 +4,7 @@ A step is what becomes one operator: a layer, a pass, and for every role the ten
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from gpusim.base.errors import UserError
@@ -42,7 +42,8 @@ MOMENTS: Mapping[Update, tuple[str, ...]] = {Update.SGD: ("velocity",), Update.A
 class Step:
     """One operator's work. reads, writes: tensors by role; in_place: (read, written), roles that may share memory.
 
-    joined: the ReLU whose work it does too, so that `y` holds the ReLU's output, which is a view of it; empty: none.
+    joined: the ReLU whose work of the same pass it does too; empty: none. Forward, `y` holds the ReLU's output, which
+    is a view of it; backward to the data, `dx` is the gradient of the ReLU's input, and `mask` is read, its output.
     """
 
     layer: str
@@ -64,7 +65,7 @@ class Schedule:
     """Steps in order. tensors: by name; outputs: the tensor of each input and of each layer's output, by its name.
 
     views: for each tensor that is another one's memory under another shape, that other one; apart: where layers are
-    joined, why a layer that might have been joined to the one before it is not, by its name.
+    joined, why a pass that might have been joined to another layer's is not, by layer and pass.
     """
 
     network: Network
@@ -74,7 +75,7 @@ class Schedule:
     outputs: Mapping[str, str]
     steps: tuple[Step, ...]
     views: Mapping[str, str] = field(default_factory=dict)
-    apart: Mapping[str, str] = field(default_factory=dict)
+    apart: Mapping[tuple[str, Pass], str] = field(default_factory=dict)
 
     def memory_of(self, name: str) -> str:
         """Return the tensor whose memory the tensor `name` uses: itself, unless it is a view."""
@@ -119,8 +120,10 @@ class _Drawing:
         self.tensors: dict[str, Tensor] = {}
         self.steps: list[Step] = []
         self.views: dict[str, str] = {}
-        self.apart: dict[str, str] = {}
+        self.apart: dict[tuple[str, Pass], str] = {}
+        # the ReLU that is joined to a layer's forward and backward pass, by that layer's name
         self.joined = self._joined() if fusion else {}
+        self.masked = self._masked() if fusion and training else {}
         # gradients of a layer's output, one from each layer that reads it
         self.parts: dict[str, list[str]] = {layer.name: [] for layer in network.layers}
         # tensors by the roles that only the layer knows
@@ -159,20 +162,37 @@ class _Drawing:
                 own[role] = self._new(f"{layer.name}.{role}", shape, Role.SAVED, layer.name, saved.dtype)
             self._step(layer, spec, own, self.joined.get(layer.name, ""))
 
+    def _masked(self) -> dict[str, str]:
+        """Return the ReLU that is joined to the backward pass of the layer after it; note why others are not."""
+        network, found = self.network, dict[str, str]()
+        for layer in network.layers:
+            if not isinstance(layer.kind, Relu):
+                continue
+            readers = [one for one in network.layers if layer.name in one.inputs]
+            if len(readers) != 1 or layer.name in network.declared.values():
+                why = "its gradient comes from several layers" if len(readers) > 1 else "its gradient is the loss's"
+            elif not isinstance(readers[0].kind, Convolution | FullyConnected):
+                why = f"its gradient comes from {readers[0].kind_name}, whose kernels end with no mask"
+            else:
+                found[readers[0].name] = layer.name
+                continue
+            self.apart[layer.name, Pass.BACKWARD_DATA] = why
+        return found
+
     def _joined(self) -> dict[str, str]:
         """Return the ReLU that is joined to a layer, by that layer's name; note why others are not."""
         network, found = self.network, dict[str, str]()
         for layer in network.layers:
             before = network.named.get(layer.inputs[0])
             if isinstance(layer.kind, Pooling) and layer.inputs[0] in found.values():
-                self.apart[layer.name] = "its windows lie across the kernels' tiles"
+                self.apart[layer.name, Pass.FORWARD] = "its windows lie across the kernels' tiles"
             elif not isinstance(layer.kind, Relu):
                 continue
             elif before is None or not isinstance(before.kind, Convolution | FullyConnected):
                 after = "the network's input" if before is None else before.kind_name
-                self.apart[layer.name] = f"after {after}, whose kernels end with no ReLU"
+                self.apart[layer.name, Pass.FORWARD] = f"after {after}, whose kernels end with no ReLU"
             elif network.readers[before.name] > 1 or before.name in network.declared.values():
-                self.apart[layer.name] = f"what {before.name} gives is needed without it too"
+                self.apart[layer.name, Pass.FORWARD] = f"what {before.name} gives is needed without it too"
             else:
                 found[before.name] = layer.name
         return found
@@ -227,7 +247,7 @@ class _Drawing:
                 self._add(layer, Pass.GRADIENT_SUM, _numbered("x", parts), {"y": dy})
             own = self.own[layer.name] | {"dy": dy, "y": self._seen_output(layer)}
             through = [wanted[name] and layer.kind.propagates for name in layer.inputs]
-            if layer.kind.SHARES_GRADIENT:
+            if layer.kind.SHARES_GRADIENT or layer.name in self.masked.values():
                 self._share(layer, dy, through)
                 continue
             for role, shape in layer.anatomy.parameters.items():
@@ -237,8 +257,11 @@ class _Drawing:
             made = [self._gradient(layer, number) if needed else "" for number, needed in enumerate(through)]
             own.update({role: name for role, name in _numbered("dx", made).items() if name})
             for spec in layer.kind.backward():
+                joined = self.masked.get(layer.name, "") if spec.what is Pass.BACKWARD_DATA else ""
+                if joined:
+                    own, spec = {**own, "mask": own["x"]}, replace(spec, reads=(*spec.reads, "mask"))
                 if any(role in own for role in _spread(spec.writes, len(made))):
-                    self._step(layer, spec, own)
+                    self._step(layer, spec, own, joined)
             for name, gradient in zip(layer.inputs, made, strict=True):
                 if gradient:
                     self._contribute(name, gradient)

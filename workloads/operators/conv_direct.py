@@ -50,7 +50,8 @@ class _Direct(ProductByParts):
         """Return the kernel with the fewest unused filters; of several, the one with most filters at a time."""
         filters = min(reversed(FILTERS), key=lambda held: -(-part.filters // held) * held)
         grid = (-(-pixels // GROUP), -(-part.filters // filters), groups)
-        return ProductKernel("conv_direct", f"conv_direct_{filters}", grid, values={"relu": int(self.rectified)})
+        ends = {"relu": int(self.rectified), "masked": int("mask" in self.takes)}
+        return ProductKernel("conv_direct", f"conv_direct_{filters}", grid, values=ends)
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
@@ -81,3 +82,7 @@ class DirectForward(_Direct, ImplicitForward):
 @dataclass(frozen=True)
 class DirectBackwardData(_Direct, ImplicitBackwardData):
     """A work-item computes an element of dx of several channels."""
+
+    @property
+    def masks(self) -> bool:
+        return True

@@ -55,9 +55,10 @@ def _im2col(c: Convolution, x: Tensor, columns: Tensor, image: int) -> "Launch":
     return launch("conv_im2col", "im2col", x.memory, (-(-c.shape[1] * c.positions // GROUP),), values)
 
 
-def _col2im(c: Convolution, columns: Tensor, dx: Tensor, image: int) -> "Launch":
+def _col2im(c: Convolution, columns: Tensor, mask: Tensor | None, dx: Tensor, image: int) -> "Launch":
     plane = prod(c.shape[2:])
     values = {"columns": columns, "dx": at(dx, image), "m": image_words(c, plane, c.shape[3])}
+    values |= {"mask": at(mask, image) if mask else columns, "masked": int(mask is not None)}
     windows = {"window_rows": c.outputs[0], "window_columns": c.outputs[1]}
     groups = -(-c.shape[1] * plane // GROUP)
     return launch("conv_im2col", "col2im", dx.memory, (groups,), {**values, **windows})
@@ -125,6 +126,15 @@ class Im2colForward(_ByImage, ConvolutionForward):
 class Im2colBackwardData(_ByImage, ConvolutionBackwardData):
     """dx[n] = col2im of the filters transposed times dy[n]."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.masked and not self.masks:
+            raise self.refuse("where im2col changes nothing, the product ends with no mask; allowed is masked = False")
+
+    @property
+    def masks(self) -> bool:
+        return not is_matrix(self.convolution)
+
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         c, dx, dy, weight = self.convolution, tensors["dx"], tensors["dy"], tensors["weight"]
         sizes, leading = (c.positions, c.depth, c.group_filters), (c.positions, c.depth)
@@ -135,7 +145,7 @@ class Im2colBackwardData(_ByImage, ConvolutionBackwardData):
                 operands = (at(dy, image, first), at(weight, first), _place(c, tensors, dx, image, group))
                 made.append(product("nt", operands, dy.memory, sizes, leading, gpu))
             if "columns" in tensors:
-                made.append(_col2im(c, tensors["columns"], dx, image))
+                made.append(_col2im(c, tensors["columns"], tensors.get("mask"), dx, image))
         return tuple(made)
 
 

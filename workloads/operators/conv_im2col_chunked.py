@@ -89,10 +89,11 @@ class _Chunked(ConvolutionPass):
         groups = (-(-c.shape[1] * c.positions // GROUP), chunk[1])
         return launch("conv_im2col_chunked", "im2col_images", x.memory, groups, {**values, "pitch": pitch})
 
-    def _col2im(self, columns: Tensor, dx: Tensor, chunk: tuple[int, int]) -> "Launch":
+    def _col2im(self, columns: Tensor, mask: Tensor | None, dx: Tensor, chunk: tuple[int, int]) -> "Launch":
         c, plane = self.convolution, prod(self.convolution.shape[2:])
         values = {"columns": columns, "dx": at(dx, chunk[0]), "m": image_words(c, plane, c.shape[3])}
         windows = {"window_rows": c.outputs[0], "window_columns": c.outputs[1], "pitch": self._pitch(chunk[1])}
+        values |= {"mask": at(mask, chunk[0]) if mask else columns, "masked": int(mask is not None)}
         groups = (-(-c.shape[1] * plane // GROUP), chunk[1])
         return launch("conv_im2col_chunked", "col2im_images", dx.memory, groups, {**values, **windows})
 
@@ -127,8 +128,9 @@ class Im2colChunkedForward(_Chunked, ConvolutionForward):
         return tuple(made)
 
     def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
-        how = (self.convolution, self.buffer_bytes)
-        return Im2colChunkedBackwardWeights(*how), Im2colChunkedBackwardData(*how)
+        c, buffer_bytes = self.convolution, self.buffer_bytes
+        weights = Im2colChunkedBackwardWeights(c, buffer_bytes=buffer_bytes)
+        return weights, Im2colChunkedBackwardData(c, buffer_bytes=buffer_bytes)
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,7 @@ class Im2colChunkedBackwardData(_Chunked, ConvolutionBackwardData):
             sizes, leading = (self._positions(chunk[1]), c.depth, c.group_filters), (pitch, c.depth, pitch)
             made.append(self._wide("to_wide", chunk, dy, {"dy": at(dy, chunk[0]), "wide": wide}))
             made.append(products("nt", operands, dy.memory, sizes, leading, batch, gpu))
-            made.append(self._col2im(columns, tensors["dx"], chunk))
+            made.append(self._col2im(columns, tensors.get("mask"), tensors["dx"], chunk))
         return tuple(made)
 
 

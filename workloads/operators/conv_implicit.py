@@ -205,6 +205,7 @@ class ProductByParts(_Implicit):
             values = {
                 **{"input": read, **held, "bias": bias or written, "output": written},
                 "w": _windows(part, read, written, bias),
+                **({"mask": tensors.get("mask", written)} if kernel.values else {}),
                 **kernel.values,
             }
             products.append(launch(kernel.source, kernel.name, memory, kernel.groups, values, kernel.work_items))
@@ -242,6 +243,15 @@ class ImplicitBackwardData(ProductByParts, ConvolutionBackwardData):
     """A product for all elements of dx with the same place between the windows: one product with stride 1."""
 
     read, written = "dy", "dx"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.masked and not self.masks:
+            raise self.refuse("its kernels end with no mask; allowed is masked = False")
+
+    @property
+    def masks(self) -> bool:
+        return False
 
     @property
     def parts(self) -> list[Part]:

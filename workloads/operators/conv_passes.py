@@ -98,13 +98,28 @@ class ConvolutionForward(ConvolutionPass):
 
 @dataclass(frozen=True)
 class ConvolutionBackwardData(ConvolutionPass):
-    """dx from dy and the weights."""
+    """dx from dy and the weights.
 
+    masked: of a ReLU's output x, the gradient of its input: the last step of the kernels makes it 0 where `mask`, that
+    is x, is not positive.
+    """
+
+    masked: bool = False
     purpose = "backward data"
 
     @property
+    def name(self) -> str:
+        return f"convolution{' + relu' if self.masked else ''} backward data ({self.algorithm})"
+
+    @property
+    def masks(self) -> bool:
+        """Whether the kernels have that last step."""
+        return True
+
+    @property
     def takes(self) -> Mapping[str, Operand]:
-        return {"weight": self.convolution.weight, "dy": self.convolution.y}
+        c = self.convolution
+        return {"weight": c.weight, "dy": c.y, **({"mask": c.x} if self.masked else {})}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
@@ -113,12 +128,18 @@ class ConvolutionBackwardData(ConvolutionPass):
     @property
     def read_bytes(self) -> int:
         c = self.convolution
-        return 4 * (c.met_weights + c.met_y)
+        return 4 * (c.met_weights + c.met_y + (c.x.size if self.masked else 0))
+
+    @property
+    def operations(self) -> int:
+        return self.convolution.x.size if self.masked else 0
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         c, dy, weight = self.convolution, inputs["dy"], inputs["weight"]
         dx = c.backward_data(dy.astype(np.float64), weight.astype(np.float64))
         terms = c.group_filters * c.taps
+        if self.masked:
+            dx = np.where(inputs["mask"] > 0, dx, 0.0)
         return {"dx": Value(dx, inner_product_bound(float(terms), c.backward_data(np.abs(dy), np.abs(weight)), terms))}
 
 

@@ -139,15 +139,19 @@ class _Convolved(_Winograd):
             sizes = (tiled.rounded(chunk[1]), c.group_filters, c.group_channels)
             made.append(self._windows(x, chunk, tensors["windows"]))
             made.append(products(layout, operands, x.memory, sizes, leading, batch, gpu))
-            made.append(self._results(y, chunk, tensors["products"], tensors.get("bias")))
+            made.append(self._results(y, chunk, tensors["products"], tensors.get("bias"), tensors.get("mask")))
         return tuple(made)
 
-    def _results(self, y: Tensor, chunk: Chunk, sums: Tensor, bias: Tensor | None) -> "Launch":
+    def _results(self, y: Tensor, chunk: Chunk, sums: Tensor, bias: Tensor | None, mask: Tensor | None) -> "Launch":
         tiled, c = self.tiled, self.tiled.convolution
         w = tiled.words(chunk[1], c.filters, c.outputs, tiled.products, (0, 0))
         biases = prod(bias.shape) if bias else 0
         values = {"products": sums, "bias": bias or sums, "y": at(y, chunk[0]), "w": w, "biases": biases}
-        values["relu"] = int(self._rectified)
+        values |= {
+            "mask": at(mask, chunk[0]) if mask else sums,
+            "relu": int(self._rectified),
+            "masked": int(bool(mask)),
+        }
         return self._launch("results", y, c.filters * tiled.products.pitch, values)
 
 
@@ -167,8 +171,9 @@ class WinogradForward(_Convolved, ConvolutionForward):
         return {"y": Value(super().reference(inputs, first)["y"].value, bound)}
 
     def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
-        how = (self.convolution, self.size, self.buffer_bytes)
-        return WinogradBackwardWeights(*how), WinogradBackwardData(*how)
+        c, size, buffer_bytes = self.convolution, self.size, self.buffer_bytes
+        weights = WinogradBackwardWeights(c, size=size, buffer_bytes=buffer_bytes)
+        return weights, WinogradBackwardData(c, size=size, buffer_bytes=buffer_bytes)
 
 
 @dataclass(frozen=True)

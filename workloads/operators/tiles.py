@@ -255,7 +255,14 @@ def sum_parts_rectified(sums: Tensor, bias: Tensor | None, total: Tensor, split:
     n = prod(total.shape)
     values = {"partial": sums, "bias": bias or sums, "c": total, "parts": split.parts, "n": n}
     values |= {"biases": total.shape[-1] if bias else 0, "by_columns": divisor(total.shape[-1])}
-    return launch("bias", "sum_parts_rectified", total.memory, (-(-n // (4 * GROUP)),), values)
+    return launch("sum_parts", "sum_parts_rectified", total.memory, (-(-n // (4 * GROUP)),), values)
+
+
+def sum_parts_masked(sums: Tensor, mask: Tensor, total: Tensor, split: Split) -> "Launch":
+    """Return the launch that adds up the parts of a split sum; where `mask` is not positive, the result is 0."""
+    n = prod(total.shape)
+    values = {"partial": sums, "mask": mask, "c": total, "parts": split.parts, "n": n}
+    return launch("sum_parts", "sum_parts_masked", total.memory, (-(-n // (4 * GROUP)),), values)
 
 
 def sum_parts(sums: Tensor, total: Tensor, split: Split) -> "tuple[Launch, ...]":
