@@ -94,7 +94,7 @@ class StepResult:
     operators: their names; classes: of its launches; simulated: numbers of the launches to simulate for it; after an
     iteration, of those that were; sampling: how, by number; facts: the sum of all its launches, None until all are
     known; zeros_of: the operands whose zeros it skips; zeros: how many there were; why_dense: why it skips none though
-    it might; why_apart: why the ReLU that is joined to it takes launches of its own; before: by number, the launches
+    it might; why_apart: why layers that are joined to it take launches of their own; before: by number, the launches
     whose lines a launch may find in L2, where caches are warm.
     """
 
@@ -110,7 +110,7 @@ class StepResult:
     zeros_of: tuple[str, ...] = ()
     zeros: Zeros | None = None
     why_dense: str = ""
-    why_apart: str = ""
+    why_apart: Mapping[str, str] = field(default_factory=dict)
     before: Mapping[int, Sequence[Before]] = field(default_factory=dict)
 
     @property
@@ -294,7 +294,7 @@ class Execution:
 
     def _is_selected(self, step: Step) -> bool:
         asked = self.how.places is None or (step.layer, step.what) in self.how.places
-        layers = {step.layer, step.joined}
+        layers = {step.layer, *step.joined}
         return asked and (self.how.selected is None or not layers.isdisjoint(self.how.selected))
 
     def _observe(self, _: object) -> bool:

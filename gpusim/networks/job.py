@@ -194,8 +194,9 @@ def _part(row: Row, found: NetworkRecord, job: NetworkJob | None) -> PartRecord:
     if row.why_dense:
         values["why_dense"] = row.why_dense
     if row.joined:
-        values["joined"] = row.joined
-    if apart := row.why_apart or found.schedule.apart.get((row.layer, row.what), ""):
+        values["joined"] = list(row.joined)
+    why = found.schedule.apart.get((row.layer, row.what))
+    if apart := {**row.why_apart, **({row.layer: why} if why else {})}:
         values["why_apart"] = apart
     choice = job.choice_of((row.layer, row.what)) if job is not None and not row.zeros else None
     if choice is not None:

@@ -1,6 +1,6 @@
 """What a network's run says of each layer and pass: one row each."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -56,14 +56,14 @@ class Row:
         return next((step.why_dense for step in self.steps if step.why_dense), "")
 
     @property
-    def joined(self) -> str:
-        """The ReLU whose work the steps do too; empty for none."""
-        return next((step.step.joined for step in self.steps if step.step.joined), "")
+    def joined(self) -> tuple[str, ...]:
+        """The layers whose work the steps do too."""
+        return next((step.step.joined for step in self.steps if step.step.joined), ())
 
     @property
-    def why_apart(self) -> str:
-        """Why that ReLU takes launches of its own; empty where it does not."""
-        return next((step.why_apart for step in self.steps if step.why_apart), "")
+    def why_apart(self) -> Mapping[str, str]:
+        """Why those of them that take launches of their own do, by name."""
+        return next((step.why_apart for step in self.steps if step.why_apart), {})
 
 
 def rows_of(steps: Iterable[StepResult]) -> list[Row]:

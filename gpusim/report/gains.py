@@ -22,22 +22,30 @@ def gains_tables(result: Result) -> list[Table]:
 
 
 def apart_lines(result: Result) -> list[str]:
-    """Say which ReLUs are part of other layers' kernels, and which layers are not, and why."""
+    """Say which layers are part of other layers' kernels, and which are not, and why."""
     rows = [row for row in result.rows if row.variant == result.last.name]
-    fused = [_joined(row) for row in rows if row.values.get("joined") and not row.values.get("why_apart")]
+    fused = [_joined(row) for row in rows if any(_fused(row))]
     reasons: dict[str, list[str]] = {}
     for row in rows:
-        if why := row.values.get("why_apart"):
-            reasons.setdefault(why, []).append(_joined(row))
+        for name, why in row.values.get("why_apart", {}).items():
+            reasons.setdefault(why, []).append(_of_pass(name, row))
     lines = [f"fused: {', '.join(fused)}"] if fused else []
     return lines + [f"not fused, {why}: {', '.join(names)}" for why, names in reasons.items()]
 
 
-def _joined(row: Row) -> str:
-    """Name a row with the ReLU whose work it does too, if any; its pass where it is none of the forward passes."""
-    names = " + ".join(filter(None, (row.values["name"], row.values.get("joined"))))
+def _fused(row: Row) -> list[str]:
+    """Name the layers that are part of a row's kernels."""
+    return [name for name in row.values.get("joined", ()) if name not in row.values.get("why_apart", {})]
+
+
+def _of_pass(name: str, row: Row) -> str:
     what = row.values["pass"]
-    return names if what == "forward" else f"{names} {what.replace('_', ' ')}"
+    return name if what == "forward" else f"{name} {what.replace('_', ' ')}"
+
+
+def _joined(row: Row) -> str:
+    """Name a row with the layers that are part of its kernels; its pass where that is not the forward one."""
+    return _of_pass(" + ".join([row.values["name"], *_fused(row)]), row)
 
 
 def _timed(result: Result, column: Measured) -> dict[Place, Row]:
@@ -60,22 +68,23 @@ def _fusion(result: Result) -> Table:
     without, found = _timed(result, before), []
     whole = before.number("host.time_us")
     for place, row in _timed(result, after).items():
-        relu = without.get((row.values.get("joined", ""), place[1]))
-        if relu is None or place not in without:
+        joined = [without.get((name, place[1])) for name in row.values.get("joined", ())]
+        others = [one for one in joined if one is not None]
+        if not others or place not in without:
             continue
-        apart, together = _us([without[place], relu]), _us([row])
-        launches = without[place].values["launches"] + relu.values["launches"] - row.values["launches"]
+        apart, together = _us([without[place], *others]), _us([row])
+        launches = sum(one.values["launches"] for one in (without[place], *others)) - row.values["launches"]
         found.append(
-            (_joined(row), apart, _us([relu]), together, apart - together, (apart - together) / whole, launches)
+            (_joined(row), apart, _us(others), together, apart - together, (apart - together) / whole, launches)
         )
     found.sort(key=lambda one: -one[4])
     columns = [
-        Column("layers"), Column("apart us", _time), Column("of it ReLU", _time), Column("fused us", _time),
+        Column("layers"), Column("apart us", _time), Column("of it joined", _time), Column("fused us", _time),
         Column("gain us", _time), Column("of all", _percent), Column("launches less", "{:d}".format),
     ]  # fmt: skip
     relus = [row for row in without.values() if row.values.get("kind") == "relu"]
     notes = [*_fusion_notes(result, relus, whole), *apart_lines(result)] if whole else []
-    return Table(columns, found, "gains", "gain by fusion: a ReLU as the last step of kernels", notes)
+    return Table(columns, found, "gains", "gain by fusion: ReLUs and pooling as the last step of kernels", notes)
 
 
 def _fusion_notes(result: Result, relus: list[Row], whole: float) -> Iterator[str]:

@@ -12,6 +12,8 @@ from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat, Split
 from workloads.operators.conv_algorithms import ALGORITHMS, ConvolutionAlgorithm
+from workloads.operators.conv_buffer import BUFFER_BYTES
+from workloads.operators.conv_winograd import WinogradForward
 from workloads.operators.convolution import Convolution
 from workloads.operators.count_zeros import GROUP_ELEMENTS, CountZeros
 from workloads.operators.dropout import DropoutBackward, DropoutForward
@@ -98,6 +100,11 @@ CONVOLVED: tuple[Primitive, ...] = tuple(
                 algorithm.within(SMALL_BUFFER).forward(CHUNKED, bias=True, relu=True)
                 for algorithm in ALGORITHMS.values()
                 if algorithm.resized
+            ),
+            *(
+                WinogradForward(c, c.groups == 1, relu, size, buffer_bytes, pools=True, kept=kept)
+                for c, buffer_bytes in ((CONVOLUTIONS[0], BUFFER_BYTES), (CHUNKED, SMALL_BUFFER))
+                for size, relu, kept in ((2, True, True), (4, True, True), (2, False, True), (4, True, False))
             ),
             *(
                 replace(algorithm.within(SMALL_BUFFER).backward_data(CHUNKED), masked=True)

@@ -44,6 +44,19 @@ static inline void store_some(global float *to, uint at, uint count, float4_t va
   }
 }
 
+/* The first of the largest; the first that is no number, if there is one. */
+typedef struct {
+  float value;
+  uint place;
+} Maximum;
+
+INLINE Maximum larger(Maximum best, float value, uint place) {
+  const bool next = best.value == best.value && !(best.value >= value);
+  best.value = next ? value : best.value;
+  best.place = next ? place : best.place;
+  return best;
+}
+
 /* Division of numbers below 2^31 by a divisor that the host knows (Granlund and Montgomery 1994): multiplier
    ceil(2^(31 + l) / divisor), l = ceil(log2(divisor)). */
 typedef struct {

@@ -15,7 +15,7 @@ from workloads.networks.graph import Layer, Network
 from workloads.networks.kind import Pass, PassSpec
 from workloads.networks.normalization import Softmax
 from workloads.networks.pointwise import Relu
-from workloads.networks.pooling import Pooling
+from workloads.networks.pooling import MaxPool, Pooling
 from workloads.networks.tensor import Role, Shape, Tensor, elements, shown
 
 
@@ -42,8 +42,9 @@ MOMENTS: Mapping[Update, tuple[str, ...]] = {Update.SGD: ("velocity",), Update.A
 class Step:
     """One operator's work. reads, writes: tensors by role; in_place: (read, written), roles that may share memory.
 
-    joined: the ReLU whose work of the same pass it does too; empty: none. Forward, `y` holds the ReLU's output, which
-    is a view of it; backward to the data, `dx` is the gradient of the ReLU's input, and `mask` is read, its output.
+    joined: layers whose work of the same pass it does too. Forward, a ReLU, whose output is a view of `y`, and perhaps
+    the pooling after it, which gives `pooled` and in training `places`; `y` is then needed in training alone. Backward
+    to the data, a ReLU: `dx` is the gradient of its input, and `mask` is read, its output.
     """
 
     layer: str
@@ -52,7 +53,7 @@ class Step:
     writes: Mapping[str, str]
     in_place: tuple[str, str] | None = None
     parameter: str = ""  # of an update
-    joined: str = ""
+    joined: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -121,8 +122,9 @@ class _Drawing:
         self.steps: list[Step] = []
         self.views: dict[str, str] = {}
         self.apart: dict[tuple[str, Pass], str] = {}
-        # the ReLU that is joined to a layer's forward and backward pass, by that layer's name
+        # by a layer's name, the ReLU and the pooling that are joined to its forward pass, the ReLU to its backward pass
         self.joined = self._joined() if fusion else {}
+        self.pooled = self._pooled() if fusion else {}
         self.masked = self._masked() if fusion and training else {}
         # gradients of a layer's output, one from each layer that reads it
         self.parts: dict[str, list[str]] = {layer.name: [] for layer in network.layers}
@@ -160,7 +162,10 @@ class _Drawing:
             for role, saved in anatomy.saved.items() if self.training else ():
                 shape = (self.batch, *saved.shape) if saved.per_image else saved.shape
                 own[role] = self._new(f"{layer.name}.{role}", shape, Role.SAVED, layer.name, saved.dtype)
-            self._step(layer, spec, own, self.joined.get(layer.name, ""))
+            if layer.name in self.pooled.values():
+                self._join_pooling(layer, own)
+            else:
+                self._step(layer, spec, own, tuple(filter(None, [self.joined.get(layer.name)])))
 
     def _masked(self) -> dict[str, str]:
         """Return the ReLU that is joined to the backward pass of the layer after it; note why others are not."""
@@ -184,11 +189,9 @@ class _Drawing:
         network, found = self.network, dict[str, str]()
         for layer in network.layers:
             before = network.named.get(layer.inputs[0])
-            if isinstance(layer.kind, Pooling) and layer.inputs[0] in found.values():
-                self.apart[layer.name, Pass.FORWARD] = "its windows lie across the kernels' tiles"
-            elif not isinstance(layer.kind, Relu):
+            if not isinstance(layer.kind, Relu):
                 continue
-            elif before is None or not isinstance(before.kind, Convolution | FullyConnected):
+            if before is None or not isinstance(before.kind, Convolution | FullyConnected):
                 after = "the network's input" if before is None else before.kind_name
                 self.apart[layer.name, Pass.FORWARD] = f"after {after}, whose kernels end with no ReLU"
             elif network.readers[before.name] > 1 or before.name in network.declared.values():
@@ -196,6 +199,34 @@ class _Drawing:
             else:
                 found[before.name] = layer.name
         return found
+
+    def _pooled(self) -> dict[str, str]:
+        """Return the pooling that is joined after a ReLU, by the name of the layer before that; note why others are
+        not.
+        """
+        network, found = self.network, dict[str, str]()
+        before = {relu: name for name, relu in self.joined.items()}
+        for layer in network.layers:
+            kind, relu = layer.kind, layer.inputs[0]
+            if not isinstance(kind, Pooling) or relu not in before:
+                continue
+            if not isinstance(kind, MaxPool) or not kind.is_side_by_side((2, 2)):
+                why = "its windows are no maxima of 2 × 2 values, side by side"
+            elif network.readers[relu] > 1 or relu in network.declared.values():
+                why = f"what {relu} gives is needed without it too"
+            else:
+                found[before[relu]] = layer.name
+                continue
+            self.apart[layer.name, Pass.FORWARD] = why
+        return found
+
+    def _join_pooling(self, layer: Layer, own: Mapping[str, str]) -> None:
+        """Let the step of the layer before the ReLU give the results of pooling too."""
+        name = next(name for name, pooling in self.pooled.items() if pooling == layer.name)
+        number = next(n for n, step in enumerate(self.steps) if step.layer == name)
+        step, places = self.steps[number], {"places": own["places"]} if "places" in own else {}
+        writes = {**step.writes, "pooled": own["y"], **places}
+        self.steps[number] = replace(step, writes=writes, joined=(*step.joined, layer.name))
 
     def loss(self, loss: Loss) -> None:
         """Add the step that makes the gradients of the network's outputs, or their tensors where they are given."""
@@ -257,11 +288,11 @@ class _Drawing:
             made = [self._gradient(layer, number) if needed else "" for number, needed in enumerate(through)]
             own.update({role: name for role, name in _numbered("dx", made).items() if name})
             for spec in layer.kind.backward():
-                joined = self.masked.get(layer.name, "") if spec.what is Pass.BACKWARD_DATA else ""
-                if joined:
+                relu = self.masked.get(layer.name) if spec.what is Pass.BACKWARD_DATA else None
+                if relu:
                     own, spec = {**own, "mask": own["x"]}, replace(spec, reads=(*spec.reads, "mask"))
                 if any(role in own for role in _spread(spec.writes, len(made))):
-                    self._step(layer, spec, own, joined)
+                    self._step(layer, spec, own, (relu,) if relu else ())
             for name, gradient in zip(layer.inputs, made, strict=True):
                 if gradient:
                     self._contribute(name, gradient)
@@ -327,7 +358,7 @@ class _Drawing:
         whole = f"{self.outputs[name]}.gradient"
         return whole if self.network.readers[name] <= 1 else f"{whole}.{reader}"
 
-    def _step(self, layer: Layer, spec: PassSpec, own: Mapping[str, str], joined: str = "") -> None:
+    def _step(self, layer: Layer, spec: PassSpec, own: Mapping[str, str], joined: tuple[str, ...] = ()) -> None:
         """Add a step of the layer's kind; tensors that it would write and nothing needs are left out."""
         count = len(layer.inputs)
         reads = {role: own[role] for role in _spread(spec.reads, count)}
@@ -336,7 +367,7 @@ class _Drawing:
 
     def _add(
         self, layer: Layer, what: Pass, reads: Mapping[str, str], writes: Mapping[str, str],
-        in_place: tuple[str, str] | None = None, parameter: str = "", joined: str = "",
+        in_place: tuple[str, str] | None = None, parameter: str = "", joined: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         self.steps.append(Step(layer.name, what, reads, writes, in_place, parameter, joined))
 

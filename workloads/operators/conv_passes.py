@@ -55,7 +55,12 @@ class ConvolutionForward(ConvolutionPass):
 
     @property
     def name(self) -> str:
-        return f"convolution{' + relu' if self.relu else ''} forward ({self.algorithm})"
+        return f"convolution{self._ends} forward ({self.algorithm})"
+
+    @property
+    def _ends(self) -> str:
+        """What the kernels do last, for the name."""
+        return " + relu" if self.relu else ""
 
     @property
     def takes(self) -> Mapping[str, Operand]:

@@ -72,7 +72,7 @@ NETWORKS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-POOL = layer("p", "max_pool", kernel=2)
+POOL = layer("p", "max_pool", kernel=3, stride=2)
 
 
 def network(name: str) -> Any:
@@ -213,7 +213,7 @@ def test_joined_layers_leave_all_else_as_it_is() -> None:
     kept = [step for step in apart.steps if step.name not in gone]
     assert [step.name for step in joined.steps] == [step.name for step in kept]
     found = {step.name: step.joined for step in joined.steps if step.joined}
-    assert found == {"conv1.forward": "relu1", "fc1.forward": "relu3", "conv2.backward_data": "relu0"}
+    assert found == {"conv1.forward": ("relu1",), "fc1.forward": ("relu3",), "conv2.backward_data": ("relu0",)}
     masked = {"mask": "relu0.output"}  # and the gradient that it gives is that before the ReLU
     for before, after in zip(kept, joined.steps, strict=True):
         reads = dict(before.reads) | (masked if after.name == "conv2.backward_data" else {})
