@@ -22,7 +22,8 @@ def page(results: list[dict[str, Any]]) -> str:
             raise ValueError(f"{network}: the result is {'partial' if result['partial'] else 'not of --gains'}")
         found = read(result)
         (table,) = gains_tables(found)
-        parts += [f"# {found.title}\n", table.markdown()]
+        layers = result["config"]["network"]["layers"]
+        parts += [f"# {found.title}{f', layers {layers}' if layers else ''}\n", table.markdown()]
         chosen = [line.removeprefix("without: ") for line in choice_lines(found) if line.startswith("without: ")]
         parts += ["\n".join(["By the algorithms that are the fastest apart:\n", *(f"- {line}" for line in chosen), ""])]
     return "\n".join(parts)
