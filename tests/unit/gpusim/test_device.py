@@ -258,7 +258,7 @@ def test_writing_reading_and_pointing_into_arrays() -> None:
         ({"caches": "hot"}, gpusim.LaunchError, "'flushed' or 'warm', not 'hot'"),
         ({"caches": "warm"}, gpusim.LaunchError, "without timing"),
         ({"l1_bypass": True}, gpusim.LaunchError, "without timing"),
-        ({"l1_bypass": "yes"}, gpusim.LaunchError, "l1_bypass is True, False or None, not 'yes'"),
+        ({"l1_bypass": "yes"}, gpusim.LaunchError, "l1_bypass is True, False or None, not str 'yes'"),
         ({"checked": True}, gpusim.LaunchError, "without timing"),
         ({"hotspots": 3}, gpusim.LaunchError, "without timing"),
         ({"max_instructions": 0}, gpusim.LaunchError, "max_instructions: 0 is not a whole number of at least 1"),
