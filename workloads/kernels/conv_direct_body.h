@@ -1,8 +1,12 @@
-/* One kernel of conv_direct.cl. Defined before each inclusion: NAME; FILTERS, of a work-item. relu: whether results below
-   zero become zero; masked: whether those become zero where `mask`, of the output's shape, is not positive. */
+/* One kernel of conv_direct.cl or conv_direct_rectified.cl. Defined before each inclusion: NAME; FILTERS, of a work-item;
+   RECTIFIED, where results below zero become zero, if `relu`, and zero where `mask`, of the output's shape, is not
+   positive, if `masked`. */
 KERNEL void NAME(global const float *restrict input, constant float *restrict filters, constant Step *restrict taps,
-                 global const float *restrict bias, global const float *restrict mask, global float *restrict output,
-                 Windows w, uint relu, uint masked) {
+                 global const float *restrict bias, global float *restrict output, Windows w
+#ifdef RECTIFIED
+                 , global const float *restrict mask, uint relu, uint masked
+#endif
+                 ) {
   const uint number = group_id_x() * GROUP + local_id_x(), filter = group_id_y() * FILTERS, group = group_id_z();
   const Pixel pixel = pixel_of(minimum(number, w.pixels - 1u), w.by_plane, w.by_columns);
   const uint row = pixel.row * w.row_step, column = pixel.column * w.column_step;
@@ -37,17 +41,22 @@ KERNEL void NAME(global const float *restrict input, constant float *restrict fi
   const Buffer added = buffer_of(bias, w.bias_bytes);
   const Buffer to = buffer_of(output + (ulong)group * w.filters * (w.out_plane / 4u),
                               w.out_bytes - group * w.filters * w.out_plane);
-  const Buffer kept = buffer_of(mask + (ulong)group * w.filters * (w.out_plane / 4u),
-                                masked ? w.out_bytes - group * w.filters * w.out_plane : 0u);
   const uint at = result_of(w, number, filter);
 #pragma unroll
   for (uint f = 0; f < FILTERS; ++f) {
     const uint of = group * w.filters + minimum(filter + f, w.filters - 1u);
-    const uint here = where(at != OUTSIDE && filter + f < w.filters, at + f * w.out_plane);
+#ifdef RECTIFIED
     float value = sum[f] + read(added, of * 4u, 0u);
     if (relu) value = rectified(value);
-    if (masked) value = passed_on(read(kept, here, 0u), value);
-    write(to, here, 0u, value);
+    if (masked) {
+      const Buffer kept = buffer_of(mask + (ulong)group * w.filters * (w.out_plane / 4u),
+                                    w.out_bytes - group * w.filters * w.out_plane);
+      value = passed_on(read(kept, where(at != OUTSIDE && filter + f < w.filters, at + f * w.out_plane), 0u), value);
+    }
+#else
+    const float value = sum[f] + read(added, of * 4u, 0u);
+#endif
+    write(to, where(at != OUTSIDE && filter + f < w.filters, at + f * w.out_plane), 0u, value);
   }
 }
 

@@ -50,8 +50,11 @@ class _Direct(ProductByParts):
         """Return the kernel with the fewest unused filters; of several, the one with most filters at a time."""
         filters = min(reversed(FILTERS), key=lambda held: -(-part.filters // held) * held)
         grid = (-(-pixels // GROUP), -(-part.filters // filters), groups)
-        ends = {"relu": int(self.rectified), "masked": int("mask" in self.takes)}
-        return ProductKernel("conv_direct", f"conv_direct_{filters}", grid, values=ends)
+        relu, masked = self.rectified, "mask" in self.takes
+        if relu or masked:
+            ends = {"relu": int(relu), "masked": int(masked)}
+            return ProductKernel("conv_direct_rectified", f"conv_direct_rectified_{filters}", grid, values=ends)
+        return ProductKernel("conv_direct", f"conv_direct_{filters}", grid)
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
