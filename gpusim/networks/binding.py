@@ -331,7 +331,9 @@ def _convolution(case: Case) -> Use | tuple[Use, ...]:
     if case.step.what is Pass.BACKWARD_WEIGHTS:
         return Use(row.backward_weights(windows))
     return _backward_data(
-        case, made := row.backward_data(windows), "" if made.masks else f"{made.algorithm} has no mask"
+        case,
+        made := row.backward_data(windows),
+        "" if made.masks else f"the kernels of {made.algorithm} end with no mask",
     )
 
 

@@ -71,7 +71,7 @@ def _fusion(result: Result) -> Table:
     for place, row in _timed(result, after).items():
         joined = [without.get((name, place[1])) for name in row.values.get("joined", ())]
         others = [one for one in joined if one is not None]
-        if not others or place not in without:
+        if not _fused(row) or place not in without or len(others) < len(joined):  # of layers that are not listed
             continue
         apart, together = _us([without[place], *others]), _us([row])
         launches = sum(one.values["launches"] for one in (without[place], *others)) - row.values["launches"]
