@@ -15,7 +15,10 @@ from gpusim.report.rows import choice_lines
 
 def page(results: list[dict[str, Any]]) -> str:
     """Return the page; raises ValueError for a result of other runs, or a partial one."""
-    parts = ["Made by `.ci/networks gains`; what it shows is [explained](../networks.md#fusion-and-loads-past-l1).\n"]
+    parts = [
+        "# What layers gain\n",
+        "Made by `.ci/networks gains`; what it shows is [explained](../networks.md#fusion-and-loads-past-l1).\n",
+    ]
     for result in results:
         network = result["network"]
         if result["partial"] or "gains" not in result:
@@ -23,7 +26,7 @@ def page(results: list[dict[str, Any]]) -> str:
         found = read(result)
         (table,) = gains_tables(found)
         layers = result["config"]["network"]["layers"]
-        parts += [f"# {found.title}{f', layers {layers}' if layers else ''}\n", table.markdown()]
+        parts += [f"## {found.title}{f', layers {layers}' if layers else ''}\n", table.markdown()]
         chosen = [line.removeprefix("without: ") for line in choice_lines(found) if line.startswith("without: ")]
         parts += ["\n".join(["By the algorithms that are the fastest apart:\n", *(f"- {line}" for line in chosen), ""])]
     return "\n".join(parts)
