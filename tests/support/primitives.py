@@ -85,7 +85,7 @@ CONVOLVED: tuple[Primitive, ...] = tuple(
                 for made in passes(algorithm.within(SMALL_BUFFER), CHUNKED, bias=True)
             ),
             *(
-                algorithm.forward(c, bias=c.groups == 1, relu=True)
+                algorithm.forward(c, bias=c.kernel != (5, 5), relu=True)
                 for algorithm in ALGORITHMS.values()
                 for c in CONVOLUTIONS
                 if algorithm.rectifies and not algorithm.refuses(c)
