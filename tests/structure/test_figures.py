@@ -17,6 +17,11 @@ def test_the_maps_tables_are_the_files_s(name: str) -> None:
     assert section(page, name) == PAGES["activations"][name](), "run .ci/generate"
 
 
+def test_what_is_said_of_the_model_is_what_its_result_says() -> None:
+    page = (DOCS / "README.md").read_text(encoding="utf-8")
+    assert section(page, "held to silicon") == PAGES["README"]["held to silicon"](), "run .ci/generate"
+
+
 @pytest.mark.parametrize("name", sorted(PAGES["networks"]))
 def test_the_networks_tables_are_counted(name: str) -> None:
     page = (DOCS / "networks.md").read_text(encoding="utf-8")
