@@ -82,6 +82,16 @@ def launch_class(launch: "Launch", values: str, transferable: bool) -> LaunchCla
     return LaunchClass(kernel.name, code, bytes(block), pattern, geometry, regions, values, transferable)
 
 
+def made_up_classes(operators: Sequence[TensorOperator], zeros: str = "") -> list[LaunchClass]:
+    """Return the classes of all launches of operators over made-up values. zeros: says how many are to be skipped."""
+    found = []
+    for operator in operators:
+        skipped = f", {zeros} zeros" if operator.primitive.skips_zeros_of else ""
+        values = class_of_values(operator.primitive, f"made up{skipped}")
+        found += [launch_class(launch, values, transferable=True) for launch in operator.launches]
+    return found
+
+
 class Before(NamedTuple):
     """A launch before another one. number: in its operator; moved_bytes: an estimate of the bytes that it reads and
     stores.
