@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpusim.config.network_run import NetworkSettings
 from gpusim.core.gpu_spec import GpuSpec
@@ -101,10 +101,13 @@ def placed_launches(
         if selected is not None and step.layer not in selected:
             continue
         for operator in storage.operators(step, gpu_facts(settings.gpu), iteration):
-            classes = made_up_classes([operator])
+            past = settings.l1_bypass_of(step.layer, step.what)
+            classes = made_up_classes([operator], l1_bypass=past)
             for number, work in enumerate(looked.works(operator, classes)):
                 launch = operator.launches[number]
                 fit = occupancy(launch, settings.gpu.cu).workgroups_per_cu
+                if past:
+                    work = replace(work, missed_lines=work.load_lines)
                 asked = Asked(work, *moved_bytes(operator, number), fit)
                 found.append(Placed(step.layer, step.what, operator.name, classes[number], asked))
     return planned, found
