@@ -91,8 +91,8 @@ def summary() -> str:
     found = groups(list(_rows("").values()))
     points, whole = found["all"], found["run whole"]
     return (
-        f"`gpusim correlate` runs {points.count} matrix products that AMD timed on a Fiji card, with AMD's own kernels from the "
-        f"user's package, and compares: mean error {100 * points.mean_absolute_error:.1f} %, "
+        f"`gpusim correlate` runs {points.count} matrix products that AMD timed on a Fiji card, with AMD's own kernels "
+        f"from the user's package, and compares: mean error {100 * points.mean_absolute_error:.1f} %, "
         f"{points.least:.2f} to {points.most:.2f} times the measured time. "
         f"{whole.count} were run whole, the others [sampled, each with its half-width](correlation.md#large-products)."
     )
