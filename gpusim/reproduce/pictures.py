@@ -25,13 +25,13 @@ class Bars:
     line: float | None = None
 
 
-def bars(title: str, panels: Sequence[Bars]) -> Picture:
-    """Put panels below one another."""
+def bars(title: str, panels: Sequence[Bars], sharex: bool = True) -> Picture:
+    """Put panels below one another. sharex: they have the same groups, which are written below the last one."""
     width = min(16.0, max(5.0, 0.16 * max(len(p.groups) * (len(p.values) + 1) for p in panels)))
 
     def draw(figure: Any) -> None:
         figure.set_layout_engine("constrained")
-        axes = figure.subplots(len(panels), 1, squeeze=False, sharex=True)[:, 0]
+        axes = figure.subplots(len(panels), 1, squeeze=False, sharex=sharex)[:, 0]
         for one, panel in zip(axes, panels, strict=True):
             _bars(one, panel)
         names, labels = axes[0].get_legend_handles_labels()

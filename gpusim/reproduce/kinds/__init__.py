@@ -15,6 +15,10 @@ from gpusim.reproduce.kinds import (
     compared,
     curves,
     design_map,
+    launches,
+    layer_memory,
+    layer_ratios,
+    layers,
     libraries,
     monitor,
     overheads,
@@ -42,6 +46,11 @@ _KINDS = {
     "libraries": Kind(libraries.tables, values=libraries.values),
     "training": Kind(training.tables, training.picture, training.values),
     "area": Kind(area.tables, values=area.values),
+    "layers": Kind(layers.tables, layers.picture, layers.values),
+    "layer_stack": Kind(layers.stack_tables, layers.stack_picture, layers.values),
+    "layer_ratios": Kind(layer_ratios.tables, layer_ratios.picture, layer_ratios.values),
+    "launches": Kind(launches.tables, values=launches.values),
+    "layer_memory": Kind(layer_memory.tables, layer_memory.picture, layer_memory.values),
 }
 
 

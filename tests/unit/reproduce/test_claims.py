@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
-from gpusim.config.figure import BoundRule, ClaimSpec, OrderRule, ValueRule
+from gpusim.config.claim import BoundRule, ClaimSpec, OrderRule, ValueRule
 from gpusim.reproduce.claims import BESIDE, FAILS, HOLDS, MIXED, UNKNOWN, Judged, Verdict, judge
 from gpusim.reproduce.values import Value, times
 

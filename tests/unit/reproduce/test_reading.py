@@ -75,7 +75,7 @@ def test_a_table_s_layer_is_taken_by_its_name(tmp_path: Path) -> None:
         (INDEX, {"speed": SPEED.replace("run: layerC", "layer: alexnet/conv9", 1)}, "unknown layer 'conv9'"),
         (INDEX, {"speed": SPEED.replace("run: layerC, ", "", 1)}, "one of run and layer"),
         (INDEX, {"speed": SPEED.replace("value: {value: 2}", "bound: {above: 1, below: 2}")}, "one of above and below"),
-        (INDEX, {"speed": SPEED.replace(", value: {value: 2}", "")}, "one of value, bound and order"),
+        (INDEX, {"speed": SPEED.replace(", value: {value: 2}", "")}, "one of value, bound, order"),
         (INDEX, {"place": PLACE.replace("batches: [1]", "batches: [1, 2]")}, "one case, one batch"),
         (INDEX, {"train": TRAIN.replace("figure: speed", "figure: place")}, "'place' is no figure of speed-ups"),
         (INDEX, {"train": "kind: curve\ntitle: t\nsource: s\n"}, "curve"),
