@@ -11,8 +11,9 @@ Where = dict[str, Label | list[Label]]
 
 
 class ValueRule(Spec):
-    """Holds where the mean is the publication's figure, within a tolerance."""
+    """Holds where the mean, or the mean of the points' sums, is the publication's figure, within a tolerance."""
 
+    by: Literal["mean", "sum"] = param("mean", "of all values, or of the sums of each point's", "the publication")
     value: float = param(..., "the publication's figure", "the publication")
     tolerance: float = param(0.1, "relative deviation up to which it holds", "assumed", ge=0, lt=1)
 

@@ -42,9 +42,9 @@ class NetworkFigure(Figure):
 class LayersFigure(NetworkFigure):
     """Base of figures that show measures of layers, of each pass or of several together."""
 
-    by: Literal["pass", "direction", "layer", "network"] = param(
+    by: Literal["pass", "direction", "layer", "kind", "network"] = param(
         "pass",
-        "a row for each pass of a layer, its passes of a direction together, all of them, or all layers'",
+        "a row for each pass of a layer, its passes of a direction, all of them, layers of a kind, or all layers",
         "user",
     )
     of: tuple[Direction, ...] = param(("forward", "backward"), "directions that are shown", "user", min_length=1)

@@ -11,7 +11,7 @@ from gpusim.results.record import PartRecord, RunRecord
 from gpusim.store.records import restored
 
 DIGITS = 6  # significant ones of a number that stays
-BY = ("pass", "direction", "layer", "network")
+BY = ("pass", "direction", "layer", "kind", "network")
 FORWARD, BACKWARD, UPDATE, ALL = "forward", "backward", "update", "all"
 _FORWARD = ("forward", "loss")
 WORK = ("macs", "operations", "minimum_bytes", "launches", "images")
@@ -35,7 +35,8 @@ class KeptLaunch(NamedTuple):
 
 @dataclass(frozen=True)
 class KeptRow:
-    """Passes of a layer that stand together. by: one of BY; part: the pass, the direction, or 'all'; kind: the layer's.
+    """Passes of a layer that stand together. by: one of BY; part: the pass, the direction, or 'all'; kind: the layer's;
+    layer: its name, that of a kind where all layers of one are together, empty for all layers.
 
     work: counts by name (WORK); metrics, half_widths: by path, the latter where they are not 0.
     """
@@ -102,6 +103,9 @@ def _groups(parts: Sequence[PartRecord]) -> Iterator[tuple[str, str, str, list[P
         yield "pass", one.name, one.what, [one]
     for layer in dict.fromkeys(one.name for one in parts):
         yield from _together("direction", "layer", layer, [one for one in parts if one.name == layer])
+    kinds = {id(one): str(one.values.get("kind", "")) for one in parts}
+    for kind in dict.fromkeys(kinds.values()):
+        yield "kind", kind, ALL, [one for one in parts if kinds[id(one)] == kind]
     yield from _together("network", "network", "", list(parts))
 
 

@@ -1,11 +1,11 @@
 """What is measured of networks' layers: the rows that a figure shows, their measures, and what the counters say."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.errors import UserError, nearest
 from gpusim.base.progress import percent
 from gpusim.base.sums import plain_sum
 from gpusim.compare.rules import nearest_roofline, sums_of
@@ -86,7 +86,8 @@ def measures_of(figure: LayersFigure, name: str, rows: Sequence[LayerRow]) -> li
     if not (spec.share or spec.of_largest):
         return found
     wholes: dict[Any, float] = {}
-    for one in found:
+    parts = [one for one in found if figure.by != "network" or one.of.row.part != ALL]  # what all comes to is no part
+    for one in parts:
         group = _group(spec, one.of)
         wholes[group] = (
             max(wholes.get(group, 0.0), one.value) if spec.of_largest else wholes.get(group, 0.0) + one.value
@@ -190,7 +191,9 @@ def metric_paths(reproduction: Reproduction) -> list[str]:
 
 
 def _check(figure: str, measure: str, path: str) -> None:
-    known: Mapping[str, Any] = {one.path: one for one in metrics.METRICS if not one.of_run}
-    known = {**known, **{f"work.{name}": None for name in WORK}}
+    known = [one.path for one in metrics.METRICS if not one.of_run] + [f"work.{name}" for name in WORK]
     if path not in known:
-        raise UserError(f"{figure}: measures.{measure}.of: {unknown_name('metric', path, known)}")
+        guess = nearest(path, known)
+        raise UserError(
+            f"{figure}: measures.{measure}.of: unknown metric '{path}'" + (f"; did you mean '{guess}'?" if guess else "")
+        )

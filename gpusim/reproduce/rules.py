@@ -65,7 +65,7 @@ def said(claim: ClaimSpec) -> str:
     """Put a claim's rule into words; empty where it cannot be asked."""
     rule, of = claim.rule, claim.measure + _where(claim.where)
     if isinstance(rule, ValueRule):
-        return f"mean {of} = {rule.value:g} ± {100 * rule.tolerance:g} %"
+        return f"{rule.by} of {of} = {rule.value:g} ± {100 * rule.tolerance:g} %"
     if isinstance(rule, BoundRule):
         return f"every {of} {f'> {rule.above:g}' if rule.above is not None else f'< {rule.below:g}'}"
     if isinstance(rule, OrderRule):
@@ -106,7 +106,9 @@ def _mean(values: Sequence[Value]) -> float:
 
 
 def _value(rule: ValueRule, values: Sequence[Value], shown: Shown) -> Found:
-    mean, width = _mean(values), fsum(one.half_width for one in values) / len(values)
+    points = list(_by_rest(values, *OF_ROWS).values()) if rule.by == "sum" else [[one] for one in values]
+    width = fsum(one.half_width for one in values) / len(points)
+    mean = _mean(values) if rule.by == "mean" else fsum(one.value for one in values) / len(points)
     inside = [abs(end / rule.value - 1) <= rule.tolerance for end in (mean - width, mean, mean + width)]
     straddles = (mean - width) < rule.value < (mean + width)
     kept = inside[1] if len(set(inside)) == 1 and (inside[1] or not straddles) else None
