@@ -17,6 +17,7 @@ Buffer of a slot: TRACE_WORDS int64 words.
     word MEMORY_WORDS   number of memory words in this slice
     word INSTRUCTIONS   instructions in this slice
     word STATUS         MORE, BARRIER or END (what `produce` returned)
+    word FLOPS          floating-point operations of the slice's active lanes: single | double << 21 | half << 42
     SEGMENT_0 ...       one word a segment: first static instruction index | one past the last << 32
     MEMORY_0 ...        memory records in program order
 
@@ -24,14 +25,16 @@ A segment is a run of instructions executed one after another; a new one starts 
 Each VMEM, FLAT, SMEM and DS instruction has exactly one memory record: a header word, then its lines.
 
     header   bits 0-11 number of lines | bits 12-23 busy cycles | flags | bits 32-39 least cycles (LDS)
+             | bits 40-51 bytes asked for (vector memory, LDS)
              busy cycles: on the address and data path (vector memory), bank cycles (LDS), 0 (scalar)
              least cycles: bank cycles that the access would take if its lanes never met in a bank
+             bytes asked for: by all active lanes, whichever lines they lie in
     loads    one word a line:  byte address >> 6 | LINE_SPARSE
     stores and atomics  two words a line: as above, then the 64-bit mask of the bytes touched; an atomic's line comes as
              often as lanes change the same dword of it, for each of which a packet has one operand
 """
 
-SEGMENTS, MEMORY_WORDS, INSTRUCTIONS, STATUS = 0, 1, 2, 3
+SEGMENTS, MEMORY_WORDS, INSTRUCTIONS, STATUS, FLOPS = 0, 1, 2, 3, 4
 SEGMENT_0 = 8
 MAX_SEGMENTS = 504
 MEMORY_0 = SEGMENT_0 + MAX_SEGMENTS
@@ -53,6 +56,12 @@ RECORD_LDS = 1 << 27  # DS instruction, or a FLAT access in the LDS aperture
 RECORD_SCALAR = 1 << 28
 LEAST_SHIFT = 32
 LEAST_MASK = 0xFF
+ASKED_SHIFT = 40
+ASKED_MASK = 0xFFF
+
+FLOPS_BITS = 21  # of each precision: a slice has at most 2 operations a lane and instruction
+FLOPS_MASK = (1 << FLOPS_BITS) - 1
+assert 2 * 64 * MAX_SLICE_INSTRUCTIONS <= FLOPS_MASK
 
 LINE_BITS = 31  # 128 GiB; with the mark a line number is a 32-bit word, and so are the tags of caches
 LINE_SPARSE = 1 << LINE_BITS  # part of the line's identity from the coalescer to the compaction engine

@@ -7,6 +7,7 @@ from gpusim.base.counters import DISTINCT, FIRST, JOINED, MAX, Counter, CounterT
 from gpusim.core.cu.counters import (
     CU_COUNTERS,
     INSTRUCTION_COUNTERS,
+    LDS_COUNTERS,
     RUN_COUNTERS,
     STALL_COUNTERS,
     STALLS_BY_CU,
@@ -18,7 +19,7 @@ from memory.cache.counters import (
     SCALAR_CACHE_COUNTERS,
 )
 from memory.counters import PORT_COUNTERS
-from memory.dram.counters import DRAM_COUNTERS
+from memory.dram.counters import DRAM_COUNTERS, DRAM_SPAN
 from memory.network.counters import CROSSBAR_COUNTERS
 from memory.translation.counters import TRANSLATION_COUNTERS
 from spartan.counters import ENGINE_COUNTERS
@@ -105,6 +106,7 @@ MACHINE_TABLES = (
     RUN_COUNTERS,
     INSTRUCTION_COUNTERS,
     CU_COUNTERS,
+    LDS_COUNTERS,
     L1_COUNTERS,
     SCALAR_CACHE_COUNTERS,
     INSTRUCTION_CACHE_COUNTERS,
@@ -113,6 +115,7 @@ MACHINE_TABLES = (
     PORT_COUNTERS,
     L2_COUNTERS,
     DRAM_COUNTERS,
+    DRAM_SPAN,
     ENGINE_COUNTERS,
     STALL_COUNTERS,
     STALLS_BY_CU,

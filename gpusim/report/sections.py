@@ -66,14 +66,26 @@ SECTIONS: tuple[Section, ...] = (
         "instructions",
         "Instruction Statistics",
         "what was issued, by kind",
-        ("kernel.*_instructions", "cu.valu_busy_cycles", "cu.lds_busy_cycles"),
+        (
+            *("kernel.*_instructions", "kernel.ldst_instruction_share", "kernel.*flops", "profile.flop_sp_efficiency"),
+            *("cu.valu_busy_cycles", "cu.lds_busy_cycles"),
+        ),
     ),
     Section(
         "memory",
         "Memory Workload Analysis",
         "caches, translation, the crossbar, DRAM: traffic, hit rates, latencies",
         (
-            *("l1.*", "scalar_cache.*", "instruction_cache.*", "translation.*", "crossbar.*", "ports.*", "l2.*"),
+            *(
+                "lds.*",
+                "l1.*",
+                "scalar_cache.*",
+                "instruction_cache.*",
+                "translation.*",
+                "crossbar.*",
+                "ports.*",
+                "l2.*",
+            ),
             *("dram.*", "profile.*_throughput"),
         ),
     ),

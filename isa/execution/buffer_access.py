@@ -65,6 +65,7 @@ def buffer_access(context: Context, slot, wave: Wavefront, row: ProgramRow, acti
                 for d in range((size + 3) >> 2):
                     st_i32(vectors + row.destination + d * ROW_BYTES, i, 0)
             work.address[i] = base + scalar_offset + at
+    work.active = inside
     if inside == 0:
         st_i64(out, 0, record_flags(row) | (1 << BUSY_SHIFT))
         return 1

@@ -195,6 +195,7 @@ class FunctionalContext:
         state.program = self._buffer("table", table)
         state.program_length = len(table)
         state.index_of = self._buffer("index_of", program.index_of)
+        state.flop_prefix = self._buffer("flop_prefix", program.flop_prefix)
         state.code_bytes = len(program.kernel.code)
         state.start_index, state.end_index = program.start_index, program.end_index
         state.float_mode = initial_mode(program.kernel)

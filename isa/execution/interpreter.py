@@ -4,7 +4,7 @@ Registers, program and trace are reached through the context (`isa.execution.sta
 called by address from the lane library; what is left here is control flow, register access and bookkeeping.
 """
 
-from gpusim.jit import call_i64_4, jit, ld_i64, ld_u32, record_address, st_i64
+from gpusim.jit import call_i64_4, jit, ld_i64, ld_u32, popcount, record_address, st_i64
 from isa.architecture import ROW_BYTES
 from isa.execution.arithmetic import (
     fill_row,
@@ -31,13 +31,16 @@ from isa.execution.state import (
     Wavefront,
     context_at,
     wavefront_at,
+    work_at,
 )
 from isa.execution.wave_state import free_registers
 from isa.lanes import call_lane_op
 from isa.trace import (
+    ASKED_SHIFT,
     BARRIER,
     BUSY_SHIFT,
     END,
+    FLOPS,
     INSTRUCTIONS,
     MAX_MEMORY_WORDS,
     MAX_RECORD_WORDS,
@@ -82,17 +85,22 @@ def memory_instruction(context_address, slot, row_address, out):  # type: ignore
     active = ld_i64(wave.scalars, EXEC_WORD)
     kind = row.kind
     if kind == Kind.LDS:
-        return lds_access(context, wave, row, active, out)
-    if kind == Kind.FLAT:
-        return flat_access(context, slot, wave, row, active, out)
-    if kind == Kind.SMEM:
+        words = lds_access(context, wave, row, active, out)
+    elif kind == Kind.FLAT:
+        words = flat_access(context, slot, wave, row, active, out)
+    elif kind == Kind.SMEM:
         return scalar_access(context, wave.scalars, row, out)
-    if kind == Kind.BUFFER:
-        return buffer_access(context, slot, wave, row, active, out)
-    if kind == Kind.LANE_EXCHANGE:
+    elif kind == Kind.BUFFER:
+        words = buffer_access(context, slot, wave, row, active, out)
+        active = work_at(context.work, 0).active
+    elif kind == Kind.LANE_EXCHANGE:
         return lane_exchange(context, wave, row, active, out)
-    st_i64(out, 0, 1 << BUSY_SHIFT)  # CACHE_CONTROL
-    return 1
+    else:
+        st_i64(out, 0, 1 << BUSY_SHIFT)  # CACHE_CONTROL
+        return 1
+    size = 4 if row.sparse and context.region_count else row.size << row.paired  # a sparse load's second word: a mark
+    st_i64(out, 0, ld_i64(out, 0) | (popcount(active) * size) << ASKED_SHIFT)
+    return words
 
 
 @jit
@@ -123,6 +131,10 @@ def run_slice(context: Context, slot):
     segments = 0
     memory = 0
     n = 0
+    prefix = context.flop_prefix
+    flops = 0
+    lanes = active  # of the instructions from `uncounted` on, whose floating-point operations are not in `flops` yet
+    uncounted = pc
     status = MORE
     while n < limit:
         row = row_at(program, pc)
@@ -180,6 +192,8 @@ def run_slice(context: Context, slot):
                     st_i64(scalars + row.destination, 0, context.code_address + row.next_byte)
             n += 1
             if taken:
+                flops += popcount(lanes) * (ld_i64(prefix, pc + 1) - ld_i64(prefix, uncounted))
+                uncounted = target
                 st_i64(trace, SEGMENT_0 + segments, begin | ((pc + 1) << 32))
                 segments += 1
                 begin = target
@@ -222,6 +236,10 @@ def run_slice(context: Context, slot):
             mode = ld_i64(scalars, MODE_WORD)
         n += 1
         pc += 1
+        if active != lanes:
+            flops += popcount(lanes) * (ld_i64(prefix, pc) - ld_i64(prefix, uncounted))
+            uncounted = pc
+            lanes = active
     if pc > begin:
         st_i64(trace, SEGMENT_0 + segments, begin | (pc << 32))
         segments += 1
@@ -229,6 +247,7 @@ def run_slice(context: Context, slot):
     st_i64(trace, MEMORY_WORDS, memory)
     st_i64(trace, INSTRUCTIONS, n)
     st_i64(trace, STATUS, status)
+    st_i64(trace, FLOPS, flops + popcount(lanes) * (ld_i64(prefix, pc) - ld_i64(prefix, uncounted)))
     wave.pc = pc
     wave.executed = executed + n
     wave.status = status

@@ -26,7 +26,8 @@ class Program:
     table: records of PROGRAM_ROW, `patterns` in them the number of the instruction's first access pattern;
     index_of: int32, instruction index at each dword of the code or -1; patterns: access pattern entries needed,
     with_patterns: the instructions that have some;
-    unit_prefix: int64 [instructions + 1, units], instructions of each unit before an index.
+    unit_prefix: int64 [instructions + 1, units], instructions of each unit before an index; flop_prefix: int64
+    [instructions + 1], floating-point operations of a lane before an index, as `isa.trace` has those of a slice.
     """
 
     kernel: Kernel
@@ -38,6 +39,7 @@ class Program:
     patterns: int
     with_patterns: np.ndarray
     unit_prefix: np.ndarray
+    flop_prefix: np.ndarray
     keep: tuple[np.ndarray, ...]
 
     @cached_property
@@ -75,6 +77,7 @@ def lay_out(kernel: Kernel, translation: Translation, instructions: list[Instruc
         translation.patterns,
         translation.with_patterns,
         np.cumsum(units, axis=0),
+        np.append(0, np.cumsum(table["flops"])),
         keep,
     )
     if instructions is not None:

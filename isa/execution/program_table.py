@@ -76,6 +76,7 @@ PROGRAM_ROW = State(
         "next_byte": Field((), "byte offset of the next instruction in the code", i32),
         "hardware_register": Field((), "number, offset and size as s_getreg and s_setreg encode them", i32),
         "relative": Field((), "side of a relative move that M0 is added to (`codes.RELATIVE_SOURCE`, ...)", i32),
+        "flops": Field((), "floating-point operations of a lane, as `isa.trace` has those of a slice"),
     },
 )
 

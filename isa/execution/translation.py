@@ -25,6 +25,8 @@ from isa.execution.state import PATTERN_WAYS
 from isa.execution.vector_program import index_registers, vector_row
 from isa.lanes import library
 from isa.object.code_object import CodeObjectError, Kernel
+from isa.opcodes.float_operations import PRECISIONS, float_operations
+from isa.trace import FLOPS_BITS
 
 BUILDERS = {  # the encodings that are executed
     **dict.fromkeys(("vop1", "vop2", "vopc", "vop3"), vector_row),
@@ -138,6 +140,8 @@ def _fill(
         if builder is None:
             raise Unsupported("this encoding is not implemented")
         builder(row, instruction, constants, lanes, mode)
+        bits, operations = float_operations(opcode.mnemonic)
+        row.flops = operations << FLOPS_BITS * list(PRECISIONS).index(bits)
         if indexed > 0 and builder is vector_row:
             index_registers(row, instruction, indexed)
     except Unsupported as reason:

@@ -4,6 +4,7 @@ from gpusim.base.counters import Counter, CounterTable
 
 MAX_BANKS = 32  # of an instruction cache
 
+_SPAN = "from the first line looked up to the last one, both included"
 _READ_LATENCY = "sum over answered reads of cycles from the access at the cache to its response"
 
 L1_COUNTERS = CounterTable(
@@ -35,6 +36,10 @@ L1_COUNTERS = CounterTable(
             "cycles in which look-up waited for an MSHR, a queue or a return entry, summed over CUs",
             field="stall_cycles",
         ),
+        Counter(
+            "bytes_asked_for", "bytes", "bytes that active lanes read, write or change, whichever lines they lie in"
+        ),
+        Counter("span_cycles", "cycles", f"{_SPAN}, in any of them"),
     ),
     state="l1",
 )
@@ -91,6 +96,7 @@ L2_COUNTERS = CounterTable(
         Counter("store_transactions", "accesses", "write requests, atomics apart", field="writes"),
         Counter("atomic_transactions", "accesses", "atomic requests", field="atomics"),
         Counter("hits", "accesses", "accesses that found their line"),
+        Counter("read_hits", "accesses", "those of the hits that are reads"),
         Counter(
             "misses",
             "accesses",
@@ -118,6 +124,8 @@ L2_COUNTERS = CounterTable(
         Counter("sparse_fills", "lines", "lines that came from the compaction engine"),
         Counter("read_latency_total_cycles", "cycles", _READ_LATENCY, field="read_latency"),
         Counter("reads_answered", "accesses", "reads answered"),
+        Counter("bytes_written", "bytes", "bytes that writes and atomics name"),
+        Counter("span_cycles", "cycles", f"{_SPAN}, in any channel"),
         Counter(
             "full_stall_cycles",
             "cycles",

@@ -13,7 +13,17 @@ The CU core queues instructions with `l1_queue` and learns of finished ones from
 import numpy as np
 
 from gpusim.jit import address_in, jit, ld_i64, st_i32
-from isa.trace import BUSY_MASK, BUSY_SHIFT, LINE_SPARSE, LINES_MASK, RECORD_ATOMIC, RECORD_RETURN, RECORD_STORE
+from isa.trace import (
+    ASKED_MASK,
+    ASKED_SHIFT,
+    BUSY_MASK,
+    BUSY_SHIFT,
+    LINE_SPARSE,
+    LINES_MASK,
+    RECORD_ATOMIC,
+    RECORD_RETURN,
+    RECORD_STORE,
+)
 from memory.cache.l1_returns import schedule_returns
 from memory.cache.l1_state import (
     DIRECT,
@@ -297,6 +307,7 @@ def _finish(m, now, cu, q, header, lines):
     """Complete the oldest instruction, all looked up; the next one is when its addresses are worked out."""
     l1 = m.l1
     cache = l1.unit[cu]
+    l1.bytes_asked_for += (header >> ASKED_SHIFT) & ASKED_MASK
     if header & FLAG_INVALIDATE:
         rows = address_in(l1.rows, cu * l1.sets * 2 * l1.stride)
         invalidate(l1.replacement, rows, l1.sets, l1.stride, l1.ways)
@@ -359,6 +370,11 @@ def l1_step(m, now, cu):
         l1.stall_cycles += now - cache.stalled_since
         cache.stalled_since = -1
     l1.busy += 1
+    if lines:
+        if l1.until == 0:
+            l1.until = now
+        l1.span_cycles += now + 1 - l1.until
+        l1.until = now + 1
     position += 1
     if position < lines:
         cache.q_position = position

@@ -6,7 +6,7 @@ shipped L2 keeps them, without a fetch, in lines that hold a mask of their bytes
 replaced (GCN's L2 has byte masks: AMD GCN whitepaper, 2012). Atomics are done here.
 """
 
-from gpusim.jit import address_in, jit, ld_u32, prefetch
+from gpusim.jit import address_in, jit, ld_u32, popcount, prefetch
 from memory.cache.l2_dram import evict, fetch, pass_write_on, still_refused, write_through
 from memory.cache.l2_fill import add_target, answer
 from memory.cache.l2_state import (
@@ -215,13 +215,20 @@ def _serve_oldest(m, now, channel):
         return 0
     if m.timeline.on:
         record(m, SERVED, channel | result << 8 | l2.input[channel, h, P_READY] << 16, source, line)
+    if l2.until == 0:
+        l2.until = now
+    l2.span_cycles += now + 1 - l2.until
+    l2.until = now + 1
     kind = source & KIND_MASK
     if kind == READ:
         l2.reads += 1
+        l2.read_hits += result == HIT
     elif kind == WRITE:
         l2.writes += 1
     else:
         l2.atomics += 1
+    if kind != READ:
+        l2.bytes_written += popcount(l2.input[channel, h, P_MASK])
     if result == HIT:
         l2.hits += 1
     elif result == MERGED:

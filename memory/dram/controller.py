@@ -111,6 +111,16 @@ def dram_has_room(m, now, queue):
     return 0
 
 
+@jit
+def _note_access(m, now):
+    """Note when the last access was accepted, and when the first one, in any channel."""
+    dram = m.dram
+    if dram.until == 0:
+        dram.until = now
+    dram.span_cycles += now + 1 - dram.until
+    dram.until = now + 1
+
+
 @jit(inline=True)
 def dram_read(m, now, channel, line, port, tag):
     """Read a line (byte address >> 6) of a channel, which is answered through `port` with `tag`.
@@ -146,6 +156,7 @@ def dram_read(m, now, channel, line, port, tag):
         state.slot[s].tag = tag
         state.slot[s].left = (1 << dram.bursts) - 1
     state.reads += 1
+    _note_access(m, now)
     if port >= ENGINE_FROM_DRAM:
         state.engine_reads += 1
     return 1
@@ -166,6 +177,7 @@ def dram_write(m, now, channel, line, mask):
         state.bytes_dirty += popcount(mask)
         state.masked_bursts += mask != WHOLE_LINE
         state.writes += 1
+        _note_access(m, now)
         return 1
     release(m, channel, now - 1)
     left = 0
@@ -192,6 +204,7 @@ def dram_write(m, now, channel, line, mask):
         state.slot[s].left = left
         remember_write(m, channel, s)
     state.writes += 1
+    _note_access(m, now)
     return 1
 
 

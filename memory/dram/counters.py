@@ -38,3 +38,10 @@ DRAM_COUNTERS = CounterTable(
     ),
     state="dram.channel",
 )
+
+# of all channels together
+DRAM_SPAN = CounterTable(
+    "dram",
+    (Counter("span_cycles", "cycles", "from the first read or write accepted to the last one, both included"),),
+    state="dram",
+)

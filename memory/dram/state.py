@@ -32,7 +32,7 @@ from memory.dram.constants import (
     WRITES,
 )
 from memory.dram.constraints import RULES, Rule, compiled, reaches_further
-from memory.dram.counters import DRAM_COUNTERS
+from memory.dram.counters import DRAM_COUNTERS, DRAM_SPAN
 from memory.dram.mapping import bank_masks
 from memory.dram.page_policy import OPEN_PAGE, PAGE_POLICIES
 from memory.dram.scheduler import FR_FCFS, SCHEDULERS
@@ -102,6 +102,8 @@ _SETTINGS = {
     "record_address": Field((), "buffer for issued commands, 0: none"),
     "record_capacity": Field((), "commands it holds"),
     "record_count": Field((), "commands issued since recording began"),
+    "until": Field((), "cycle after that in which the last access so far was accepted, 0: none was"),
+    **counter_fields(DRAM_SPAN),
 }
 
 _CHANNEL = {

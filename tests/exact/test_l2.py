@@ -79,7 +79,7 @@ def test_a_load_of_lines_written_whole_hits_l2(gpu: GpuSpec) -> None:
     second = after_wait(l2_hit(gpu, look + 3)) + 1
     facts = case("store_four_then_load", gpu)
     assert facts.cycles == finished(after_wait(l1_miss_data(gpu, l2_hit(gpu, second + 3))))
-    assert (facts.l2.hits, facts.dram.reads) == (4, 0)
+    assert (facts.l2.hits, facts.l2.read_hits, facts.dram.reads) == (4, 4, 0)
 
 
 # a store, and a load of a line that L1 holds, which is ready before the store's acknowledgement

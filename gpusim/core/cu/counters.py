@@ -1,6 +1,7 @@
 """What the compute units and the run of a grid count: instructions by kind, wavefront-cycles by stall reason, work."""
 
 from gpusim.base.counters import EACH, Counter, CounterTable
+from isa.opcodes.float_operations import PRECISIONS
 from isa.opcodes.opcode import BRANCH, EXPORT, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
 
 # Kinds of instruction as reported: units whose instructions they are, meaning. Every instruction is of one kind.
@@ -30,6 +31,16 @@ _STALLS = {
 }
 STALL_REASONS: tuple[str, ...] = tuple(_STALLS)
 
+FLOP_COUNTERS = tuple(
+    Counter(
+        f"{precision}_flops",
+        "operations",
+        f"floating-point operations of {bits} bits that active lanes executed: additions and multiplications, fused "
+        "ones as two; no comparisons, conversions, reciprocals, transcendental functions, atomics",
+    )
+    for bits, precision in PRECISIONS.items()
+)
+
 RUN_COUNTERS = CounterTable(
     "kernel",
     (
@@ -41,6 +52,7 @@ RUN_COUNTERS = CounterTable(
             "instructions issued, one for a whole wavefront",
             field="instructions",
         ),
+        *FLOP_COUNTERS,
     ),
     state="run",
 )
@@ -68,6 +80,15 @@ CU_COUNTERS = CounterTable(
         Counter("lds_busy_cycles", "cycles", "LDS bank cycles, summed over CUs", field="lds_busy"),
     ),
     state="cu",
+)
+
+LDS_COUNTERS = CounterTable(
+    "lds",
+    (
+        Counter("bytes_asked_for", "bytes", "bytes that active lanes read, write or change in the LDS"),
+        Counter("span_cycles", "cycles", "from the first bank cycle of any LDS to the last one, both included"),
+    ),
+    state="cu.lds",
 )
 
 STALL_COUNTERS = CounterTable(

@@ -13,11 +13,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
+from isa.architecture import LANES
 from isa.encoding.instruction import Instruction
 from isa.encoding.registers import BRANCH_CONDITIONS, EXECZ, SCALARS, VCCZ, registers
 from isa.opcodes.opcode import BRANCH, SALU, SMEM, VALU
 
 VALU_CYCLES = 4  # a wavefront of 64 on a SIMD of 16 lanes
+FLOPS_PER_CYCLE = 2 * SIMDS * LANES // VALU_CYCLES  # of a compute unit, in single precision: fused operations
 TURN_CYCLES = SIMDS
 
 # Cycles from a scalar instruction to its wavefront's next one, where that is not a turn (CLRX GcnTimings)

@@ -9,7 +9,16 @@ after its last bank cycle, so results return in order.
 from gpusim.core.cu.state import EVENTS, SLOTS
 from gpusim.core.cu.wave import recheck, vm_answered
 from gpusim.jit import jit
-from isa.trace import BUSY_MASK, BUSY_SHIFT, LEAST_MASK, LEAST_SHIFT, RECORD_ATOMIC, RECORD_STORE
+from isa.trace import (
+    ASKED_MASK,
+    ASKED_SHIFT,
+    BUSY_MASK,
+    BUSY_SHIFT,
+    LEAST_MASK,
+    LEAST_SHIFT,
+    RECORD_ATOMIC,
+    RECORD_STORE,
+)
 from memory.unit_classes import CU_RETURN
 from memory.waiting import LDS_BANKS, short
 from memory.wheel import wake_at, within_reach
@@ -21,8 +30,16 @@ def use_lds(m, now, cu, who, header):
     cycles = (header >> BUSY_SHIFT) & BUSY_MASK
     if header & (RECORD_STORE | RECORD_ATOMIC):
         cycles = max(cycles, ((header >> LEAST_SHIFT) & LEAST_MASK) * m.cu.lds_write_passes)
-    end = max(m.cu.lds_free[cu], now) + cycles
+    start = max(m.cu.lds_free[cu], now)
+    end = start + cycles
     m.cu.lds_free[cu] = end
+    use = m.cu.lds
+    use.bytes_asked_for += (header >> ASKED_SHIFT) & ASKED_MASK
+    if use.until == 0:
+        use.until = start
+    if end > use.until:
+        use.span_cycles += end - use.until
+        use.until = end
     if end - m.cu.lds_backlog > now + 1:
         short(m, LDS_BANKS + cu, now + 1, end - m.cu.lds_backlog)
     m.cu.lds_busy += cycles

@@ -8,6 +8,7 @@ lowest set bit is the oldest.
 from gpusim.core.cu.counters import (
     CU_COUNTERS,
     INSTRUCTION_COUNTERS,
+    LDS_COUNTERS,
     RUN_COUNTERS,
     STALL_COUNTERS,
     STALL_REASONS,
@@ -94,6 +95,15 @@ SIMD = State(
     },
 )
 
+# of all CUs together
+LDS_USE = State(
+    "lds",
+    {
+        "until": Field((), "cycle after the last bank access so far, 0: there was none"),
+        **counter_fields(LDS_COUNTERS),
+    },
+)
+
 CU = State(
     "cu",
     {
@@ -123,6 +133,7 @@ CU = State(
         "lds_who": Field((MAX_CUS, EVENTS), "slot | generation << 8 | vector memory token + 1 << 16 (FLAT in LDS)"),
         "lds_head": Field((MAX_CUS,), "oldest LDS access"),
         "lds_count": Field((MAX_CUS,), "LDS accesses in flight"),
+        "lds": Field((), "what all of them were used for", LDS_USE.dtype()),
         # workgroups
         "wg_used": Field((MAX_CUS, MAX_WORKGROUPS), "1: the workgroup slot is taken"),
         "wg_size": Field((MAX_CUS, MAX_WORKGROUPS), "its wavefronts"),

@@ -37,7 +37,7 @@ from gpusim.core.cu.state import (
 )
 from gpusim.jit import call_i64_4, jit, ld_i64
 from isa.opcodes.opcode import LDS, SMEM, VMEM
-from isa.trace import MEMORY_0, SEGMENT_0, SEGMENTS
+from isa.trace import FLOPS, FLOPS_BITS, FLOPS_MASK, MEMORY_0, SEGMENT_0, SEGMENTS
 from memory.timeline import RETURNED, record
 from memory.unit_classes import CU_ISSUE
 from memory.waiting import cycles_short
@@ -185,7 +185,12 @@ def open_slice(m, w):
     if status < 0:
         run.fault = status
         return 0
-    segment = ld_i64(run.trace_base + w * TRACE_BYTES, SEGMENT_0)
+    base = run.trace_base + w * TRACE_BYTES
+    flops = ld_i64(base, FLOPS)
+    run.single_flops += flops & FLOPS_MASK
+    run.double_flops += (flops >> FLOPS_BITS) & FLOPS_MASK
+    run.half_flops += (flops >> 2 * FLOPS_BITS) & FLOPS_MASK
+    segment = ld_i64(base, SEGMENT_0)
     wave.segment = 0
     wave.pc = segment & 0xFFFFFFFF
     wave.segment_end = segment >> 32

@@ -28,6 +28,7 @@ GROUPS = (
     "host",
     "data",
     "cu",
+    "lds",
     "l1",
     "scalar_cache",
     "instruction_cache",

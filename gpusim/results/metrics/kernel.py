@@ -6,6 +6,8 @@ wavefront here, an SM a compute unit.
 
 from gpusim.base.counters import Counts
 from gpusim.base.sums import plain_sum
+from gpusim.core.cu.counters import FLOP_COUNTERS
+from gpusim.core.cu.interlocks import FLOPS_PER_CYCLE
 from gpusim.results.metrics.metric import Metric, derived, quotient, ratio
 
 LINE_BYTES = 64
@@ -30,6 +32,10 @@ def _stall_share(name: str, reason: str) -> Metric:
     return derived(f"profile.stall_{name}", "fraction", f"stalls.{reason} / all stalls", share)
 
 
+def _flops(kernel: Counts) -> int:
+    return int(plain_sum(getattr(kernel, counter.name) for counter in FLOP_COUNTERS))
+
+
 KERNEL = (
     derived("kernel.time_us", "us", "kernel.cycles / clock", lambda kernel: kernel.cycles / (kernel.clock_ghz * 1e3)),
     quotient(
@@ -38,6 +44,19 @@ KERNEL = (
         "wavefront instructions per cycle, whole machine",
         "wavefront_instructions",
         "cycles",
+    ),
+    derived(
+        "kernel.ldst_instruction_share",
+        "fraction",
+        "vector memory and LDS instructions / wavefront instructions",
+        lambda kernel: ratio(kernel.vmem_instructions + kernel.lds_instructions, kernel.wavefront_instructions),
+    ),
+    derived("kernel.flops", "operations", "floating-point operations executed, of all precisions", _flops),
+    derived(
+        "kernel.gflops",
+        "GFLOP/s",
+        "kernel.flops / kernel.time_us",
+        lambda kernel: ratio(_flops(kernel), kernel.cycles / kernel.clock_ghz),
     ),
     derived(
         "kernel.occupancy",
@@ -84,9 +103,21 @@ KERNEL = (
         lambda stalls, cu: ratio(stalls.issued + stalls.not_selected, cu.cycles),
     ),
     _utilization("alu_fu_utilization", "vector ALU cycles / SIMD cycles", "valu"),
+    derived(
+        "profile.flop_sp_efficiency",
+        "fraction",
+        "kernel.single_flops / what the vector ALUs can do in the time: 64 fused ones a compute unit and cycle",
+        lambda kernel, cu: ratio(kernel.single_flops, FLOPS_PER_CYCLE * cu.cycles),
+    ),
     _utilization("shared_utilization", "LDS bank cycles / compute-unit cycles", "lds"),
     _utilization(
         "tex_utilization", "vector L1: cycles of look-up or of return, the larger, / compute-unit cycles", "l1"
+    ),
+    derived(
+        "profile.ldst_fu_utilization",
+        "fraction",
+        "the two units of load/store instructions, vector memory (as tex_utilization) and LDS: mean of their shares",
+        lambda roofline, kernel: ratio(roofline.l1 + roofline.lds, 2 * kernel.cycles),
     ),
     _utilization("l2_utilization", "L2 requests / channel cycles", "l2"),
     _utilization("dram_utilization", "DRAM data-bus cycles / channel cycles", "dram"),

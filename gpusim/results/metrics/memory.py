@@ -1,6 +1,14 @@
-"""Metrics of the memory side that follow from its counts: hit rates, mean latencies, use of the data bus."""
+"""Metrics of the memory side that follow from its counts: hit rates, throughputs, mean latencies, use of the data bus.
 
-from gpusim.results.metrics.metric import derived, quotient, ratio, total
+A level's throughput is, as Dong et al. 2018 (section 4.3) define it, the bytes asked of it over the time from its first
+to its last transaction; `profile.*_throughput` is over the kernel's time, as nvprof has it.
+"""
+
+from collections.abc import Callable
+
+from gpusim.base.counters import Counts
+from gpusim.results.metrics.kernel import LINE_BYTES
+from gpusim.results.metrics.metric import Metric, derived, quotient, ratio, total
 
 _TRANSACTIONS = "all line accesses, reads and writes: hits + misses + mshr_merges"
 _FETCHES = "fetches that were looked up: hits + misses + mshr_merges"
@@ -10,10 +18,27 @@ _LOADS_STORES = ("read_transactions", "write_transactions")
 _FETCHED = ("hits", "misses", "mshr_merges")
 _AT_L2 = ("read_transactions", "store_transactions", "atomic_transactions")
 
+
+def _asked_of_l2(l2: Counts) -> int:
+    return int(LINE_BYTES * l2.read_transactions + l2.bytes_written)
+
+
+def _throughput(path: str, definition: str, bytes_of: Callable[[Counts], int]) -> Metric:
+    """Make a metric of bytes asked of a level of memory over the time from its first to its last transaction."""
+    section = path.partition(".")[0]
+
+    def of(level: Counts, kernel: Counts) -> float | None:
+        return ratio(bytes_of(level), level.span_cycles / kernel.clock_ghz)
+
+    return Metric(path, "GB/s", f"{definition} / time of span_cycles", (section, "kernel"), of)
+
+
 MEMORY = (
     total("l1.transactions", "accesses", _TRANSACTIONS, *_LOADS_STORES),
     quotient("l1.hit_rate", "fraction", _HIT_RATE, "hits", *_LOADS_STORES),
     quotient("l1.read_latency_cycles", "cycles", _READ_LATENCY, "read_latency_total_cycles", "read_transactions"),
+    _throughput("l1.throughput", "bytes_asked_for", lambda l1: l1.bytes_asked_for),
+    _throughput("lds.throughput", "bytes_asked_for", lambda lds: lds.bytes_asked_for),
     total("scalar_cache.transactions", "accesses", _TRANSACTIONS, *_LOADS_STORES),
     quotient("scalar_cache.hit_rate", "fraction", _HIT_RATE, "hits", *_LOADS_STORES),
     total("instruction_cache.transactions", "accesses", _FETCHES, *_FETCHED),
@@ -28,6 +53,13 @@ MEMORY = (
     total("l2.transactions", "accesses", _TRANSACTIONS, *_AT_L2),
     total("l2.write_transactions", "accesses", "those of the transactions that write, atomics included", *_AT_L2[1:]),
     quotient("l2.hit_rate", "fraction", _HIT_RATE, "hits", *_AT_L2),
+    quotient("l2.read_hit_rate", "fraction", "read_hits / read_transactions", "read_hits", "read_transactions"),
+    derived(
+        "l2.write_hit_rate",
+        "fraction",
+        "(hits - read_hits) / write_transactions: a write hits where its line is there, in whole or in part",
+        lambda l2: ratio(l2.hits - l2.read_hits, l2.store_transactions + l2.atomic_transactions),
+    ),
     derived(
         "l2.hit_rate_with_merges",
         "fraction",
@@ -37,6 +69,9 @@ MEMORY = (
         ),
     ),
     quotient("l2.read_latency_cycles", "cycles", _READ_LATENCY, "read_latency_total_cycles", "reads_answered"),
+    _throughput("l2.read_throughput", "64 bytes for each read", lambda l2: LINE_BYTES * l2.read_transactions),
+    _throughput("l2.write_throughput", "bytes_written", lambda l2: l2.bytes_written),
+    _throughput("l2.throughput", "64 bytes for each read, and bytes_written", _asked_of_l2),
     quotient("translation.l1_hit_rate", "fraction", "l1_hits / l1_lookups", "l1_hits", "l1_lookups"),
     quotient("translation.l2_hit_rate", "fraction", "l2_hits / l2_requests", "l2_hits", "l2_requests"),
     quotient(
@@ -47,6 +82,9 @@ MEMORY = (
         "l2_requests",
     ),
     total("dram.bytes", "bytes", "bytes moved, both ways", "bytes_read", "bytes_written"),
+    _throughput("dram.read_throughput", "bytes_read", lambda dram: dram.bytes_read),
+    _throughput("dram.write_throughput", "bytes_dirty", lambda dram: dram.bytes_dirty),
+    _throughput("dram.throughput", "bytes_read and bytes_dirty", lambda dram: dram.bytes_read + dram.bytes_dirty),
     quotient(
         "dram.write_amplification",
         "bytes per byte",

@@ -89,6 +89,11 @@ def _gb_s(*counts: str) -> Formula:
     return lambda p: 64 * sum(p[c] for c in counts) / (p["kernel.cycles"] / p["kernel.clock_ghz"])
 
 
+def _over_span(level: str, asked: Formula) -> Formula:
+    """10^9 bytes a second, over the time from the level's first to its last transaction."""
+    return lambda p: asked(p) / (p[f"{level}.span_cycles"] / p["kernel.clock_ghz"])
+
+
 def _resident(p: dict[str, Any]) -> int:
     return sum(p[f"stalls.{reason}"] for reason in STALL_REASONS)
 
@@ -97,6 +102,11 @@ def _resident(p: dict[str, Any]) -> int:
 EXPECTED: dict[str, Formula] = {
     "kernel.time_us": lambda p: p["kernel.cycles"] / p["kernel.clock_ghz"] / 1000,
     "kernel.ipc": lambda p: p["kernel.wavefront_instructions"] / p["kernel.cycles"],
+    "kernel.flops": lambda p: p["kernel.single_flops"] + p["kernel.double_flops"] + p["kernel.half_flops"],
+    "kernel.gflops": lambda p: (
+        (p["kernel.single_flops"] + p["kernel.double_flops"] + p["kernel.half_flops"])
+        / (p["kernel.cycles"] / p["kernel.clock_ghz"])
+    ),
     "kernel.occupancy": lambda p: _resident(p) / p["cu.wavefront_slot_cycles"],
     "kernel.roofline_utilization": lambda p: (
         max(p[f"roofline.{b}"] for b in ("valu", "salu", "lds", "l1", "l2", "dram", "fetch", "dispatch"))
@@ -114,6 +124,13 @@ EXPECTED: dict[str, Formula] = {
     "profile.tex_utilization": _bound("l1"),
     "profile.l2_utilization": _bound("l2"),
     "profile.dram_utilization": _bound("dram"),
+    "profile.ldst_fu_utilization": lambda p: (
+        (p["roofline.l1"] / p["kernel.cycles"] + p["roofline.lds"] / p["kernel.cycles"]) / 2
+    ),
+    "kernel.ldst_instruction_share": lambda p: (
+        (p["kernel.vmem_instructions"] + p["kernel.lds_instructions"]) / p["kernel.wavefront_instructions"]
+    ),
+    "profile.flop_sp_efficiency": lambda p: p["kernel.single_flops"] / (p["cu.cycles"] * 64 * 2),
     "profile.l2_throughput": _gb_s("l2.read_transactions", "l2.store_transactions", "l2.atomic_transactions"),
     "profile.dram_read_throughput": _gb_s("dram.reads"),
     "profile.dram_write_throughput": _gb_s("dram.writes"),
@@ -143,6 +160,18 @@ EXPECTED: dict[str, Formula] = {
     "l2.hit_rate_with_merges": lambda p: (
         (p["l2.hits"] + p["l2.mshr_merges"]) / sum(p[f"l2.{kind}_transactions"] for kind in ("read", "store", "atomic"))
     ),
+    "l2.read_hit_rate": lambda p: p["l2.read_hits"] / p["l2.read_transactions"],
+    "l2.write_hit_rate": lambda p: (
+        (p["l2.hits"] - p["l2.read_hits"]) / (p["l2.store_transactions"] + p["l2.atomic_transactions"])
+    ),
+    "l1.throughput": _over_span("l1", lambda p: p["l1.bytes_asked_for"]),
+    "lds.throughput": _over_span("lds", lambda p: p["lds.bytes_asked_for"]),
+    "l2.read_throughput": _over_span("l2", lambda p: 64 * p["l2.read_transactions"]),
+    "l2.write_throughput": _over_span("l2", lambda p: p["l2.bytes_written"]),
+    "l2.throughput": _over_span("l2", lambda p: 64 * p["l2.read_transactions"] + p["l2.bytes_written"]),
+    "dram.read_throughput": _over_span("dram", lambda p: p["dram.bytes_read"]),
+    "dram.write_throughput": _over_span("dram", lambda p: p["dram.bytes_dirty"]),
+    "dram.throughput": _over_span("dram", lambda p: p["dram.bytes_read"] + p["dram.bytes_dirty"]),
     "l2.write_transactions": lambda p: p["l2.store_transactions"] + p["l2.atomic_transactions"],
     "l2.read_latency_cycles": lambda p: p["l2.read_latency_total_cycles"] / p["l2.reads_answered"],
     "dram.bytes": lambda p: p["dram.bytes_read"] + p["dram.bytes_written"],
