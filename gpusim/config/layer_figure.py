@@ -19,7 +19,7 @@ class MeasureSpec(Spec):
     )
     title: str = param("", "for tables and axes; none: its name", "user")
     factor: float = param(1.0, "what it is multiplied by", "user", gt=0, le=1e15)
-    percent: bool = param(False, "shown in percent", "user")
+    shown: Literal["number", "percent", "times"] = param("number", "how it is written; shares in percent", "user")
     share: bool = param(False, "of the sum over the figure's rows of the same point", "user")
     of_largest: bool = param(False, "of the largest row of all points of a network and GPU", "user")
 

@@ -81,7 +81,7 @@ class ReproductionSpec(Spec):
     title: str = param(..., "for people", "user")
     source: str = param(..., "the publication", "user")
     runs: NetworkRunsSpec | None = param(None, "runs of networks, whose layers are the figures' columns", "user")
-    question: str = param("", "what the answers answer", "user")
+    question: str = param("", "what the answers answer; {networks} are their names", "user")
     answers: tuple[AnswerSpec, ...] = param((), "sentences by verdict, in the page's order", "user")
     gpu: str = param("mi6", "the GPU of all runs", "Dong 2020, table 6.3")
     sets: dict[str, Any] = param({}, "values that all runs have, by their paths", "user")

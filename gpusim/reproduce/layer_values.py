@@ -14,7 +14,7 @@ from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.kept_network import ALL, WORK, KeptRow, direction_of
 from gpusim.reproduce.network_points import NetworkPoint, measured_figures, network_points
-from gpusim.reproduce.values import Value
+from gpusim.reproduce.values import Value, times
 from gpusim.results import metrics
 
 _SUFFIXES = {"backward_data": "_d", "backward_weights": "_w", "backward_bias": "_bias", "update": "_u"}
@@ -153,8 +153,10 @@ def why(row: LayerRow) -> str:
 
 def shown(spec: MeasureSpec, value: float) -> str:
     """Return a measure's value as text."""
-    if spec.percent or spec.share or spec.of_largest:
+    if spec.shown == "percent" or spec.share or spec.of_largest:
         return percent(value)
+    if spec.shown == "times":
+        return times(value)
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:,.4g}"
 
 
@@ -195,5 +197,6 @@ def _check(figure: str, measure: str, path: str) -> None:
     if path not in known:
         guess = nearest(path, known)
         raise UserError(
-            f"{figure}: measures.{measure}.of: unknown metric '{path}'" + (f"; did you mean '{guess}'?" if guess else "")
+            f"{figure}: measures.{measure}.of: unknown metric '{path}'"
+            + (f"; did you mean '{guess}'?" if guess else "")
         )

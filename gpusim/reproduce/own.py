@@ -12,7 +12,7 @@ from gpusim.config.layer_figure import NetworkFigure, RatiosFigure
 from gpusim.config.network import NETWORK_FOLDER
 from gpusim.config.network_runs import NetworkRunsSpec, SubjectSpec, gpu_name
 from gpusim.config.reproduction import Reproduction
-from gpusim.reproduce.network_points import Asked
+from gpusim.reproduce.network_points import Asked, network_of
 
 MOST_BATCH = 1 << 20
 
@@ -55,6 +55,7 @@ def _replaced(
     if network is not None and network not in subjects:
         first = next(iter(subjects.values()))
         file = str(_found("--network", network, NETWORK_FOLDER))
+        network_of(file)  # its mistakes are named before anything else
         subjects = {Path(network).stem: SubjectSpec(network=file, batches=first.batches)}
     elif network is not None:
         subjects = {network: subjects[network]}

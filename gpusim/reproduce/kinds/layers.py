@@ -123,5 +123,5 @@ def stack_picture(reproduction: Reproduction, figure: StackFigure, results: Resu
         for _, some in by_network(rows)
         for (place, run), parts in _stacks(figure, some).items()
     }
-    axis = "share" if all(spec.percent or spec.share for spec in figure.measures.values()) else figure.title
+    axis = "share" if all(spec.shown == "percent" or spec.share for spec in figure.measures.values()) else figure.title
     return stacked(figure.title, axis, held)

@@ -1,11 +1,12 @@
 """The pages of a publication of networks: answers first, then each figure with its claims; a page of tables each."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from gpusim.base.progress import percent
 from gpusim.base.table import Column, Table
 from gpusim.config.figure import Figure
-from gpusim.config.layer_figure import GridsFigure, LayerMemoryFigure, NetworkFigure
+from gpusim.config.layer_figure import GridsFigure, LayerMemoryFigure, NetworkFigure, RatiosFigure
 from gpusim.config.reproduction import AnswerSpec, Reproduction
 from gpusim.reproduce.claims import BESIDE, FAILS, HOLDS, MIXED, STATES, UNASKABLE, UNDECIDED, UNKNOWN, Judged
 from gpusim.reproduce.kept import Results
@@ -13,6 +14,8 @@ from gpusim.reproduce.kinds import kind_of
 from gpusim.reproduce.network_points import network_points
 from gpusim.reproduce.page.summary import how
 from gpusim.reproduce.rules import said
+
+_COUNT = re.compile(r", \d+ of \d+$")
 
 
 def answers(reproduction: Reproduction, claims: Sequence[Judged]) -> list[str]:
@@ -24,8 +27,10 @@ def answers(reproduction: Reproduction, claims: Sequence[Judged]) -> list[str]:
 def _answer(answer: AnswerSpec, judged: Judged) -> str:
     """Return a sentence; empty where nothing has been run for it."""
     states = {column: one.state for column, one in judged.verdicts.items() if one.state != BESIDE}
-    known = {state for state in states.values() if state != UNKNOWN}
-    if not known or UNKNOWN in states.values():
+    if UNKNOWN in states.values():
+        return ""
+    known = {state for state in states.values() if state != UNASKABLE}
+    if not known:
         return ""
     if known == {HOLDS}:
         text = answer.holds
@@ -38,22 +43,32 @@ def _answer(answer: AnswerSpec, judged: Judged) -> str:
     claim = judged.claim
     if not text:
         verdicts = ", ".join(f"{column} {state}" for column, state in states.items())
-        return f"{claim.text[:1].upper()}{claim.text[1:]} (source: {claim.said}): {verdicts}; found {_found(judged)}."
-    return text.replace("{found}", _found(judged)).replace("{why}", _why(judged))
+        return f"Whether {claim.text} (source: {claim.said}): {verdicts}; found {_found(judged)}."
+    return text.replace("{found}", _found(judged, counted=text == answer.in_part)).replace("{why}", _why(judged))
 
 
-def _found(judged: Judged) -> str:
-    held = {column: one.ours for column, one in judged.verdicts.items() if one.state not in (BESIDE, UNKNOWN)}
+def _found(judged: Judged, counted: bool = True) -> str:
+    """Return what was found, by column where there are several. counted: with how many values are as claimed."""
+    silent = (BESIDE, UNKNOWN, UNASKABLE)
+    held = {column: one.ours for column, one in judged.verdicts.items() if one.state not in silent}
+    if not counted:
+        held = {column: _COUNT.sub("", ours) for column, ours in held.items()}
     return (
         next(iter(held.values())) if len(held) == 1 else "; ".join(f"{column} {ours}" for column, ours in held.items())
     )
 
 
 def _why(judged: Judged) -> str:
-    held = {column: one.reasons for column, one in judged.verdicts.items() if one.reasons and one.state != BESIDE}
+    silent = (BESIDE, UNKNOWN, UNASKABLE)
+    held = {column: one.reasons for column, one in judged.verdicts.items() if one.reasons and one.state not in silent}
     if len(held) == 1:
         return "; ".join(next(iter(held.values())))
     return ". ".join(f"{column}: {'; '.join(reasons)}" for column, reasons in held.items())
+
+
+def question(reproduction: Reproduction) -> str:
+    """Return the question that the answers answer, with the networks' names."""
+    return reproduction.spec.question.replace("{networks}", ", ".join(reproduction.runs.networks))
 
 
 def not_run(reproduction: Reproduction, results: Results) -> dict[str, list[str]]:
@@ -87,7 +102,7 @@ def network_page(reproduction: Reproduction, results: Results, claims: Sequence[
 
 def _answers(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> Iterator[str]:
     if reproduction.spec.question:
-        yield f"## {reproduction.spec.question}\n"
+        yield f"## {question(reproduction)}\n"
     said_ = answers(reproduction, claims)
     if said_:
         yield " ".join(said_) + "\n"
@@ -127,10 +142,21 @@ def _figure(
     if there and kind_of(figure).picture is not None:
         yield f"![{figure.title}]({name}.svg)\n"
     if not there:
-        yield f"Not run yet: `gpusim reproduce {reproduction.command} --only {name}` runs it.\n"
+        yield f"{_why_empty(reproduction, name, figure)}\n"
     for one in claims:
         if one.figure == name:
             yield f"- {_claim(one)}"
+
+
+def _why_empty(reproduction: Reproduction, name: str, figure: Figure) -> str:
+    """Say why a figure shows nothing."""
+    gpus = len(reproduction.columns)
+    needed = max(figure.gpus, default=1) if isinstance(figure, NetworkFigure) else 1
+    if isinstance(figure, RatiosFigure) and figure.label == "gpu":
+        needed = max(needed, 2)
+    if needed > gpus:
+        return f"It is of {needed} GPUs, of which {gpus} is named: `--gpu` takes several, such as mi6,r9nano."
+    return f"Not run yet: `gpusim reproduce {reproduction.command} --only {name}` runs it."
 
 
 def _claim(one: Judged) -> str:
@@ -160,5 +186,5 @@ def figure_page(
         yield from (f"- {one.claim.text}: `{said(one.claim)}`" for one in rules)
         yield ""
     if not any(table.rows for table in tables):
-        yield f"Not run yet: `gpusim reproduce {reproduction.command} --only {name}` runs it.\n"
+        yield f"{_why_empty(reproduction, name, figure)}\n"
     yield from (table.markdown() for table in tables if table.rows)
