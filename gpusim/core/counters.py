@@ -37,6 +37,11 @@ KERNEL = CounterTable(
             "workgroups",
             "workgroups of the grid; larger than kernel.workgroups only in a partial run",
         ),
+        Counter(
+            "workgroup_places",
+            "workgroups",
+            "places for workgroups in the waves that the grid takes: a multiple of what the GPU holds at a time",
+        ),
         Counter("wavefronts", "wavefronts", "wavefronts of the workgroups that started"),
         Counter("workgroups_per_compute_unit", "workgroups", "most workgroups that fit one compute unit", MAX),
         Counter("occupancy_limiter", "", "what bounds workgroups_per_compute_unit", DISTINCT),
@@ -92,6 +97,25 @@ ROOFLINE = CounterTable(
     ),
 )
 
+# what the launches of a network's layer and pass are for; a network knows, and no launch by itself
+LAYER = CounterTable(
+    "layer",
+    (
+        Counter(
+            "macs",
+            "multiply-accumulates",
+            "of a layer's pass by its definition; an algorithm that saves some does not count fewer",
+        ),
+        Counter(
+            "other_cycles",
+            "cycles",
+            "of the launches besides the products: all but those kernels that together execute nine tenths of what "
+            "cannot be left out, the busiest first (such are im2col, transforms, sums)",
+        ),
+        Counter("launch_cycles", "cycles", "that the host needs to launch the kernels"),
+    ),
+)
+
 SIMULATOR = CounterTable(
     "simulator",
     (
@@ -122,5 +146,5 @@ MACHINE_TABLES = (
 )
 
 # in the order in which they are reported
-TABLES = (KERNEL, *MACHINE_TABLES, CAPACITY, L2_LEFT, DRAM_BUS, ROOFLINE, SIMULATOR)
+TABLES = (KERNEL, *MACHINE_TABLES, CAPACITY, L2_LEFT, DRAM_BUS, ROOFLINE, LAYER, SIMULATOR)
 SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(table.section for table in TABLES))

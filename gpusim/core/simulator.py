@@ -270,6 +270,7 @@ def _facts(m: Any, gpu: GpuSpec, launch: Launch, fit: Occupancy, cycles: int) ->
             "cycles": cycles,
             "clock_ghz": gpu.clock_ghz,
             "workgroups_total": x * y * z,
+            "workgroup_places": -(-x * y * z // (fit.workgroups_per_cu * gpu.cus)) * fit.workgroups_per_cu * gpu.cus,
             "wavefronts": int(m.run.waves_done + m.run.waves_left),
             "workgroups_per_compute_unit": fit.workgroups_per_cu,
             "occupancy_limiter": fit.limiter,

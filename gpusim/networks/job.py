@@ -1,5 +1,6 @@
 """A network's iteration as a job: with the compaction engine off, on, or both, each variant on the same inputs."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.base.counters import Counts
 from gpusim.base.errors import UserError
 from gpusim.config.engine import check_share
 from gpusim.config.network_run import NetworkSettings
@@ -32,6 +34,7 @@ VARIANTS: Mapping[EngineMode, tuple[tuple[str, EngineMode], ...]] = {
     "on": (("", "on"),),
     "both": (("dense", "off"), ("sparse", "on")),
 }
+PRODUCTS = 0.9  # of the operations that cannot be left out: who executes these together are a layer's products
 
 
 class NetworkJob(Job):
@@ -176,7 +179,33 @@ def _part(row: Row, found: NetworkRecord, job: NetworkJob | None) -> PartRecord:
         for number, one in enumerate(step.classes)
     ]
     verified = _worst([step.verification for step in row.steps if step.verification is not None])
-    return PartRecord(row.layer, str(row.what), values, launches, row.facts, verified)
+    return PartRecord(row.layer, str(row.what), values, launches, _with_purpose(row, found), verified)
+
+
+def _with_purpose(row: Row, found: NetworkRecord) -> RunFacts | None:
+    """Return the row's facts with what its launches are for (`gpusim.core.counters.LAYER`); None while not all are
+    known.
+    """
+    facts = row.facts
+    if facts is None or facts.roofline is None:
+        return facts
+    cycles, flops = Counter[str](), Counter[str]()
+    launches = [found.of_class[one] for step in row.steps for one in step.classes]
+    for one in launches:
+        cycles[one.kernel.name] += one.cycles
+        flops[one.kernel.name] += one.kernel.single_flops
+    left = PRODUCTS * 2 * row.needed_macs
+    for name, executed in flops.most_common():
+        if left > 0 and executed:
+            del cycles[name]
+            left -= executed
+    gpu = found.settings.gpu
+    purpose = Counts(
+        macs=row.macs,
+        other_cycles=cycles.total(),
+        launch_cycles=len(launches) * gpu.kernel_launch_us * 1e3 * gpu.clock_ghz,
+    )
+    return replace(facts, sections={**facts.sections, "layer": purpose})
 
 
 def _worst(compared: Sequence[VerificationFacts]) -> VerificationFacts | None:

@@ -34,7 +34,7 @@ SECTIONS: tuple[Section, ...] = (
         "Launch Statistics",
         "what was launched, and what the host adds",
         (
-            *("kernel.name", "kernel.clock_ghz", "kernel.workgroups*", "kernel.wavefronts*", "host.*"),
+            *("kernel.name", "kernel.clock_ghz", "kernel.workgroup*", "kernel.wavefronts*", "host.*"),
             *("data.*", "profile.sm_efficiency", "cu.active_cycles", "cu.cycles"),
         ),
     ),
@@ -44,6 +44,7 @@ SECTIONS: tuple[Section, ...] = (
         "how many wavefronts are resident, and what bounds them",
         (
             *("kernel.occupancy", "profile.achieved_occupancy", "kernel.workgroups_per_compute_unit"),
+            "profile.resource_utilization",
             *("kernel.occupancy_limiter", "cu.resident_cycles", "cu.wavefront_slot_cycles"),
         ),
     ),
@@ -67,6 +68,7 @@ SECTIONS: tuple[Section, ...] = (
         "Instruction Statistics",
         "what was issued, by kind",
         (
+            "layer.*",
             *("kernel.*_instructions", "kernel.ldst_instruction_share", "kernel.*flops", "profile.flop_sp_efficiency"),
             *("cu.valu_busy_cycles", "cu.lds_busy_cycles"),
         ),

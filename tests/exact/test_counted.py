@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from gpusim.core.cu.spec import SIMDS
 from gpusim.core.gpu_spec import GpuSpec
 from tests.exact.machine import (
     BUFFER,
@@ -20,6 +23,7 @@ from tests.exact.machine import (
     l2_miss,
 )
 from tests.support.assembly import Assembly
+from tests.support.utilization import resource_utilization
 
 ASSEMBLY = Assembly(Path(__file__).parent / "objects" / "counted.hsaco")
 case = cases(ASSEMBLY)
@@ -120,6 +124,7 @@ def test_a_level_is_in_use_from_its_first_to_its_last_transaction(gpu: GpuSpec) 
     assert facts.l2.read_hits == facts.lds.span_cycles == 0
 
 
+ASSEMBLY.kernel("nothing", END)
 ASSEMBLY.kernel(
     "lds",
     f"    v_mul_u32_u24 v1, {2 * DWORD}, v0\n    ds_read_b32 v2, v1\n    s_waitcnt lgkmcnt(0)\n"
@@ -133,3 +138,11 @@ def test_the_lds_are_in_use_until_their_last_bank_cycle(gpu: GpuSpec) -> None:
     first = first_issue(gpu) + TURN
     second = after_wait(first + banks + gpu.cu.lds_latency_cycles)
     assert case("lds", gpu).lds.span_cycles == second + banks - first
+
+
+@pytest.mark.parametrize("waves", [0.5, 1.0, 1.25])
+def test_how_much_of_the_waves_of_a_grid_is_taken(gpu: GpuSpec, waves: float) -> None:
+    most = SIMDS * gpu.cu.waves_per_simd * gpu.cus  # workgroups of a wavefront each
+    facts = case("nothing", gpu, workgroups=int(waves * most))
+    found = facts.kernel.workgroups_total / facts.kernel.workgroup_places
+    assert found == resource_utilization(int(waves * most), most)

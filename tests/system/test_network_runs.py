@@ -36,6 +36,8 @@ from gpusim.networks.storage import Storage, network_plan
 from gpusim.report.document import as_json, document
 from gpusim.report.rows import LEGEND
 from gpusim.results import metrics
+from gpusim.results.metrics import describe
+from gpusim.results.metrics.metric import known_of
 from gpusim.results.record import RunRecord
 from gpusim.running.job import launches
 from gpusim.running.operators import gpu_facts
@@ -47,7 +49,8 @@ from gpusim.store.records import stored_run
 from gpusim.store.work import Work
 from tests.support.network_numbers import Machine
 from tests.support.network_runs import piped, run_job, shown
-from tests.support.small_networks import INPUT, POINTWISE, SHORT, layer, network
+from tests.support.small_networks import ENDS, INPUT, POINTWISE, SHORT, layer, network
+from tests.support.utilization import compute_efficiency
 from tests.unit.workloads.test_network_schedule import NETWORKS
 from workloads.networks.memory import plan
 from workloads.networks.schedule import inference, training
@@ -295,9 +298,31 @@ def test_a_row_s_metrics_are_found_out_once(one_process: NetworkRecord, monkeypa
     tree = document(one_process.settings.resolved(), [record], about={"kind": "net", **NAMED})
     piped(tree)
     as_json(tree)
-    of_rows = {id(row.facts) for row in one_process.rows}
-    assert sorted(asked) == sorted(of_rows | {id(facts) for facts in one_process.of_class.values()})
+    of_rows = {id(part.facts) for part in record.parts}
+    of_launches = {id(one.facts) for part in record.parts if len(part.launches) > 1 for one in part.launches}
+    assert sorted(asked) == sorted(of_rows | of_launches)
     assert len(of_rows) > 20 and len(one_process.of_class) > 20
+
+
+def test_a_layer_s_products_are_told_from_what_else_it_launches() -> None:
+    layers = [layer("conv", "convolution", filters=3, kernel=3), *ENDS]
+    record = as_run(record_of(layers))
+    products = ("sgemm", "conv_s", "conv_weights")
+    found = [part for part in record.parts if part.values["kind"] in ("convolution", "fully_connected")]
+    found = [part for part in found if part.values["macs"] and part.what != "update"]
+    assert len(found) > 4
+    for part in found:
+        others = sum(one.facts.cycles for one in part.launches if not one.kernel.startswith(products))
+        assert part.facts.layer.other_cycles == others < part.facts.cycles
+        times = [
+            part.facts.time_us + len(part.launches) * GPU.kernel_launch_us,
+            part.facts.time_us * (1 - others / part.facts.cycles),
+        ]
+        known = known_of(part.facts)
+        for name, time_us in zip(("compute_efficiency", "product_compute_efficiency"), times, strict=True):
+            expected = compute_efficiency(2 * part.values["macs"], time_us * 1e-6, GPU.clock_ghz * 1e9, 64 * GPU.cus)
+            assert describe(f"layer.{name}").value(known) == pytest.approx(expected)
+    assert any(part.facts.layer.other_cycles for part in found)
 
 
 def test_a_later_run_goes_on_from_what_is_kept(tmp_path: Path) -> None:

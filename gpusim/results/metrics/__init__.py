@@ -25,6 +25,7 @@ SCHEMA_VERSION = 3
 GROUPS = (
     "kernel",
     "profile",
+    "layer",
     "host",
     "data",
     "cu",

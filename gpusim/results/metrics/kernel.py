@@ -4,6 +4,8 @@ The latter has the names that nvprof's users know (CUDA profiler user's guide, m
 wavefront here, an SM a compute unit.
 """
 
+from collections.abc import Callable
+
 from gpusim.base.counters import Counts
 from gpusim.base.sums import plain_sum
 from gpusim.core.cu.counters import FLOP_COUNTERS
@@ -34,6 +36,20 @@ def _stall_share(name: str, reason: str) -> Metric:
 
 def _flops(kernel: Counts) -> int:
     return int(plain_sum(getattr(kernel, counter.name) for counter in FLOP_COUNTERS))
+
+
+def _compute_efficiency(name: str, over: str, more_cycles: Callable[[Counts], float]) -> Metric:
+    """Make a metric of a layer's operations over those that the GPU could do in some time (Li, Zhang and Cao 2018,
+    equation 8).
+    """
+
+    def efficiency(layer: Counts, kernel: Counts, cu: Counts) -> float | None:
+        cycles = kernel.cycles + more_cycles(layer)
+        return ratio(2 * layer.macs * kernel.cycles, FLOPS_PER_CYCLE * cu.cycles * cycles) if layer.macs else None
+
+    return derived(
+        f"layer.{name}", "fraction", f"2 layer.macs / what the vector ALUs can do in the time of {over}", efficiency
+    )
 
 
 KERNEL = (
@@ -83,6 +99,16 @@ KERNEL = (
         "fraction",
         "resident wavefronts / wavefront slots, mean over the cycles in which a workgroup was resident",
         lambda stalls, cu: ratio(plain_sum(stalls.values()) * cu.cycles, cu.wavefront_slot_cycles * cu.active_cycles),
+    ),
+    derived(
+        "profile.resource_utilization",
+        "fraction",
+        "workgroups of the grid / workgroup_places: how much of the last wave's places is taken, too",
+        lambda kernel: ratio(kernel.workgroups_total, kernel.workgroup_places),
+    ),
+    _compute_efficiency("compute_efficiency", "all launches and launch_cycles", lambda layer: layer.launch_cycles),
+    _compute_efficiency(
+        "product_compute_efficiency", "its products alone, without other_cycles", lambda layer: -layer.other_cycles
     ),
     derived(
         "profile.ipc",

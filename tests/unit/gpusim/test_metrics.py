@@ -116,6 +116,13 @@ EXPECTED: dict[str, Formula] = {
     "profile.achieved_occupancy": lambda p: (
         (_resident(p) / p["cu.active_cycles"]) / (p["cu.wavefront_slot_cycles"] / p["cu.cycles"])
     ),
+    "profile.resource_utilization": lambda p: p["kernel.workgroups_total"] / p["kernel.workgroup_places"],
+    "layer.compute_efficiency": lambda p: (
+        p["layer.macs"] / 64 / (p["kernel.cycles"] + p["layer.launch_cycles"]) / (p["cu.cycles"] / p["kernel.cycles"])
+    ),
+    "layer.product_compute_efficiency": lambda p: (
+        p["layer.macs"] / 64 / (p["kernel.cycles"] - p["layer.other_cycles"]) / (p["cu.cycles"] / p["kernel.cycles"])
+    ),
     "profile.ipc": lambda p: p["kernel.wavefront_instructions"] / p["cu.cycles"],
     "profile.issue_slot_utilization": lambda p: p["cu.issue_cycles"] / p["cu.cycles"],
     "profile.eligible_warps_per_cycle": lambda p: (p["stalls.issued"] + p["stalls.not_selected"]) / p["cu.cycles"],
