@@ -92,7 +92,29 @@ class LayerMemoryFigure(NetworkFigure):
     by: Literal["layer", "network"] = param("layer", "a bar for each layer, or for each network", "user")
 
 
+class GridSpec(Spec):
+    """A kernel of the publication's: result and tile as rows and columns; registers: of a thread; grid: blocks."""
+
+    layer: str = param(..., "the layer", "the publication")
+    kind: str = param(..., "its kind", "the publication")
+    library: str = param(..., "whose kernel it is", "the publication")
+    result: tuple[int, int] = param(..., "rows and columns of the result, as printed", "the publication")
+    tile: tuple[int, int] = param(..., "of a block", "the publication")
+    block_size: int = param(..., "threads of a block", "the publication", ge=1, le=1024)
+    registers: int = param(..., "of a thread", "the publication", ge=1, le=255)
+    grid: int = param(..., "blocks, as printed", "the publication", ge=1, le=1 << 31)
+
+    @model_validator(mode="after")
+    def _has_sizes(self) -> Self:
+        if min(*self.result, *self.tile) < 1:
+            raise ValueError("result, tile: rows and columns are at least 1")
+        return self
+
+
 class GridsFigure(Figure):
-    """Li, Zhang and Cao 2018, table 4: how well the printed grids fill the GPU that they ran on; nothing is run."""
+    """A table of how well printed grids fill the GPU that they ran on; nothing is run."""
 
     kind: Literal["grids"] = param("grids", "what is shown", "")
+    multiprocessors: int = param(..., "of that GPU", "the publication", ge=1, le=4096)
+    registers: int = param(..., "of a multiprocessor", "the publication", ge=1, le=1 << 24)
+    kernels: tuple[GridSpec, ...] = param(..., "kernels, a row each", "the publication", min_length=1)

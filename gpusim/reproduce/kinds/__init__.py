@@ -15,6 +15,7 @@ from gpusim.reproduce.kinds import (
     compared,
     curves,
     design_map,
+    grids,
     launches,
     layer_memory,
     layer_ratios,
@@ -50,6 +51,7 @@ _KINDS = {
     "layer_stack": Kind(layers.stack_tables, layers.stack_picture, layers.values),
     "layer_ratios": Kind(layer_ratios.tables, layer_ratios.picture, layer_ratios.values),
     "launches": Kind(launches.tables, values=launches.values),
+    "grids": Kind(grids.tables, values=grids.values),
     "layer_memory": Kind(layer_memory.tables, layer_memory.picture, layer_memory.values),
 }
 
