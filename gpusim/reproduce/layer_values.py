@@ -168,7 +168,10 @@ def title_of(figure: LayersFigure, name: str) -> str:
 def series_of(points: Sequence[NetworkPoint]) -> dict[str, str]:
     """Return a short name of each point by its key: what all points of a figure have in common is left out."""
     varied = [label for label in ("network", "gpu", "batch", "way") if len({p.labels[label] for p in points}) > 1]
-    return {p.key: " ".join(p.labels[label] for label in varied) or p.gpu for p in points}
+    written = {"batch": "batch {}"}
+    return {
+        p.key: " ".join(written.get(label, "{}").format(p.labels[label]) for label in varied) or p.gpu for p in points
+    }
 
 
 def by_network(rows: Sequence[LayerRow]) -> Iterator[tuple[str, list[LayerRow]]]:

@@ -165,7 +165,7 @@ class HasMetrics(Protocol):
 
     @property
     def metrics(self) -> Metrics:
-        """The metrics."""
+        """Metrics by their paths."""
 
 
 def reasons_of(base: HasMetrics, way: HasMetrics) -> list[str]:
