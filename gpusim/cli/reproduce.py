@@ -55,7 +55,7 @@ class ReproduceOptions:
     ] = False
     exact: Annotated[
         bool,
-        typer.Option("--exact", "--full", help="Simulate in whole, and compare products' results with NumPy's."),
+        typer.Option("--full", "--exact", help="Simulate in whole, and compare products' results with NumPy's."),
     ] = False
     jobs: JobsOption = None
     out: Annotated[

@@ -1,4 +1,4 @@
-"""How well grids of blocks fill a GPU whose registers bound what it holds: Li, Zhang and Cao 2018, equations 9 to 11."""
+"""How well grids of blocks fill a GPU whose registers bound what it holds: Li, Zhang, Cao 2018, equations 9 to 11."""
 
 from collections.abc import Iterator
 
