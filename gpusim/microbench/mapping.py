@@ -1,4 +1,4 @@
-"""Which address bits choose an L2 channel, read off by stores that meet in channels.
+"""Which address bits choose an L2 channel (and a DRAM bank: dram_mapping.py), read off by stores that meet in channels.
 
 All compute units store to the same lines, so that the busiest channel sets the pace: lines at all sums of some address
 bits go to 2^r channels, where r is the rank of these bits, and take 2^(bits - r) times as long as one line. Ranks tell
@@ -10,6 +10,7 @@ from itertools import product
 from math import log2
 
 from gpusim.microbench.bench import GROUP_WAVES, LANES, LINE_BYTES, Bench, Results
+from gpusim.microbench.dram_mapping import NEEDED_BYTES, bank_masks
 from gpusim.microbench.launches import lane_table, timed_loop
 from isa.device_memory import Allocation, DeviceMemory
 
@@ -61,12 +62,18 @@ def channel_masks(bench: Bench, bits: int = BITS) -> list[int]:
 
 
 def measure(bench: Bench, results: Results) -> None:
-    """Number of L2 channels, and the address bits of their number, of GPUs that can keep a channel busy."""
-    if bench.gpu.cus < LEAST_CUS:
+    """Number of L2 channels, where all compute units can keep one busy, and of DRAM banks; the address bits of each."""
+    if bench.gpu.cus >= LEAST_CUS:
+        _add(results, "l2", "channel", "L2 channels", channel_masks(bench))
+    if bench.gpu.memory_mib << 20 >= NEEDED_BYTES:
+        _add(results, "dram", "bank", "DRAM banks of all channels", bank_masks(bench))
+
+
+def _add(results: Results, level: str, part: str, counted: str, masks: Sequence[int]) -> None:
+    if not masks:  # nothing was there to tell them apart by
         return
-    masks = channel_masks(bench)
-    results.add("mapping.l2_channels", "L2 channels", 1 << len(masks), "channels")
+    results.add(f"mapping.{level}_{part}s", counted, 1 << len(masks), f"{part}s")
     for row, mask in enumerate(masks):
-        bits = [str(bit) for bit in range(mask.bit_length()) if mask >> bit & 1]
-        what = f"address bits {' ^ '.join(bits)}: bit {row} of an L2 channel's number"
-        results.add(f"mapping.l2_bit_{row}", what, len(bits), "address bits")
+        bits = " ^ ".join(str(bit) for bit in range(mask.bit_length()) if mask >> bit & 1)
+        what = f"address bits {bits}: bit {row} of the number of {counted}"
+        results.add(f"mapping.{level}_bit_{row}", what, mask.bit_count(), "address bits")

@@ -77,6 +77,8 @@ def _rows() -> Iterable[Published]:
         text = f"{_AMD}, table 2.5: {gb_s} GB/s of 32 CUs at 925 MHz, peak"
         yield _row(f"bandwidth.{name}", peak, "B/cycle/CU", _HD7970, text)
     yield _row("bandwidth.l2_channel", 64, "B/cycle/channel", _HD7970, f"{_AMD}, section 2.4: peak")
+    text = "ROCm/rocm-amdgpu-bench, issue 4: 2530 GB/s of 32 channels at 1502 MHz, measured"
+    yield _row("bandwidth.l2_channel", 52.6, "B/cycle/channel", _MI100, text)
     pins = "% of pins"
     yield _row("bandwidth.dram_read_share", 86.2, pins, _RX570, f"{_CLPEAK}: 193.05 of 224 GB/s")
     yield _row("bandwidth.dram_read_share", 88.6, pins, _NANO, f"{_CLPEAK}: 453.39 of 512 GB/s")

@@ -1,26 +1,25 @@
 """The crossbar between the vector and scalar L1 caches and the L2 channels: a request and a response network.
 
 Each cache has one request port with a finite queue, each L2 channel one response port; a port moves one packet (up to
-64 data bytes) a cycle. An L2 channel takes requests from the ports whose oldest packet is for it, round robin; a cache
-takes responses from the channels round robin. A full queue stalls its writer.
+64 data bytes) a cycle. An L2 channel looks at the oldest packets of each port, `request_lookahead` of them, and takes
+the first one that is for it, from the ports round robin; so a packet passes those before it that wait for other
+channels, never one for its own. A cache takes responses from the channels round robin, the oldest of each. A full queue
+stalls its writer.
 
-In the ideal form (memory/network/ideal.py) a packet is there after a fixed latency whatever other packets do: no
-packet waits behind one for somebody else, and ports move any number a cycle, unless the channels' shares of a given
-bandwidth say less. What a cache or a channel takes in a cycle stays its own limit (one packet), the queues stay finite,
-and packets from one port to one channel, and back, stay in order.
+In the ideal form (memory/network/ideal.py) a packet is there after a fixed latency whatever other packets do: channels
+look at all packets of a port, and ports move any number a cycle, unless the channels' shares of a given bandwidth say
+less. What a cache or a channel takes in a cycle stays its own limit (one packet), the queues stay finite, and packets
+from one port to one channel, and back, stay in order.
 """
 
 from gpusim.jit import ONE, ctz, ctz_from, jit
 from memory.address_map import MAX_L2_CHANNELS, l2_channel
 from memory.network.ideal import (
-    ideal_announce_request,
     ideal_has_bandwidth,
-    ideal_pop_request,
     ideal_pop_response,
-    ideal_request_ready,
-    ideal_request_slot,
     ideal_respond,
     ideal_response_ready,
+    ideal_use_bandwidth,
 )
 from memory.network.state import (
     MAX_PORTS,
@@ -43,15 +42,19 @@ from memory.wheel import wake_at
 
 
 @jit
-def _announce_request(m, port, earliest):
-    """Tell the channel that the port's oldest request is for it; it may be taken from cycle `earliest` on."""
+def _look_at(m, port, q, ready):
+    """Put the port's packet at `q` among those that channels look at; it may be taken from cycle `ready` on."""
     x = m.xbar
-    h = x.o_head[port]
-    channel = l2_channel(m, x.request[port, h, P_LINE])
-    ready = max(x.request[port, h, P_READY], earliest)
-    x.o_ready[port] = ready
-    x.waiting[channel, port >> 6] |= ONE << (port & 63)
-    wake_at(m, L2_TAKE, ready, channel)
+    channel = l2_channel(m, x.request[port, q, P_LINE])
+    x.o_next[port, q] = 0
+    if x.o_first[port, channel] == 0:
+        x.o_first[port, channel] = q + 1
+        x.o_ready[channel, port] = ready
+        x.waiting[channel, port >> 6] |= ONE << (port & 63)
+        wake_at(m, L2_TAKE, ready, channel)
+    else:
+        x.o_next[port, x.o_last[port, channel] - 1] = q + 1
+    x.o_last[port, channel] = q + 1
 
 
 @jit
@@ -65,11 +68,11 @@ def crossbar_send(m, now, port, line, source, mask):
     """Send a request packet; only after `crossbar_has_room`."""
     x = m.xbar
     n = x.o_count[port]
-    q = x.o_head[port] + n
-    if q >= x.request_ring:
-        q -= x.request_ring
-    if x.ideal:
-        q = ideal_request_slot(m, port)
+    q = x.o_free_slot[port] - 1
+    if q < 0:
+        q = n  # none was given back: those in use are the first ones
+    else:
+        x.o_free_slot[port] = x.o_next[port, q]
     x.request[port, q, P_LINE] = line
     x.request[port, q, P_SOURCE] = source
     x.request[port, q, P_MASK] = mask
@@ -78,23 +81,40 @@ def crossbar_send(m, now, port, line, source, mask):
     x.requests += 1
     if m.timeline.on:
         record(m, SENT, port, source, line)
-    if x.ideal:
-        ideal_announce_request(m, port, q)
-    elif n == 0:
-        _announce_request(m, port, now)
+    if n < x.lookahead:
+        _look_at(m, port, q, now + x.request_latency)
+        return
+    x.o_next[port, q] = 0
+    if n == x.lookahead:
+        x.o_behind[port] = q + 1
+    else:
+        x.o_next[port, x.o_youngest[port] - 1] = q + 1
+    x.o_youngest[port] = q + 1
 
 
 @jit
 def crossbar_offers(m, channel):
-    """Return a number that is not 0 if a port's oldest packet is for the channel, there already or on its way."""
+    """Return a number that is not 0 if the channel sees a packet in a port, there already or on its way."""
     return m.xbar.waiting[channel, 0] | m.xbar.waiting[channel, 1]
+
+
+@jit(inline=True)
+def _may_take(m, now, channel, port):
+    """Return 1 if the port's oldest packet for the channel is there and the port moves no other in this cycle."""
+    x = m.xbar
+    if x.o_ready[channel, port] > now:  # its wake-up is on the wheel
+        return 0
+    if x.o_moved[port] == now + 1:
+        wake_at(m, L2_TAKE, now + 1, channel)
+        return 0
+    return 1
 
 
 @jit(outline=True)
 def _pick_of_all(m, now, channel):
-    """Pick as `crossbar_pick_request` does, where ports have two words or the crossbar is ideal."""
+    """Pick as `crossbar_pick_request` does, where ports have two words or the bandwidth is a given one."""
     x = m.xbar
-    if x.ideal and not ideal_has_bandwidth(m, now, channel):
+    if x.interval and not ideal_has_bandwidth(m, now, channel):
         return -1
     first = x.next_port[channel]
     for step in range(PORT_WORDS + 1):
@@ -108,25 +128,22 @@ def _pick_of_all(m, now, channel):
             bit = ctz(bits)
             bits ^= ONE << bit
             port = word * 64 + bit
-            if x.ideal:
-                if ideal_request_ready(m, now, channel, port):
-                    return port
-            elif x.o_ready[port] <= now:  # if not, its announcement wakes the channel
+            if _may_take(m, now, channel, port):
                 return port
     return -1
 
 
 @jit(inline=True)
 def crossbar_pick_request(m, now, channel):
-    """Return the port whose oldest packet the channel takes this cycle, round robin, or -1."""
+    """Return the port from which the channel takes a packet this cycle, round robin, or -1."""
     x = m.xbar
-    if x.waiting[channel, 1] | x.ideal:
+    if x.waiting[channel, 1] | x.interval:
         return _pick_of_all(m, now, channel)
     first = x.next_port[channel]
     bits = x.waiting[channel, 0]
     while bits:
         port = ctz_from(bits, first if first < 64 else 0)
-        if x.o_ready[port] <= now:
+        if _may_take(m, now, channel, port):
             return port
         bits ^= ONE << port
     return -1
@@ -142,16 +159,24 @@ def crossbar_pop_request(m, now, channel, port):
     if n == x.request_limit and freed(m, REQUEST_SLOT + port):
         wake_sender(m, now, port)
     if x.ideal:
-        return ideal_pop_request(m, now, channel, port)
-    h = x.o_head[port]
-    x.waiting[channel, port >> 6] &= ~(ONE << (port & 63))
-    q = h + 1
-    # around, or over again
-    if q == x.request_ring or (n == 1 and q >= RING_FRONT):
-        q = 0
-    x.o_head[port] = q
-    if n > 1:
-        _announce_request(m, port, now + 1)  # one packet a cycle leaves the port
+        ideal_use_bandwidth(m, now, channel)
+    else:
+        x.o_moved[port] = now + 1
+    h = x.o_first[port, channel] - 1
+    q = x.o_next[port, h]
+    x.o_first[port, channel] = q
+    x.o_next[port, h] = x.o_free_slot[port]
+    x.o_free_slot[port] = h + 1
+    if q == 0:
+        x.waiting[channel, port >> 6] &= ~(ONE << (port & 63))
+    else:
+        ready = max(x.request[port, q - 1, P_READY], now + 1)
+        x.o_ready[channel, port] = ready
+        wake_at(m, L2_TAKE, ready, channel)
+    if n > x.lookahead:
+        q = x.o_behind[port] - 1
+        x.o_behind[port] = x.o_next[port, q]
+        _look_at(m, port, q, max(x.request[port, q, P_READY], now + 1))
     return h
 
 

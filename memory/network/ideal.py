@@ -1,34 +1,9 @@
-"""The crossbar's ideal form: a list of packets for each port and channel, and back; none waits for somebody else's."""
+"""What the ideal crossbar has to itself: a given bandwidth, and a list of responses for each channel and port."""
 
-from gpusim.jit import ONE, jit
-from memory.address_map import l2_channel
-from memory.network.state import MICRO, P_LINE, P_READY, R_READY, R_SOURCE, SOURCE_CU_SHIFT, wake_receiver
+from gpusim.jit import jit
+from memory.network.state import MICRO, R_READY, R_SOURCE, SOURCE_CU_SHIFT, wake_receiver
 from memory.unit_classes import L2_TAKE
 from memory.wheel import wake, within_reach
-
-
-@jit(cold=True)
-def ideal_request_slot(m, port):
-    """Take a free slot for a port's request; returns its position."""
-    x = m.xbar
-    q = x.o_free_slot[port]
-    x.o_free_slot[port] = x.o_next[port, q]
-    x.o_next[port, q] = -1
-    return q
-
-
-@jit(cold=True)
-def ideal_announce_request(m, port, q):
-    """Put the request at `q` after the port's others for its channel."""
-    x = m.xbar
-    channel = l2_channel(m, x.request[port, q, P_LINE])
-    if x.o_first[port, channel] < 0:
-        x.o_first[port, channel] = q
-        x.waiting[channel, port >> 6] |= ONE << (port & 63)
-        wake(m, L2_TAKE, x.request[port, q, P_READY], channel)
-    else:
-        x.o_next[port, x.o_last[port, channel]] = q
-    x.o_last[port, channel] = q
 
 
 @jit(cold=True)
@@ -42,31 +17,10 @@ def ideal_has_bandwidth(m, now, channel):
 
 
 @jit(cold=True)
-def ideal_request_ready(m, now, channel, port):
-    """Return 1 if the port's oldest request for the channel is there; if not, 0, and the channel is woken later."""
+def ideal_use_bandwidth(m, now, channel):
+    """Note that the channel takes a packet."""
     x = m.xbar
-    ready = x.request[port, x.o_first[port, channel], P_READY]
-    if ready <= now:
-        return 1
-    wake(m, L2_TAKE, ready, channel)
-    return 0
-
-
-@jit(cold=True)
-def ideal_pop_request(m, now, channel, port):
-    """Remove the port's oldest request for the channel; returns its position."""
-    x = m.xbar
-    h = x.o_first[port, channel]
     x.o_free[channel] = max(x.o_free[channel], now * MICRO) + x.interval
-    q = x.o_next[port, h]
-    x.o_first[port, channel] = q
-    x.o_next[port, h] = x.o_free_slot[port]
-    x.o_free_slot[port] = h
-    if q < 0:
-        x.waiting[channel, port >> 6] &= ~(ONE << (port & 63))
-    else:
-        wake(m, L2_TAKE, max(x.request[port, q, P_READY], now + 1), channel)
-    return h
 
 
 @jit(cold=True)

@@ -58,6 +58,15 @@ class CrossbarSpec(Spec):
     request_queue_packets: int = param(
         32, "packets a CU's request port holds", "assumed: half of the L1's misses in flight", ge=1, le=100
     )
+    request_lookahead: int = param(
+        2,
+        "packets of a request port, the oldest first, among which each L2 channel finds the first one for it; 1: the "
+        "oldest blocks those behind it",
+        "fitted to L2's measured bandwidth on an MI100 and to rocBLAS's R9 Nano figures, docs/microbenchmarks.md; "
+        "GFX8's registers (Linux amdgpu, TCP_CREDIT, TCA_PERF_SEL) name credits and stalls by L2 channel alone",
+        ge=1,
+        le=256,
+    )
     response_queue_packets: int = param(
         32, "packets an L2 channel's response port holds before the channel stalls", "assumed", ge=1, le=256
     )
@@ -85,6 +94,11 @@ class CrossbarSpec(Spec):
         return self.ideal_latency_cycles if self.model == "ideal" else self.request_latency_cycles
 
     @property
+    def looked_at(self) -> int:
+        """Packets of a request port that channels look at in the chosen model."""
+        return REQUEST_DEPTH if self.model == "ideal" else self.request_lookahead
+
+    @property
     def response_cycles(self) -> int:
         """Latency of a response in the chosen model."""
         return self.ideal_latency_cycles if self.model == "ideal" else self.response_latency_cycles
@@ -100,11 +114,17 @@ CROSSBAR = State(
             (), "answers under way from which a channel stalls: its pipeline, its queue and the way"
         ),
         "request": Field((MAX_PORTS, REQUEST_DEPTH, 4), "queued requests of a port, by P_LINE ... P_READY"),
-        "request_ring": Field((), "slots of a port's ring in use: at least two more than it may hold"),
-        "o_head": Field((MAX_PORTS,), "position of the oldest request"),
+        "lookahead": Field((), "requests of a port, the oldest first, that channels look at"),
         "o_count": Field((MAX_PORTS,), "requests held"),
-        "o_ready": Field((MAX_PORTS,), "cycle from which the oldest request may be taken"),
-        "waiting": Field((MAX_L2_CHANNELS, PORT_WORDS), "ports whose oldest request is for the channel, 64 a word"),
+        "o_next": Field((MAX_PORTS, REQUEST_DEPTH), "position + 1 of the request after one in its list; 0: none"),
+        "o_free_slot": Field((MAX_PORTS,), "position + 1 of the slot given back last; 0: none is left"),
+        "o_first": Field((MAX_PORTS, MAX_L2_CHANNELS), "position + 1 of the oldest that a channel looks at; 0: none"),
+        "o_last": Field((MAX_PORTS, MAX_L2_CHANNELS), "position + 1 of the youngest"),
+        "o_behind": Field((MAX_PORTS,), "position + 1 of the oldest that no channel looks at yet"),
+        "o_youngest": Field((MAX_PORTS,), "position + 1 of the youngest of those"),
+        "o_ready": Field((MAX_L2_CHANNELS, MAX_PORTS), "cycle from which the oldest for a channel may be taken"),
+        "o_moved": Field((MAX_PORTS,), "first cycle after that in which the port has moved a request"),
+        "waiting": Field((MAX_L2_CHANNELS, PORT_WORDS), "ports in which the channel sees requests, 64 a word"),
         "next_port": Field((MAX_L2_CHANNELS,), "round-robin pointer: port that the channel looks at first"),
         "response": Field((MAX_L2_CHANNELS, RESPONSE_DEPTH, 2), "queued responses of a channel, by R_SOURCE, R_READY"),
         "response_ring": Field((), "slots of a channel's ring in use: a power of two"),
@@ -115,14 +135,10 @@ CROSSBAR = State(
         "returning": Field((MAX_PORTS,), "channels whose oldest response is for the port"),
         "next_channel": Field((MAX_PORTS,), "round-robin pointer: channel that the port looks at first"),
         **counter_fields(CROSSBAR_COUNTERS),
-        # ideal model: a list of requests for each port and channel, one of responses for each channel and port
+        # ideal model: a list of responses for each channel and port
         "ideal": Field((), "1: fixed latency and bandwidth"),
         "interval": Field((), "a channel's time for a packet in 1e-6 cycles, 0: none"),
         "o_free": Field((MAX_L2_CHANNELS,), "when the channel may take the next packet, in 1e-6 cycles"),
-        "o_next": Field((MAX_PORTS, REQUEST_DEPTH), "request after one in its list, or next free slot; -1 none"),
-        "o_free_slot": Field((MAX_PORTS,), "first free slot of a port"),
-        "o_first": Field((MAX_PORTS, MAX_L2_CHANNELS), "oldest request of the list, -1 none"),
-        "o_last": Field((MAX_PORTS, MAX_L2_CHANNELS), "youngest"),
         "r_next": Field((MAX_L2_CHANNELS, RESPONSE_DEPTH), "response after one in its list, or next free slot"),
         "r_free_slot": Field((MAX_L2_CHANNELS,), "first free slot of a channel"),
         "r_first": Field((MAX_L2_CHANNELS, MAX_PORTS), "oldest response of the list, -1 none"),
@@ -142,17 +158,15 @@ def configure_crossbar(m, spec: CrossbarSpec, l2_channels: int, l2_latency_cycle
     # a packet on its way (one a cycle, for the latency) is not in the queue
     x.request_limit = spec.request_queue_packets + spec.request_cycles
     x.response_limit = spec.response_queue_packets + l2_latency_cycles + spec.response_cycles
-    # rings no larger than needed: what they walk through lies in the host's cache
-    x.request_ring = int(x.request_limit) + 2
+    x.lookahead = spec.looked_at
+    # no larger than needed: what it walks through lies in the host's cache
     x.response_ring = _power_of_two(int(x.response_limit) + l2_targets)
     x.ideal = int(spec.model == "ideal")
     if x.ideal:
         if spec.ideal_bytes_per_cycle:
             x.interval = max(1, round(MICRO * LINE_BYTES * l2_channels / spec.ideal_bytes_per_cycle))
-        for slots in (x.o_next, x.r_next):
-            slots[:, :-1] = range(1, slots.shape[1])
-            slots[:, -1] = -1
-        x.o_first[...] = -1
+        x.r_next[:, :-1] = range(1, x.r_next.shape[1])
+        x.r_next[:, -1] = -1
         x.r_first[...] = -1
 
 

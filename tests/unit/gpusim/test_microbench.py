@@ -16,7 +16,19 @@ from gpusim.core.cu.dispatch_spec import DispatchSpec
 from gpusim.core.cu.spec import ComputeUnitSpec
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.microbench import accesses, atomics, front_end, job, latency, lds, mapping, occupancy, picture, table
+from gpusim.microbench import (
+    accesses,
+    atomics,
+    dram_mapping,
+    front_end,
+    job,
+    latency,
+    lds,
+    mapping,
+    occupancy,
+    picture,
+    table,
+)
 from gpusim.microbench.bench import Bench, Results
 from gpusim.microbench.launches import lane_table, timed_loop
 from gpusim.microbench.references import PUBLISHED, Published
@@ -261,3 +273,19 @@ def test_the_channels_of_fiji_are_read_off_as_they_are_configured() -> None:
     fiji = load_gpu("r9nano")
     found = mapping.channel_masks(Bench(fiji, Reporter(quiet=True)), 9)
     assert found == reduced(fiji.l2.channel_matrix)
+
+
+@pytest.mark.parametrize(
+    "banks",
+    [(0x200, 0x400, 0x4000, 0x8000), (0x80200, 0x300400, 0x2A04000, 0x1028800), (0x600, 0x400, 0xC000, 0x8000)],
+    ids=["plain", "hashed", "sums of own bits"],
+)
+def test_the_address_bits_of_banks_are_read_off(banks: tuple[int, ...]) -> None:
+    # two channels of four groups of four banks; lines 256 bytes apart lie in different groups
+    dram = DramSpec(standard="gddr5", channels=2, channel_masks=(0x100,), bank_masks=banks)
+    masks = dram_mapping.bank_masks(bench(dram=dram, memory_mib=1024))
+    assert masks == reduced((0x100, *banks))
+
+
+def test_banks_are_not_read_off_where_rows_cost_nothing() -> None:
+    assert dram_mapping.bank_masks(bench(memory_mib=1024)) == []

@@ -8,7 +8,15 @@ from memory.cache.instruction import InstructionCacheSpec
 from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec
 from memory.network.crossbar import crossbar_pick_request, crossbar_pop_request, crossbar_send
-from memory.network.state import FIRST_SCALAR_PORT, P_LINE, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, CrossbarSpec
+from memory.network.state import (
+    FIRST_SCALAR_PORT,
+    P_LINE,
+    P_SOURCE,
+    READ,
+    SOURCE_CU_SHIFT,
+    SOURCE_ID_SHIFT,
+    CrossbarSpec,
+)
 from memory.translation.spec import TranslationSpec
 from memory.unit_classes import SCALAR
 from memory.wheel import SIZE, due
@@ -46,11 +54,18 @@ def send(m: Any, now: int, port: int, line: int, tag: int = 0) -> None:
 
 def take(m: Any, now: int, channel: int) -> tuple[int, int] | None:
     """(port, line) that the channel takes in this cycle."""
+    found = take_tagged(m, now, channel)
+    return None if found is None else (found[0], found[2])
+
+
+def take_tagged(m: Any, now: int, channel: int) -> tuple[int, int, int] | None:
+    """(port, tag, line) that the channel takes in this cycle."""
     m.wheel.now = now
     port = int(crossbar_pick_request(m, now, channel))
     if port < 0:
         return None
-    return port, int(m.xbar.request[port, crossbar_pop_request(m, now, channel, port), P_LINE])
+    at = crossbar_pop_request(m, now, channel, port)
+    return port, int(m.xbar.request[port, at, P_SOURCE]) >> SOURCE_ID_SHIFT, int(m.xbar.request[port, at, P_LINE])
 
 
 def due_ports(m: Any, now: int, unit_class: int) -> list[int]:

@@ -48,17 +48,28 @@ def test_a_request_is_there_after_its_latency(model: str, latency: int) -> None:
 
 
 @by_hand
-def test_a_request_waits_behind_its_ports_oldest_but_not_in_the_ideal_form() -> None:
-    for model, overtaken in (("cycle", False), ("ideal", True)):
-        m = machine(model=model)
-        first, second = lines(m, 0, 1)[0], lines(m, 3, 1)[0]
-        send(m, 0, 0, first)
-        send(m, 1, 0, second)
-        assert (take(m, 40, 3) == (0, second)) == overtaken
-        assert take(m, 40, 0) == (0, first)
-        if not overtaken:
-            assert take(m, 40, 3) is None  # one packet a cycle leaves the port
-            assert take(m, 41, 3) == (0, second)
+def test_a_request_passes_as_many_as_channels_look_at() -> None:
+    for lookahead in (1, 2, 3):
+        m = machine(request_lookahead=lookahead)
+        blocking, second = lines(m, 0, 2), lines(m, 3, 1)[0]
+        for now, line in enumerate([*blocking, second]):
+            send(m, now, 0, line)
+        assert (take(m, 40, 3) == (0, second)) == (lookahead == 3)
+        assert take(m, 41, 0) == (0, blocking[0])
+        assert take(m, 41, 3) is None  # one packet a cycle leaves the port
+        assert (take(m, 42, 3) == (0, second)) == (lookahead == 2)
+        assert take(m, 43, 0) == (0, blocking[1])
+        assert (take(m, 44, 3) == (0, second)) == (lookahead == 1)
+
+
+@by_hand
+def test_in_the_ideal_form_a_port_moves_what_there_is_for_each_channel() -> None:
+    m = machine(model="ideal")
+    first, second = lines(m, 0, 1)[0], lines(m, 3, 1)[0]
+    for now, line in enumerate([first] * 20 + [second]):
+        send(m, now, 0, line)
+    assert take(m, 60, 3) == (0, second)
+    assert take(m, 60, 0) == (0, first)
 
 
 @by_hand
