@@ -9,6 +9,7 @@ from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
+from gpusim.config.network_blocks import expanded
 from gpusim.config.tree import Tree
 from workloads.networks.described import MAX_BATCH, MAX_INPUT, MAX_LAYERS, Described, DescribedLayer
 from workloads.networks.dnnmark import SECTIONS, described_by_dnnmark
@@ -29,6 +30,7 @@ class NetworkFile(Spec):
     name: str | None = param(None, "in reports; none: the file's name", "user")
     input: Any = param(..., "an image's shape: [3, 227, 227], or one for each input by name", "the network")
     batch: int | None = param(None, "batch that the network is meant for; --batch decides", "user", ge=1, le=MAX_BATCH)
+    blocks: dict[str, Any] | None = param(None, "lists of layers by name, for entries of layers with block", "user")
     layers: list[dict[str, Any]] = param(
         ..., "each with name, kind, inputs (none: the layer before) and the kind's values", "the network",
         max_length=MAX_LAYERS,
@@ -128,7 +130,7 @@ def _described_by_yaml(document: files.Document) -> Described:
     file = checked(NetworkFile, tree)
     inputs = _inputs(source, file.input)
     before, layers = next(iter(inputs)), []
-    for number, values in enumerate(file.layers):
+    for number, values in enumerate(expanded(source, before, file.blocks or {}, file.layers)):
         name = values.get("name")
         if not isinstance(name, str) or not name:
             said = "is required but missing" if name is None else f"{name!r} is not allowed: must be text"

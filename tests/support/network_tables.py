@@ -104,6 +104,37 @@ TOTALS = {
     "cifarnet": Total(12_354_176, 145_376, 145_578),
 }
 
+# trained values as PyTorch counts torchvision's models, of GoogLeNet as Keras's copy of Caffe's has them without the
+# heads; multiply-accumulates in 10^9 as printed: of residual networks in He et al. 2016, table 1, who cut off
+# (3.858, 11.28), of the others by torchvision's documentation, in which GoogLeNet has 1.5
+PUBLISHED: dict[str, tuple[int, str]] = {
+    "vgg11-imagenet": (132_863_336, "7.61"),
+    "vgg13": (133_047_848, "11.31"),
+    "vgg19": (143_667_240, "19.63"),
+    "resnet34": (21_797_672, "3.6"),
+    "resnet50": (25_557_032, "3.8"),
+    "resnet101": (44_549_160, "7.6"),
+    "resnet152": (60_192_808, "11.3"),
+    "googlenet": (6_998_552, "1.5"),
+}
+
+# Dong 2020, tables 2.1 to 2.3: layers by kind. Residual units of type A have two convolutions, of type B three; a
+# network has one convolution besides, and where a unit changes the shape, a projection that the table leaves out
+LAYER_COUNTS: dict[str, dict[str, int]] = {
+    "alexnet": {"convolution": 5, "fully_connected": 3, "max_pool": 3, "lrn": 2, "softmax": 1},
+    **{
+        name: {"convolution": count, "fully_connected": 3, "max_pool": 5, "softmax": 1}
+        for name, count in (("vgg11-imagenet", 8), ("vgg13", 10), ("vgg16", 13), ("vgg19", 16))
+    },
+}
+RESIDUAL_UNITS: dict[str, tuple[int, int, int]] = {  # units, convolutions of a unit, projections
+    "resnet18": (8, 2, 3),
+    "resnet34": (16, 2, 3),
+    "resnet50": (16, 3, 4),
+    "resnet101": (33, 3, 4),
+    "resnet152": (50, 3, 4),
+}
+
 # ICPE 2018, table 1 (Dong 2020, table 5.1): what is printed, in which unit, and what the layers' sizes give
 _K, _M = 1_000, 1_000_000
 ICPE_TABLE_1: dict[str, tuple[int, int, int]] = {

@@ -7,6 +7,7 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.config.network import load_network
+from tests.support.small_networks import layer
 from workloads.networks.convolution import Convolution
 from workloads.networks.graph import Network
 from workloads.networks.normalization import BatchNorm, Lrn
@@ -61,7 +62,52 @@ def test_a_file_is_found_by_name_and_by_path(tmp_path: Path) -> None:
     assert load_network("alexnet") == load_network("alexnet.yaml")
 
 
+BLOCK = {
+    "unit": [
+        layer("conv", "convolution", filters="$wide", kernel=3, padding=1),
+        layer("add", "add", ["conv", "before"]),
+    ]
+}
+
+
+def test_a_block_is_its_layers_as_often_as_is_said() -> None:
+    entry = {"name": "res", "block": "unit", "times": 2, "wide": 2}
+    network = load_network({"input": [2, 4, 4], "blocks": BLOCK, "layers": [entry, layer("relu", "relu")]})
+    convolution = {"filters": 2, "kernel": 3, "padding": 1}
+    expected = [
+        layer("res1_conv", "convolution", ["input"], **convolution),
+        layer("res1_add", "add", ["res1_conv", "input"]),
+        layer("res2_conv", "convolution", ["res1_add"], **convolution),
+        layer("res2_add", "add", ["res2_conv", "res1_add"]),
+        layer("relu", "relu", ["res2_add"]),
+    ]
+    by_hand = load_network({"input": [2, 4, 4], "layers": expected})
+    assert network.layers == by_hand.layers
+    elsewhere = {"name": "b", "block": "unit", "inputs": "a", "wide": 2}
+    layers = [layer("a", "relu"), layer("c", "relu"), elsewhere]
+    found = load_network({"input": [2, 4, 4], "blocks": BLOCK, "layers": layers})
+    assert (found["b_conv"].inputs, found["b_add"].inputs) == (("a",), ("b_conv", "a"))
+
+
+def _blocked(entry: dict[str, Any], blocks: Any = None) -> dict[str, Any]:
+    return {"input": [2, 4, 4], "blocks": blocks or BLOCK, "layers": [entry]}
+
+
 BAD: list[tuple[dict[str, Any], str]] = [
+    (
+        _blocked({"name": "r", "block": "unut", "wide": 1}),
+        "layer 'r': block: unknown block 'unut'; did you mean 'unit'",
+    ),
+    (_blocked({"name": "r", "block": "unit"}), "layer 'r': wide: is required by block 'unit' but missing"),
+    (_blocked({"name": "r", "block": "unit", "wid": 1}), "unknown value of block unit 'wid'; did you mean 'wide'"),
+    (_blocked({"name": "r", "block": "unit", "wide": 1, "times": 0}), "times: 0 is not allowed: a whole number from 1"),
+    (_blocked({"name": "r", "block": "unit", "kind": "relu", "wide": 1}), "which has kind; only one is allowed"),
+    (_blocked({"block": "unit", "wide": 1}), "layers: an entry with block: unit: name: must be text"),
+    (_blocked(layer("r", "relu")), "blocks.unit: no entry of layers names it"),
+    (_blocked(layer("r", "relu"), {"a": []}), "blocks.a: must be a list of layers, each with name and kind"),
+    (_blocked(layer("r", "relu"), {"a": [{"kind": "relu"}]}), "blocks.a: number 1: name: is required but missing"),
+    (_blocked(layer("r", "relu"), {"a": [layer("x", "relu")] * 2}), "blocks.a: 'x' is the name of two layers"),
+    (_blocked(layer("r", "relu"), {"a": [{"name": "x", "block": "a"}]}), "a block within a block is not possible"),
     (
         with_layers({**CONV, "stride": 0}),
         "layer 'conv1': stride: '0' is not allowed: must be a whole number from 1 to 4096",

@@ -1,12 +1,23 @@
 """Do the shipped networks have the published sizes: layer tables, operation counts, grids and their utilization?"""
 
+from collections import Counter
 from math import prod
 
 import pytest
 
 from gpusim.config import files
 from gpusim.config.network import NETWORK_FOLDER, load_network
-from tests.support.network_tables import ALEXNET, ICPE_TABLE_1, RESNET_18, TOTALS, VGG_16, Row
+from tests.support.network_tables import (
+    ALEXNET,
+    ICPE_TABLE_1,
+    LAYER_COUNTS,
+    PUBLISHED,
+    RESIDUAL_UNITS,
+    RESNET_18,
+    TOTALS,
+    VGG_16,
+    Row,
+)
 from tests.support.utilization import (
     CLOCK_HZ,
     CORES,
@@ -27,7 +38,7 @@ ROWS = [(network, row) for network, rows in TABLES.items() for row in rows]
 
 
 def test_every_shipped_network_has_its_published_size() -> None:
-    assert {name.removesuffix(".yaml") for name in files.shipped(NETWORK_FOLDER)} == set(TOTALS)
+    assert {name.removesuffix(".yaml") for name in files.shipped(NETWORK_FOLDER)} == {*TOTALS, *PUBLISHED}
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS, ids=lambda value: value if isinstance(value, str) else value.layer)
@@ -54,6 +65,27 @@ def test_totals_are_the_published_ones(name: str) -> None:
     assert sum(one.macs for one in found) == TOTALS[name].macs
     assert weights == TOTALS[name].weights
     assert sum(one.parameters + one.biases for one in found) == TOTALS[name].trained
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_deep_networks_have_their_published_size(name: str) -> None:
+    trained, printed = PUBLISHED[name]
+    found = layer_figures(plan(inference(load_network(name), 1)))
+    assert sum(one.parameters + one.biases for one in found) == trained
+    last = 10 ** -len(printed.partition(".")[2])  # the printed figure's last digit; some are cut off, not rounded
+    assert abs(sum(one.macs for one in found) / 1e9 - float(printed)) < last
+
+
+@pytest.mark.parametrize("name", [*LAYER_COUNTS, *RESIDUAL_UNITS])
+def test_layers_by_kind_are_those_of_dong_2020_s_tables(name: str) -> None:
+    counts = Counter(layer.kind_name for layer in load_network(name).layers)
+    if name in RESIDUAL_UNITS:
+        units, convolutions, projections = RESIDUAL_UNITS[name]
+        expected = {"convolution": 1 + units * convolutions + projections, "add": units}
+        expected |= dict.fromkeys(("fully_connected", "max_pool", "softmax"), 1)
+    else:
+        expected = LAYER_COUNTS[name]
+    assert {kind: counts[kind] for kind in expected} == expected
 
 
 def test_operations_are_those_of_icpe_s_table_1_as_it_rounds_them() -> None:
