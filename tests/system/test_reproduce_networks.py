@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.cli.main import invoke
+from gpusim.reproduce.kept import load
 from tests.support.network_reproduction import GAIN, INDEX, TIME, written
 
 STACK = """
@@ -38,6 +39,14 @@ def test_a_user_s_own_publication_end_to_end(
     files = {path.name: path.read_bytes() for path in Path("nets").iterdir() if path.suffix != ".yaml"}
     assert "not run" not in files["claims.md"].decode() and b"conv1" in files["time-time.csv"]
     assert {"time.svg", "gain.svg", "stack.svg", "memory.svg", "longest.md", "results.json"} <= set(files)
+    for kept in load(Path("nets"), "nets").networks.values():
+        times = {by: [row.metrics["kernel.time_us"] for row in kept.rows if row.by == by] for by in ("pass", "kind")}
+        whole = next(row for row in kept.rows if (row.by, row.part) == ("network", "all"))
+        hits = sum(row.metrics["l2.hit_rate"] * row.metrics["l2.transactions"] for row in kept.rows if row.by == "pass")
+        assert {round(sum(held), 1) for held in times.values()} == {round(whole.metrics["kernel.time_us"], 1)}
+        assert round(sum(one.time_us for one in kept.launches), 1) == round(whole.metrics["kernel.time_us"], 1)
+        rate = hits / whole.metrics["l2.transactions"]
+        assert whole.metrics["l2.hit_rate"] == pytest.approx(rate, rel=1e-4), "a rate of all accesses, not of rates"
     for name in files.keys() - {"results.json"}:
         Path("nets", name).unlink()
     assert invoke(["reproduce", str(file), "--draw"]) == 0
