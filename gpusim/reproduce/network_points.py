@@ -103,18 +103,15 @@ def missing_points(
     gpu: str,
 ) -> list[str]:
     """List the keys of the points that a claim about a figure needs on a GPU and that are not known."""
-    across = isinstance(figure, RatiosFigure) and figure.label == "gpu"
-    found = []
-    for point in network_points(reproduction, figure):
-        first = point.gpu == gpus_of(reproduction, figure)[0]
-        if point.gpu != gpu and not (across and first):
-            continue
-        wanted = {label: held for label, held in where.items() if label in LABELS[:2] + LABELS[3:]}
-        if isinstance(figure, RatiosFigure):
-            wanted.pop(figure.label, None)
-        if point.key not in known and _are(point.labels, wanted):
-            found.append(point.key)
-    return found
+    across = isinstance(figure, RatiosFigure) and figure.label == "gpu"  # such a claim needs the first GPU's, too
+    needed = {gpu, *gpus_of(reproduction, figure)[:1]} if across else {gpu}
+    free = {"gpu", figure.label} if isinstance(figure, RatiosFigure) else {"gpu"}
+    wanted = {label: held for label, held in where.items() if label in LABELS and label not in free}
+    return [
+        point.key
+        for point in network_points(reproduction, figure)
+        if point.gpu in needed and point.key not in known and _are(point.labels, wanted)
+    ]
 
 
 def _are(labels: Mapping[str, str], wanted: Mapping[str, Label | list[Label]]) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import hypot
 from typing import Any
 
 from gpusim.base.picture import Picture
@@ -33,19 +34,14 @@ class _Ratio:
     @property
     def half_width(self) -> float:
         """Of the ratio of two independent measurements."""
-        parts = (one.half_width / one.value if one.value else 0.0 for one in (self.above, self.below))
-        return float(abs(self.value) * sum_of_squares(*parts) ** 0.5)
+        parts = [one.half_width / one.value if one.value else 0.0 for one in (self.above, self.below)]
+        return abs(self.value) * hypot(*parts)
 
     @property
     def name(self) -> str:
         """The row's name without what the pair tells apart."""
         row = self.below.of
         return row.row.layer or self.labels["network"] if "part" not in self.labels else row.name
-
-
-def sum_of_squares(first: float, second: float) -> float:
-    """Return a² + b²."""
-    return first * first + second * second
 
 
 def _pairs(reproduction: Reproduction, figure: RatiosFigure, rows: list[LayerRow]) -> list[tuple[str, str]]:
