@@ -1,15 +1,19 @@
 """Are layers of networks' runs shown, measured and judged as a publication's figures say?"""
 
 import json
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpusim.base.errors import UserError
+from gpusim.config.layer_figure import GridsFigure
+from gpusim.config.reproduction import load_reproduction
 from gpusim.reproduce.claims import BESIDE, FAILS, HOLDS, MIXED, UNASKABLE, UNDECIDED, UNKNOWN
 from gpusim.reproduce.kept import as_json, load
 from gpusim.reproduce.kept_network import from_plain, plain
+from gpusim.reproduce.kinds import grids
 from gpusim.reproduce.layer_values import all_rows, measures_of, metric_paths
 from gpusim.reproduce.network_points import Asked, NetworkPoint
 from gpusim.reproduce.own import asked_for
@@ -17,6 +21,7 @@ from gpusim.reproduce.page.network_page import answers
 from gpusim.reproduce.page.writing import contents, judged
 from gpusim.reproduce.plan import plan_of
 from tests.support.network_reproduction import GAIN, INDEX, TIME, loaded, network, results_of, written
+from tests.support.utilization import TABLE_4
 
 
 def states(folder: Path, of: Any, **figures: str) -> list[tuple[str, str]]:
@@ -166,3 +171,11 @@ def test_figures_of_networks_need_runs(tmp_path: Path) -> None:
         loaded(tmp_path, index)
     reproduction = written(tmp_path)
     assert reproduction.is_file()
+
+
+def test_the_printed_table_of_grids_is_that_of_the_formulas() -> None:
+    figure = load_reproduction("training-phase").figures["table-4"]
+    assert isinstance(figure, GridsFigure)
+    found = [(k.layer, k.library, k.result, k.tile, k.block_size, k.registers, k.grid) for k in figure.kernels]
+    assert found == [astuple(row) for row in TABLE_4]
+    assert [grids.utilization(figure, kernel) for kernel in figure.kernels] == [row.utilization for row in TABLE_4]
