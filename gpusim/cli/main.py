@@ -46,6 +46,7 @@ SECTIONS: Sections = {
         "exec": Command("gpusim.cli.exec.exec_", "Execute a kernel of your own, as a file describes it."),
         "hip": Command("gpusim.cli.hip.hip", "Run an unmodified HIP program on the simulated GPU."),
         "net": Command("gpusim.cli.net.net", "Run a network's layers, forward and backward."),
+        "train-phase": Command("gpusim.cli.train_phase.train_phase", "Say what bounds a training, and how it scales."),
         "sweep": Command("gpusim.cli.sweep.sweep", "Run a configuration with values varied, on all cores."),
         "reproduce": Command("gpusim.cli.reproduce.reproduce", "Run a publication's figures, and judge its claims."),
         "monitor": Command("gpusim.cli.monitor.monitor", "Run the sparsity monitor over curves, or in a training."),

@@ -53,10 +53,16 @@ SHELVES = {
     "measured": Shelf("a table of measured points", "gpusim correlate {name}"),
     "networks": Shelf("a network", "gpusim layers {name}"),
     "reproductions": Shelf("a publication to reproduce", "gpusim reproduce {name}"),
+    "storage": Shelf("a storage", "--storage {name} of gpusim train-phase"),
     "sweeps": Shelf("a sweep", "gpusim sweep {name}"),
+    "topologies": Shelf("a topology of GPUs", "--set topology={name} of gpusim train-phase"),
+    "trainings": Shelf("a training", "gpusim train-phase {name}"),
 }
 # keys that only files of one shelf have, by which a file is recognised wherever it lies
 _TELLING = {
+    "trainings": {"dataset", "storage", "preprocess", "queues", "snapshot", "all_reduce"},
+    "storage": {"read_mb_s", "write_mb_s", "disks"},
+    "topologies": {"edges", "ports"},
     "reproductions": {"paths", "figures", "comparisons"},
     "sweeps": {"axes"},
     "examples": {"code_object", "global_size", "local_size", "arguments", "dynamic_lds_bytes"},

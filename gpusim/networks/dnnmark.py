@@ -14,7 +14,8 @@ from gpusim.config.files import SHIPPED
 from gpusim.config.network import NETWORK_FOLDER, network_of
 from gpusim.config.network_run import NetworkSettings
 from gpusim.core.facts import RunFacts, combined
-from gpusim.networks.job import fill, identity_of_network
+from gpusim.networks.identity import identity_of_network
+from gpusim.networks.job import fill
 from gpusim.networks.run import Wanted, run_iteration
 from gpusim.results import metrics
 from gpusim.results.record import RunRecord

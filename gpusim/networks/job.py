@@ -18,13 +18,14 @@ from gpusim.core.facts import RunFacts
 from gpusim.host.queue import DEFAULT, StreamQueue
 from gpusim.networks.binding import Iteration
 from gpusim.networks.choice import Place, choose
+from gpusim.networks.identity import identity_of_network
 from gpusim.networks.launches import LaunchClass
 from gpusim.networks.rows import Row
 from gpusim.networks.run import NetworkRecord, Wanted, is_real, run_iteration, schedule_of
 from gpusim.networks.storage import network_plan
 from gpusim.results.record import KernelChoice, PartLaunch, PartRecord, RunRecord, VerificationFacts
 from gpusim.running.job import Context, FunctionTask, Job, JobOptions, Variant
-from gpusim.store.work import NetworkRows, Work, identity_of
+from gpusim.store.work import NetworkRows, Work
 from workloads.networks.graph import Network
 from workloads.operators.conv_algorithms import ALGORITHMS
 
@@ -275,8 +276,3 @@ def work_of_network(
         rows,
         repeatable=not writes and (network.values is None or source.is_file()),
     )
-
-
-def identity_of_network(network: Network) -> str:
-    """Return a hash that is the same for the same layers and shapes."""
-    return identity_of(network.inputs, network.layers, network.input_gradients, network.remarks, network.declared)

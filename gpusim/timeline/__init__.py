@@ -1,1 +1,1 @@
-"""Timelines of simulated launches, for the Perfetto viewer: what is recorded, decoded and written."""
+"""Timelines of simulated launches and of trainings, for the Perfetto viewer: what is recorded, decoded and written."""

@@ -49,7 +49,7 @@ FLOORS = (
             *("gpusim.correlation", "gpusim.jobs"),
         ),
     ),
-    Floor("many runs", ("gpusim.compare", "gpusim.sweep"), apart=True),
+    Floor("many runs", ("gpusim.compare", "gpusim.sweep", "gpusim.training"), apart=True),
     Floor("publications", ("gpusim.reproduce", "gpusim.reproduce.kinds", "gpusim.reproduce.page")),
     Floor("measurements", ("gpusim.bench", "gpusim.sampling_check")),
     Floor("the user", ("gpusim.cli", "gpusim")),

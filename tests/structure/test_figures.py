@@ -41,6 +41,12 @@ def test_the_energies_are_counted(name: str) -> None:
     assert section(page, name) == PAGES["energy"][name](), "run .ci/generate"
 
 
+@pytest.mark.parametrize("name", sorted(PAGES["training"]))
+def test_the_trainings_tables_are_simulated(name: str) -> None:
+    page = (DOCS / "training.md").read_text(encoding="utf-8")
+    assert section(page, name) == PAGES["training"][name](), "run python -m tests.support.figures training"
+
+
 @pytest.mark.parametrize("name", sparse_kernels.SWEPT)
 def test_the_sparse_gains_are_the_sweep_s(name: str) -> None:
     page = (DOCS / "kernels.md").read_text(encoding="utf-8")

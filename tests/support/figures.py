@@ -31,6 +31,7 @@ from tests.support import (
     photograph_maps,
     sampled_reproduction,
     sparse_kernels,
+    training_pages,
     vendor_kernels,
 )
 from tests.support.pages import renewed, table
@@ -168,6 +169,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "networks": network_pages.SECTIONS,
     "sampling": sampled_reproduction.SECTIONS,
     "timeline": {"steps": miss_steps, "waits": waits},
+    "training": training_pages.SECTIONS,
 }
 SLOW: dict[str, dict[str, Callable[[], str]]] = {
     "correlation": {

@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 from gpusim.base.spec import Spec
 from gpusim.config.models import kinds_in
 from gpusim.config.run import RunConfig
+from gpusim.config.train_phase import TrainPhaseSpec
 
 
 def fields(spec: type[Spec], path: str = "") -> Iterator[tuple[str, FieldInfo]]:
@@ -28,7 +29,7 @@ def is_number(annotation: Any) -> bool:
     return any(part in (int, float) for part in parts)
 
 
-ALL = dict(fields(RunConfig))
+ALL = {**dict(fields(TrainPhaseSpec)), **dict(fields(RunConfig))}
 NUMBERS = [path for path, info in ALL.items() if is_number(info.annotation)]
 
 
