@@ -1,12 +1,15 @@
 """Figures whose points are runs of a network, or its memory plans, and whose columns are its layers."""
 
+from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import model_validator
 
 from gpusim.base.spec import Spec, param
+from gpusim.config import files
 from gpusim.config.claim import Label
 from gpusim.config.figure import Figure
+from gpusim.config.train_phase import FOLDER as TRAINING_FOLDER
 
 Direction = Literal["forward", "backward", "update"]
 
@@ -90,6 +93,18 @@ class LayerMemoryFigure(NetworkFigure):
 
     kind: Literal["layer_memory"] = param("layer_memory", "what is shown", "")
     by: Literal["layer", "network"] = param("layer", "a bar for each layer, or for each network", "user")
+
+
+class StagesFigure(NetworkFigure):
+    """Bars of the stages of a training, which a run's times of layers are part of, on several storages."""
+
+    kind: Literal["stages"] = param("stages", "what is shown", "")
+    training: str = param(..., "a training of gpusim train-phase: a shipped one's name, or a file", "user")
+    storages: tuple[str, ...] = param(..., "storages: shipped ones' names, or files", "user", min_length=1)
+
+    def located(self, path: Path) -> Self:
+        """Return the figure with its training's file found; raise UserError."""
+        return self.model_copy(update={"training": str(files.find(self.training, TRAINING_FOLDER, path))})
 
 
 class GridSpec(Spec):

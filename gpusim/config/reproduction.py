@@ -35,6 +35,7 @@ from gpusim.config.layer_figure import (
     NetworkFigure,
     RatiosFigure,
     StackFigure,
+    StagesFigure,
 )
 from gpusim.config.network_runs import NetworkRunsSpec
 from gpusim.config.tree import Tree
@@ -129,7 +130,8 @@ AnyFigure = Annotated[
     | Annotated[RatiosFigure, Tag("layer_ratios")]
     | Annotated[LaunchesFigure, Tag("launches")]
     | Annotated[LayerMemoryFigure, Tag("layer_memory")]
-    | Annotated[GridsFigure, Tag("grids")],
+    | Annotated[GridsFigure, Tag("grids")]
+    | Annotated[StagesFigure, Tag("stages")],
     Discriminator("kind"),
 ]
 

@@ -91,6 +91,11 @@ def network(conv: float, relu: float, images: int = 1, width: float = 0.0) -> Ke
         row("relu1", "relu", "forward", relu, images=images, width=width),
         row("relu1", "relu", "backward_data", 2 * relu, images=images, width=width),
         row("conv1", "convolution", "backward_weights", 2 * conv, images=images, width=width),
+        *(
+            row("conv1", "convolution", part, us, "direction")
+            for part, us in (("forward", conv), ("backward", 2 * conv))
+        ),
+        row("fc1", "fully_connected", "backward", relu, "direction"),
         row("", "", "all", 3 * (conv + relu), "network", images=images),
     ]
     return KeptNetwork(rows, [KeptLaunch("conv1", "forward", "k", conv)], 1.0, 0.0, 1.0)

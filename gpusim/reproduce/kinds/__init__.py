@@ -23,6 +23,7 @@ from gpusim.reproduce.kinds import (
     libraries,
     monitor,
     overheads,
+    stages,
     training,
 )
 from gpusim.reproduce.values import Value
@@ -52,6 +53,7 @@ _KINDS = {
     "layer_ratios": Kind(layer_ratios.tables, layer_ratios.picture, layer_ratios.values),
     "launches": Kind(launches.tables, values=launches.values),
     "grids": Kind(grids.tables, values=grids.values),
+    "stages": Kind(stages.tables, stages.picture, stages.values),
     "layer_memory": Kind(layer_memory.tables, layer_memory.picture, layer_memory.values),
 }
 

@@ -179,3 +179,35 @@ def test_the_printed_table_of_grids_is_that_of_the_formulas() -> None:
     found = [(k.layer, k.library, k.result, k.tile, k.block_size, k.registers, k.grid) for k in figure.kernels]
     assert found == [astuple(row) for row in TABLE_4]
     assert [grids.utilization(figure, kernel) for kernel in figure.kernels] == [row.utilization for row in TABLE_4]
+
+
+STAGES = """
+kind: stages
+title: Stages
+source: Figure 4
+gpus: [1]
+batches: [2]
+training: fed.yaml
+storages: [raid0-hdd4, hdd]
+claims:
+  - name: most
+    text: an iteration takes as long as prefetching
+    said: "yes"
+    measure: iteration_over_prefetch
+    value: {value: 1, tolerance: 0.01}
+  - {text: one disk is slower, said: "yes", measure: prefetch_over_first, where: {storage: hdd}, bound: {above: 2}}
+  - text: or as long as the computation
+    said: "yes"
+    measure: iteration_over_computation
+    value: {value: 1, tolerance: 0.01}
+"""
+
+
+def test_stages_are_fed_by_the_times_of_layers(tmp_path: Path) -> None:
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets" / "fed.yaml").write_text(
+        "{network: ../net.yaml, batch: 1, gpu: mi6, storage: hdd, dataset: {record_kb: 1.0e+5}}"
+    )
+    for us, expected in ((10.0, [HOLDS, HOLDS, FAILS]), (1e8, [FAILS, HOLDS, HOLDS])):
+        found = states(tmp_path, lambda point, us=us: network(us, 1), time=STAGES)
+        assert [mi6 for mi6, _ in found[:3]] == expected
