@@ -72,8 +72,11 @@ def direction_of(what: str) -> str:
     return FORWARD if what in _FORWARD else UPDATE if what == UPDATE else BACKWARD
 
 
-def kept_network(content: Mapping[str, Any], paths: Iterable[str], batch: int, seconds: float) -> KeptNetwork:
-    """Return the results of a network's run in a store, from its stored content. paths: the metrics that stay."""
+def kept_network(content: Mapping[str, Any], paths: Iterable[str], batch: int) -> KeptNetwork:
+    """Return the results of a network's run in a store, from its stored content. paths: the metrics that stay.
+
+    What it took is counted by its launches, whenever these were simulated.
+    """
     record = restored(content["records"])[-1]
     wanted = sorted({*ALWAYS, *paths})
     rows = [_row(record, by, layer, part, parts, wanted, batch) for by, layer, part, parts in _groups(record.parts)]
@@ -87,7 +90,7 @@ def kept_network(content: Mapping[str, Any], paths: Iterable[str], batch: int, s
         launches,
         1.0 if sampling is None else _short(sampling.fraction),
         _short(whole.half_widths.get("kernel.time_us", 0.0) / whole.metrics["kernel.time_us"]),
-        _short(seconds),
+        _short(float(record.total.simulator.cpu_s)),
     )
 
 

@@ -73,7 +73,7 @@ def collected(
         if found is None or found.exit_code:
             continue
         if isinstance(planned, PlannedNetwork):
-            networks[key] = kept_network(found.content, paths, planned.point.batch, found.seconds)
+            networks[key] = kept_network(found.content, paths, planned.point.batch)
         else:
             points[key] = kept(found.content, found.seconds)
     return Results(name, points, errors, said, networks)

@@ -44,9 +44,9 @@ def tables(reproduction: Reproduction, figure: GridsFigure, results: Results) ->
 
 
 def values(reproduction: Reproduction, figure: GridsFigure, results: Results) -> Iterator[Value]:
-    """Yield each kernel's utilisation, and the printed grid over the equation's; the same for every GPU of ours."""
+    """Yield each kernel's utilisation, and whether (1) the equation gives its grid; the same for every GPU of ours."""
     for one in figure.kernels:
         for gpu in reproduction.columns:
             labels = {"layer": one.layer, "kind": one.kind, "library": one.library, "gpu": gpu}
             yield Value("utilisation", gpu, labels, utilization(figure, one))
-            yield Value("printed_over_equation", gpu, labels, one.grid / by_equation(one))
+            yield Value("grid_by_equation", gpu, labels, float(one.grid == by_equation(one)))

@@ -26,6 +26,11 @@ class _Memory:
     planned: int
     layers: tuple[tuple[str, str, int], ...]
 
+    @property
+    def of_layers(self) -> int:
+        """Bytes if each layer has its own, as in Caffe; a plan lets layers use the same memory one after another."""
+        return sum(size for _, _, size in self.layers)
+
 
 def _points(reproduction: Reproduction, figure: LayerMemoryFigure) -> Iterator[tuple[str, int, _Memory]]:
     """Yield network, batch and memory of each; without any workspace, which algorithms differ in."""
@@ -45,28 +50,23 @@ def tables(reproduction: Reproduction, figure: LayerMemoryFigure, results: Resul
     """Yield a table of networks and batches, and of each network's layers where they are shown."""
     held = list(_points(reproduction, figure))
     mib = "{:,.1f}".format
-    columns = [
-        Column("network"),
-        Column("batch"),
-        Column("MiB", mib),
-        Column("largest layer"),
-        Column("MiB of it", mib),
-    ]
-    columns += [Column("share", percent)]
+    columns = [Column("network"), Column("batch"), Column("MiB at once", mib), Column("MiB of all layers", mib)]
+    columns += [Column("largest layer"), Column("MiB of it", mib), Column("share of all layers", percent)]
     rows: list[list[object]] = []
     for network, batch, memory in held:
         name, _, most = max(memory.layers, key=lambda one: one[2])
-        rows.append([network, batch, memory.planned / MIB, name, most / MIB, most / memory.planned])
+        whole = memory.of_layers
+        rows.append([network, batch, memory.planned / MIB, whole / MIB, name, most / MIB, most / whole])
     yield Table(columns, rows, "", "Memory of an iteration, workspaces apart.")
     if figure.by == "layer":
         for network, batch, memory in held:
-            lines = [[name, kind, size / MIB, size / memory.planned] for name, kind, size in memory.layers]
+            lines = [[name, kind, size / MIB, size / memory.of_layers] for name, kind, size in memory.layers]
             heads = [Column("layer"), Column("kind"), Column("MiB", mib), Column("share", percent)]
             yield Table(heads, lines, f"{network}-{batch}", f"{network}, batch {batch}.")
 
 
 def values(reproduction: Reproduction, figure: LayerMemoryFigure, results: Results) -> Iterator[Value]:
-    """Yield MiB and share of each layer, and MiB of each network; the same for every GPU."""
+    """Yield MiB of each layer and its share of all, and MiB of each network at once; the same for every GPU."""
     for network, batch, memory in _points(reproduction, figure):
         for gpu in reproduction.columns:
             labels = {"network": network, "batch": str(batch), "gpu": gpu}
@@ -74,7 +74,7 @@ def values(reproduction: Reproduction, figure: LayerMemoryFigure, results: Resul
             for name, kind, size in memory.layers:
                 of = {**labels, "layer": name, "kind": kind}
                 yield Value("layer_mib", gpu, of, size / MIB)
-                yield Value("layer_share", gpu, of, size / memory.planned)
+                yield Value("layer_share", gpu, of, size / memory.of_layers)
 
 
 def picture(reproduction: Reproduction, figure: LayerMemoryFigure, results: Results) -> Picture:

@@ -123,7 +123,7 @@ def _answers(reproduction: Reproduction, results: Results, claims: Sequence[Judg
 def _points_table(reproduction: Reproduction, results: Results) -> Table:
     """Make a table of the runs: what each took, which part was simulated, and how far off its time may be."""
     columns = [Column("run"), Column("iteration, ms", "{:,.2f}".format), Column("half-width", percent)]
-    columns += [Column("simulated", percent), Column("took, s", "{:,.0f}".format)]
+    columns += [Column("simulated", percent), Column("processor s", "{:,.0f}".format)]
     rows: list[list[object]] = []
     for key, kept in results.networks.items():
         whole = next(row for row in kept.rows if row.by == "network" and row.part == "all")

@@ -38,8 +38,9 @@ def how(results: Results) -> Iterator[str]:
     seconds = plain_sum(one.seconds for one in points)
     whole = plain_sum(one.seconds / one.fraction for one in points if one.fraction)
     sampled = sum(one.fraction < 1 for one in points)
+    counted = f"{len(points)} run{'s' * (len(points) != 1)}"
     yield (
-        f"{len(points)} runs, {sampled} of them sampled, took {clock(seconds)} (m:ss) of one process;"
+        f"{counted}, {sampled} of them sampled, took {clock(seconds)} (m:ss) of one process;"
         f" in whole all would take about {clock(whole)}."
     )
     if results.said:
