@@ -55,7 +55,8 @@ def judge(claim: ClaimSpec, values: Sequence[Value], shown: Callable[[float], st
     if claim.unaskable:
         return Verdict(UNASKABLE, reasons=(claim.unaskable,))
     found = found_by(claim, values, shown)
-    held = [one for one in values if one.measure == claim.measure and matches(one.labels, claim.where)]
+    of = {claim.measure} if claim.measure else {one.measure for one in values}  # a rule of all measures has none
+    held = [one for one in values if one.measure in of and matches(one.labels, claim.where)]
     if not found.kept:
         return Verdict(UNKNOWN if held or not complete else BESIDE)
     limits = tuple(one.limit for one in held if one.limit is not None)

@@ -6,7 +6,7 @@ A rule compares numbers, each beyond its half-width: what the half-widths leave 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import fsum, sqrt
+from math import fsum, isfinite, sqrt
 from typing import Any
 
 import numpy as np
@@ -136,7 +136,13 @@ def _pairs(pairs: Sequence[tuple[Value, Value]], shown_ratio: Callable[[Value, V
         return Found([], "–")
     kept = [_more(a.value, b.value, sqrt(a.half_width**2 + b.half_width**2)) for a, b in pairs]
     ratios = [shown_ratio(a, b) for a, b in pairs]
-    return Found(kept, f"×{fsum(ratios) / len(ratios):.2f}{_count(kept)}")
+    return Found(kept, f"{_mean_ratio(ratios)}{_count(kept)}")
+
+
+def _mean_ratio(ratios: Sequence[float]) -> str:
+    """Return the mean ratio as text; where something stands against nothing, that."""
+    mean = fsum(ratios) / len(ratios)
+    return f"×{mean:.2f}" if isfinite(mean) else "all against nothing"
 
 
 def _over(first: Value, second: Value) -> float:
@@ -173,7 +179,7 @@ def _group(rule: GroupRule, values: Sequence[Value]) -> Found:
         ratios.append(first / second if second else float("inf"))
     if not kept:
         return Found([], "–")
-    return Found(kept, f"×{fsum(ratios) / len(ratios):.2f}{_count(kept)}")
+    return Found(kept, f"{_mean_ratio(ratios)}{_count(kept)}")
 
 
 def _together(by: str, values: Sequence[Value], least: bool) -> tuple[float, float]:
@@ -231,7 +237,9 @@ def _largest(rule: LargestRule, values: Sequence[Value], shown: Shown) -> Found:
 
 
 def _row(labels: Mapping[str, str]) -> str:
-    return f"{labels['layer']}: " if "layer" in labels else ""
+    if "layer" not in labels:
+        return ""
+    return f"{labels['layer']} {labels.get('part', '')}".replace("_", " ").removesuffix(" all").rstrip() + ": "
 
 
 def _count(kept: Sequence[bool | None]) -> str:
