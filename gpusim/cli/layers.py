@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from gpusim.base.errors import UserError
+from gpusim.base.files import write_whole
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
+from gpusim.base.picture import check_format, require_matplotlib
 from gpusim.base.table import Column, Table, columns
 from gpusim.cli.options import JsonOption, PhaseOption, Source
 
 if TYPE_CHECKING:
     from gpusim.core.gpu_spec import GpuSpec
+    from workloads.networks.compared import Summary
     from workloads.networks.figures import LayerFigures
     from workloads.networks.graph import Network
     from workloads.networks.kind import Gemm
@@ -24,6 +27,10 @@ PLAIN = ("layer", "kind", "output", "gemm", "macs", "parameters", "biases", "mem
 
 def layers(
     source: Source,
+    more: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NETWORK]...", help="Further ones: a row each, not their layers."),
+    ] = None,
     batch: Annotated[
         int | None, typer.Option(metavar="N", help="Images in a batch. [default: figures are an image's]")
     ] = None,
@@ -32,12 +39,25 @@ def layers(
         str | None, typer.Option(metavar="GPU", help="GPU whose memory must do: a shipped one or a file's path.")
     ] = None,
     json_file: JsonOption = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--picture", metavar="FILE", help="Draw depth and work of networks (.svg, .png; Matplotlib)."),
+    ] = None,
 ) -> None:
     """List a network's layers: shapes, matrix products, work, parameters, memory; nothing is simulated."""
+    if picture is not None:
+        check_format(picture)
+        require_matplotlib("layers")
+    if more:
+        if gpu is not None:
+            raise UserError("--gpu: belongs to a single network, whose memory is held against the GPU's")
+        _compare(source, more, batch, phase == "train", json_file, picture)
+        return
     from gpusim.config.files import opened
     from gpusim.config.gpu import GPU_FOLDER, load_gpu
     from gpusim.core.gpu_spec import GpuSpec
     from gpusim.report.document import as_json
+    from workloads.networks.compared import summary_of
     from workloads.networks.figures import document, layer_figures
     from workloads.networks.memory import MemoryPlan, plan
 
@@ -48,7 +68,7 @@ def layers(
         file = opened(gpu, GPU_FOLDER)
         spec = load_gpu(file)
         inputs += file.files
-    check_outputs({"--json": json_file}, inputs)
+    check_outputs({"--json": json_file, "--picture": picture}, inputs)
     train = phase == "train"
     planned = plan_of(network, 1 if batch is None else batch, train)
     from gpusim.networks.storage import check_room, launch_counts, network_plan
@@ -68,7 +88,38 @@ def layers(
     figures = layer_figures(planned, launch_counts(planned, gpu_facts(spec or GpuSpec())))
     if json_file is not None:
         put(json_file, as_json(document(planned, figures, per_image=batch is None)))
+    if picture is not None:
+        _draw(picture, [summary_of(planned, figures)])
     show(planned, figures, batch is None, spec, sys.stderr if json_file == STANDARD_OUTPUT else sys.stdout)
+
+
+def _compare(
+    source: Source, more: list[str], batch: int | None, train: bool, json_file: Path | None, picture: Path | None
+) -> None:
+    """Print, write and draw several networks side by side; raises UserError."""
+    from gpusim.config.network import load_network
+    from gpusim.report.document import as_json
+    from workloads.networks.compared import document, plain_table, summary_of, table
+    from workloads.networks.figures import layer_figures
+
+    networks = [source.load(), *map(load_network, more)]
+    check_outputs({"--json": json_file, "--picture": picture}, [Path(network.source) for network in networks])
+    per_image, summaries = batch is None, []
+    for network in networks:
+        planned = plan_of(network, 1 if batch is None else batch, train)
+        summaries.append(summary_of(planned, layer_figures(planned)))
+    if json_file is not None:
+        put(json_file, as_json(document(summaries, train, per_image)))
+    if picture is not None:
+        _draw(picture, summaries)
+    out = sys.stderr if json_file == STANDARD_OUTPUT else sys.stdout
+    (table(summaries, train, per_image) if out.isatty() else plain_table(summaries)).show(out)
+
+
+def _draw(file: Path, summaries: "list[Summary]") -> None:
+    from workloads.networks.compared import picture
+
+    write_whole(file, picture(summaries).file(file.suffix.lower()))
 
 
 def plan_of(network: "Network", batch: int, train: bool) -> "MemoryPlan":

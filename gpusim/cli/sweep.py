@@ -71,6 +71,16 @@ class SweepOptions:
         list[str],
         several("--metric", "PATH", "Metric in the table; repeatable. [default: kernel.cycles, kernel.time_us]"),
     ] = field(default_factory=list)
+    by_layer: Annotated[
+        float | None,
+        typer.Option(
+            "--by-layer",
+            metavar="PERCENT",
+            min=0.0,
+            max=1000.0,
+            help="Of a network, one axis: each layer's time, and the lowest value that costs at most this.",
+        ),
+    ] = None
     csv_file: CsvOption = None
     listed: Annotated[bool, typer.Option("--list", help="List the points and exit.")] = False
     quiet: QuietOption = False
@@ -98,6 +108,10 @@ def sweep(
         maximize=options.maximize,
     )
     spec, document = load_sweep(file, overrides)
+    if options.by_layer is not None:
+        from gpusim.sweep.by_layer import check
+
+        check(spec)
     store = store_to_read(options.storing)
     check_outputs({"--csv": options.csv_file, "--store": store}, document.files)
     if options.listed:
@@ -168,14 +182,27 @@ def _list(spec: "SweepSpec") -> None:
 
 
 def _show(number: int, spec: "SweepSpec", options: SweepOptions, reporter: Reporter) -> None:
-    found, said = _table(number, spec, options)
-    table = Table(columns(*found.columns), found.rows)
+    if options.by_layer is None:
+        found, said = _table(number, spec, options)
+        table = Table(columns(*found.columns), found.rows)
+    else:
+        table, said = _by_layer(number, spec, options, options.by_layer / 100), []
     if options.csv_file is not None:
         put(options.csv_file, table.csv())
     if not options.quiet and options.csv_file != STANDARD_OUTPUT:
         table.show(sys.stdout)
     for line in said:
         reporter.say(line)
+
+
+def _by_layer(number: int, spec: "SweepSpec", options: SweepOptions, loss: float) -> Table:
+    from gpusim.store.project import store_to_read
+    from gpusim.store.reading import Results
+    from gpusim.sweep.by_layer import check, places_of, table
+
+    axis = check(spec)
+    with Results(store_to_read(options.storing)) as results:
+        return table(places_of(results, number, axis), axis, loss)
 
 
 def _table(number: int, spec: "SweepSpec", options: SweepOptions) -> "tuple[StoredTable, list[str]]":

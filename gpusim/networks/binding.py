@@ -32,6 +32,7 @@ from workloads.operators.fully_connected import (
     FullyConnectedForward,
 )
 from workloads.operators.lrn import LrnBackward, LrnForward
+from workloads.operators.multiply import MultiplyBackward, MultiplyForward
 from workloads.operators.optimizer import Adam, Sgd
 from workloads.operators.pooling import Pooling, PoolingBackward, PoolingForward
 from workloads.operators.primitive import Primitive
@@ -231,6 +232,11 @@ def _add(case: Case) -> Use:
     return Use(Add(case.output_shape, len(case.layer.inputs)))
 
 
+def _multiply(case: Case) -> Use:
+    primitive = MultiplyForward if case.step.what is Pass.FORWARD else MultiplyBackward
+    return Use(primitive(case.output_shape))
+
+
 def _numbered(case: Case, name: str) -> dict[str, str]:
     """Map the numbered name to the plain role, for a layer with one input; its role has no number."""
     return {f"{name}0": name} if len(case.layer.inputs) == 1 else {}
@@ -321,6 +327,7 @@ _OF_KIND: Mapping[str, Row] = {
     "softmax": _softmax,
     "dropout": _dropout,
     "add": _add,
+    "multiply": _multiply,
     "concat": _concat,
     "bypass": _bypass,
 }

@@ -252,6 +252,11 @@ def _add(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     return {"y": np.sum(_inputs(read), axis=0)}
 
 
+def _multiply(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    left, right = read["x0"], read["x1"]
+    return {"y": left * right} if what is Pass.FORWARD else {"dx0": read["dy"] * right, "dx1": read["dy"] * left}
+
+
 def _concat(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     if what is Pass.FORWARD:
         return {"y": np.concatenate(_inputs(read), axis=1)}
@@ -273,6 +278,7 @@ _OF_KIND: dict[str, Callable[[Layer, Pass, Arrays], Arrays]] = {
     "dropout": _dropout,
     "softmax": _softmax_layer,
     "add": _add,
+    "multiply": _multiply,
     "concat": _concat,
     "bypass": lambda layer, what, read: {"y": read["x"]} if what is Pass.FORWARD else {"dx": read["dy"]},
 }

@@ -19,6 +19,7 @@ from workloads.operators.fully_connected import (
     FullyConnectedForward,
 )
 from workloads.operators.lrn import SIZES, LrnBackward, LrnForward
+from workloads.operators.multiply import MultiplyBackward, MultiplyForward
 from workloads.operators.optimizer import Adam, Sgd
 from workloads.operators.pooling import MODES, Pooling, PoolingBackward, PoolingForward
 from workloads.operators.primitive import Primitive
@@ -120,6 +121,8 @@ CASES: tuple[Primitive, ...] = (
     DropoutForward((3, 5, 7), 0.3, seed=(1 << 63) + 5, stream=9),
     DropoutBackward((3, 5, 7), 0.3),
     *(Add((3, 5, 7), count) for count in (2, 3, 4, 5, 8)),
+    MultiplyForward((3, 5, 7)),
+    MultiplyBackward((3, 5, 7)),
     Concat((2, 9, 3, 3), (4, 2, 3)),
     Concat((3, 12, 2, 2), (5, 7)),
     Split((2, 9, 3, 3), (4, 2, 3)),

@@ -1,4 +1,4 @@
-"""Layers that join others' outputs or pass one on: sum, concatenation, flattening, copy."""
+"""Layers that join others' outputs or pass one on: sum, product, concatenation, flattening, copy."""
 
 import math
 from collections.abc import Sequence
@@ -21,6 +21,18 @@ class Add(LayerKind):
 
     def operations(self, inputs: Sequence[Shape]) -> int:
         return (len(inputs) - 1) * elements(inputs[0])
+
+
+class Multiply(LayerKind):
+    """The product of its two inputs, element by element, as gates of recurrent cells are applied."""
+
+    ARITY: ClassVar = (2, 2)
+    FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x*",), ("y",))
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("x*", "dy"), ("dx*",)),)
+
+    def output(self, inputs: Sequence[Shape]) -> Shape:
+        self.one_shape(inputs)
+        return inputs[0]
 
 
 class Concat(LayerKind):

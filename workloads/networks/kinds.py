@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from workloads.networks.convolution import Convolution
 from workloads.networks.fully_connected import FullyConnected
-from workloads.networks.joins import Add, Bypass, Concat, Flatten
+from workloads.networks.joins import Add, Bypass, Concat, Flatten, Multiply
 from workloads.networks.kind import LayerKind
 from workloads.networks.normalization import BatchNorm, Lrn, Softmax
 from workloads.networks.pointwise import Dropout, Relu, Sigmoid, Tanh
@@ -26,6 +26,7 @@ KINDS: Mapping[str, type[LayerKind]] = {
     "softmax": Softmax,
     "dropout": Dropout,
     "add": Add,
+    "multiply": Multiply,
     "concat": Concat,
     "flatten": Flatten,
     "bypass": Bypass,

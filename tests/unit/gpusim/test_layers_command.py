@@ -141,3 +141,19 @@ def test_the_batch_that_is_said_to_fit_is_the_largest(capfd: pytest.CaptureFixtu
 def test_a_network_is_no_gpu(capfd: pytest.CaptureFixture) -> None:
     assert invoke(["show", "alexnet"]) == 2
     assert "use gpusim layers alexnet" in capfd.readouterr().err
+
+
+def test_several_networks_are_a_row_each(capsys: pytest.CaptureFixture, tmp_path: Path) -> None:
+    found = document(
+        capsys, "alexnet", "resnet34", "--phase", "train", "--batch", "2", "--picture", str(tmp_path / "n.svg")
+    )
+    assert [one["network"] for one in found["networks"]] == ["alexnet", "resnet34"]
+    first, second = found["networks"]
+    assert first["kinds"]["lrn"] == 2 and second["kinds"]["add"] == 16
+    assert (first["with_weights"], second["with_weights"]) == (8, 34 + 3)  # with the projections
+    alone = document(capsys, "alexnet", "--phase", "train", "--batch", "2")["total"]
+    assert first["flops"] == 2 * alone["macs"] and first["all_passes_flops"] == 2 * alone["all_passes_macs"]
+    assert first["parameters"] == TOTALS["alexnet"].trained and first["planned_bytes"] == alone["planned_bytes"]
+    assert "resnet34" in (tmp_path / "n.svg").read_text()
+    assert invoke(["layers", "alexnet", "lenet", "--gpu", "mi6"]) == 2
+    assert "--gpu: belongs to a single network" in capsys.readouterr().err

@@ -60,6 +60,15 @@ NETWORKS: dict[str, list[dict[str, Any]]] = {
         layer("p", "average_pool", kernel=3, stride=2, padding=1, ceil=True),
         *ENDS,
     ],
+    "gates": [
+        layer("fc1", "fully_connected", outputs=5),
+        layer("gate", "sigmoid"),
+        layer("state", "tanh", ["fc1"]),
+        layer("gated", "multiply", ["gate", "state"]),
+        layer("square", "multiply", ["gated", "gated"]),
+        layer("sum", "add", ["gated", "square"]),
+        *ENDS,
+    ],
     "logits": [layer("relu0", "relu"), layer("fc", "fully_connected", outputs=4, bias=False)],
     "two_heads_meet": [
         layer("fc1", "fully_connected", outputs=5),

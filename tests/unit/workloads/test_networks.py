@@ -33,12 +33,14 @@ from workloads.networks.memory import plan
 from workloads.networks.schedule import inference, training
 from workloads.shapes import SPARTAN_LAYERS
 
+FEATURES, PHONES = 40, 61  # of TIMIT
+SPEECH = [f"{kind}{nodes}" for kind in ("lstm", "tdnn") for nodes in (256, 512, 1024, 2048)]
 TABLES = {"alexnet": ALEXNET, "vgg16": VGG_16, "resnet18": RESNET_18}
 ROWS = [(network, row) for network, rows in TABLES.items() for row in rows]
 
 
 def test_every_shipped_network_has_its_published_size() -> None:
-    assert {name.removesuffix(".yaml") for name in files.shipped(NETWORK_FOLDER)} == {*TOTALS, *PUBLISHED}
+    assert {name.removesuffix(".yaml") for name in files.shipped(NETWORK_FOLDER)} == {*TOTALS, *PUBLISHED, *SPEECH}
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS, ids=lambda value: value if isinstance(value, str) else value.layer)
@@ -74,6 +76,17 @@ def test_deep_networks_have_their_published_size(name: str) -> None:
     assert sum(one.parameters + one.biases for one in found) == trained
     last = 10 ** -len(printed.partition(".")[2])  # the printed figure's last digit; some are cut off, not rounded
     assert abs(sum(one.macs for one in found) / 1e9 - float(printed)) < last
+
+
+@pytest.mark.parametrize("name", SPEECH)
+def test_networks_for_speech_have_the_parameters_of_their_equations(name: str) -> None:
+    n = int(name[4:])
+    gates = 4 * (n * (FEATURES + n) + n)  # [W U] and b of four gates
+    delays = n * 5 * FEATURES + n + 3 * (n * 2 * n + n)  # five taps, then three times two
+    found = layer_figures(plan(training(load_network(name), 1)))
+    expected = (gates if name.startswith("lstm") else delays) + PHONES * n + PHONES
+    assert sum(one.parameters + one.biases for one in found) == expected
+    assert found[-1].shape == (PHONES,)
 
 
 @pytest.mark.parametrize("name", [*LAYER_COUNTS, *RESIDUAL_UNITS])

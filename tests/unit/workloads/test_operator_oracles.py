@@ -42,6 +42,7 @@ from workloads.operators.count_zeros import CountZeros
 from workloads.operators.dropout import DropoutForward
 from workloads.operators.fully_connected import FullyConnectedForward
 from workloads.operators.lrn import LrnForward
+from workloads.operators.multiply import MultiplyForward
 from workloads.operators.operator import GpuFacts
 from workloads.operators.optimizer import Adam, Sgd
 from workloads.operators.pooling import Pooling, PoolingForward
@@ -132,6 +133,7 @@ CASES = (
     Case("softmax-of-pixels", SoftmaxForward(IMAGES), softmax),
     Case("loss", SoftmaxLossForward((5, 7)), cross_entropy, whole={"labels": 7}, output="loss"),
     Case("add", Add((3, 7), 3), added, ("x0", "x1", "x2")),
+    Case("multiply", MultiplyForward((3, 7)), lambda a: {"y": a["x0"] * a["x1"]}, ("x0", "x1")),
     Case("concat", Concat((2, 9, 2), (4, 2, 3)), joined, ("x0", "x1", "x2")),
     Case("bypass", Bypass((3, 7)), lambda a: {"y": a["x"]}),
     Case("fully-connected", FullyConnectedForward((3, 2, 2, 2), 5, bias=True), connected, ("x", "weight", "bias")),

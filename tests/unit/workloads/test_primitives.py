@@ -31,6 +31,7 @@ from workloads.operators.dropout import DropoutForward, philox
 from workloads.operators.fully_connected import FullyConnectedBackwardWeights, FullyConnectedForward
 from workloads.operators.launching import divisor
 from workloads.operators.lrn import SIZES, LrnForward
+from workloads.operators.multiply import MultiplyForward
 from workloads.operators.operator import GpuFacts, before
 from workloads.operators.optimizer import Adam, Sgd
 from workloads.operators.pooling import MODES, Pooling, PoolingBackward, PoolingForward
@@ -277,6 +278,7 @@ DIFFERENTIABLE: tuple[Primitive, ...] = (
     SoftmaxLossForward((3, 7)),
     DropoutForward(IMAGES, 0.3),
     Add((3, 7), 3),
+    MultiplyForward((3, 7)),
     Concat((2, 9, 2), (4, 2, 3)),
     *(LrnForward((2, 11, 2, 2), size, 0.3, alpha_over_size=size != 5) for size in SIZES),
     Bypass((3, 7)),

@@ -1,0 +1,125 @@
+"""Several networks side by side: how many layers of each kind they have, and what they cost; nothing is simulated."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpusim.base.picture import Picture
+from gpusim.base.table import Column, Table, columns
+from workloads.networks.figures import SCHEMA_VERSION, LayerFigures
+from workloads.networks.graph import Network
+from workloads.networks.memory import MemoryPlan
+
+MEANINGS = {
+    "kinds": "layers by kind",
+    "with_weights": "layers that multiply by weights: convolutions and fully connected ones",
+    "flops": "floating-point operations of the forward pass's products: two for each multiply-accumulate",
+    "all_passes_flops": "the same of all passes",
+    "parameters": "trained values, biases included",
+    "planned_bytes": "of device memory from the first to the last byte in use, as the tensors are placed",
+}
+PLAIN = ("network", "layers", "with_weights", "flops", "all_passes_flops", "parameters", "planned_bytes")
+_PANELS = (("layers with weights", "with_weights", 1.0), ("GFLOPs of the forward pass", "flops", 1e-9))
+_BAR_INCHES = 0.35
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A network in numbers; work and bytes are those of the plan's batch."""
+
+    network: Network
+    batch: int
+    kinds: Mapping[str, int]
+    with_weights: int
+    flops: int
+    all_passes_flops: int
+    parameters: int
+    planned_bytes: int
+
+    @property
+    def layers(self) -> int:
+        """Layers of all kinds."""
+        return len(self.network.layers)
+
+
+def summary_of(planned: MemoryPlan, figures: Sequence[LayerFigures]) -> Summary:
+    """Sum up the figures of a network's layers."""
+    return Summary(
+        planned.schedule.network,
+        planned.schedule.batch,
+        Counter(one.kind for one in figures),
+        sum(one.gemm is not None for one in figures),
+        2 * sum(one.macs for one in figures),
+        2 * sum(one.all_macs for one in figures),
+        sum(one.parameters + one.biases for one in figures),
+        planned.bytes,
+    )
+
+
+def document(summaries: Sequence[Summary], training: bool, per_image: bool) -> dict[str, Any]:
+    """Build the JSON object of several networks."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "phase": "train" if training else "inference",
+        "batch": None if per_image else summaries[0].batch,
+        "meanings": MEANINGS,
+        "networks": [
+            {
+                "network": one.network.name,
+                "kinds": dict(one.kinds),
+                **{name: getattr(one, name) for name in PLAIN[1:]},
+                "remarks": list(one.network.remarks),
+            }
+            for one in summaries
+        ],
+    }
+
+
+def table(summaries: Sequence[Summary], training: bool, per_image: bool) -> Table:
+    """Make the table for a terminal: a row for each network, a column for each kind of layer that one of them has."""
+    kinds = list(dict.fromkeys(kind for one in summaries for kind in one.kinds))
+    heads = [Column("network"), *(Column(kind.replace("_", " "), _counted) for kind in kinds)]
+    heads += [Column("with weights", "{:,}".format), Column("GFLOPs", "{:,.2f}".format)]
+    heads += [Column("all passes", "{:,.2f}".format)] if training else []
+    heads += [Column("M parameters", "{:,.2f}".format), Column("MiB", "{:,.1f}".format)]
+    rows = [
+        (
+            *(one.network.name, *(one.kinds.get(kind, 0) for kind in kinds), one.with_weights, one.flops / 1e9),
+            *((one.all_passes_flops / 1e9,) if training else ()),
+            *(one.parameters / 1e6, one.planned_bytes / (1 << 20)),
+        )
+        for one in summaries
+    ]
+    images = "one image" if per_image else f"batch {summaries[0].batch}"
+    title = f"layers by kind, and what they cost: {'training' if training else 'inference'}, {images}"
+    return Table(heads, rows, "networks", title, notes=[f"GFLOPs: {MEANINGS['flops']}"])
+
+
+def plain_table(summaries: Sequence[Summary]) -> Table:
+    """Make the table for a pipe, with exact figures."""
+    return Table(columns(*PLAIN), [(one.network.name, *(getattr(one, n) for n in PLAIN[1:])) for one in summaries])
+
+
+def picture(summaries: Sequence[Summary]) -> Picture:
+    """Make a picture of depth and work, a bar for each network (as Dong 2020, figure 2.4)."""
+    names = [one.network.name for one in summaries]
+
+    def draw(figure: Any) -> None:
+        figure.set_layout_engine("constrained")
+        for axes, (title, value, scale) in zip(figure.subplots(1, len(_PANELS), sharey=True), _PANELS, strict=True):
+            bars = axes.barh(names, [getattr(one, value) * scale for one in summaries])
+            axes.bar_label(bars, fmt="{:,.3g}", padding=3, fontsize=8)
+            axes.margins(x=0.18)
+            axes.set_title(title)
+        axes.invert_yaxis()
+
+    rows = [(one.network.name, one.with_weights, one.flops / 1e9) for one in summaries]
+    said = "; ".join(f"{name}: {count} layers with weights, {gflops:.2f} GFLOPs" for name, count, gflops in rows)
+    size = (9.0, 1.0 + _BAR_INCHES * len(names))
+    heads = ("network", "layers with weights", "GFLOPs")
+    return Picture("networks", "Depth and work of networks", said, heads, rows, draw, size, framed=True)
+
+
+def _counted(count: int) -> str:
+    return f"{count:,}" if count else ""
