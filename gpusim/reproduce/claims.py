@@ -1,7 +1,7 @@
 """Claims: whether what a publication says holds on its own way and on ours, by how much, and what moved with it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpusim.config.claim import ClaimSpec
 from gpusim.reproduce.rules import Found, found_by, labels_missing
@@ -18,13 +18,14 @@ class Verdict:
 
     state: one of STATES, or BESIDE where the comparison has no value for the claim; ours: our figure as text; limits:
     the largest speed-up that the zeros of each of its values allow; reasons: what moved with the value, or why it
-    cannot be asked.
+    cannot be asked; without: points that belong to the claim and have not been run.
     """
 
     state: str
     ours: str = "–"
     limits: tuple[float, ...] = ()
     reasons: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,12 @@ def judge(claim: ClaimSpec, values: Sequence[Value], shown: Callable[[float], st
 def judge_layers(
     claim: ClaimSpec, values: Sequence[Value], shown: Callable[[float], str], missing: Sequence[str]
 ) -> Verdict:
-    """Judge a claim about a network's layers, from which nothing follows until all of its points have been run.
-
-    missing: the points that have not been.
-    """
+    """Judge a claim about a network's layers by the points that have been run. missing: those that have not been."""
     if claim.unaskable:
         return Verdict(UNASKABLE, reasons=(claim.unaskable,))
+    verdict = judge(claim, values, shown, True)
+    if verdict.state not in (UNKNOWN, BESIDE):
+        return replace(verdict, without=tuple(missing))
     if missing:
         return Verdict(UNKNOWN, reasons=(f"not run: {', '.join(missing)}",))
     if not values:
@@ -80,12 +81,9 @@ def judge_layers(
     absent = list(labels_missing(claim.where, values))
     if absent:
         return Verdict(UNASKABLE, reasons=(f"there is no {' and no '.join(absent)} in this figure",))
-    verdict = judge(claim, values, shown, True)
-    if verdict.state in (UNKNOWN, BESIDE):
-        return Verdict(
-            UNASKABLE, reasons=("it has nothing to compare: its measure does not apply, or its labels are absent",)
-        )
-    return verdict
+    return Verdict(
+        UNASKABLE, reasons=("nothing to compare: its measure does not apply, or one of two labels is absent",)
+    )
 
 
 def _state(found: Found) -> str:

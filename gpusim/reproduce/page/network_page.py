@@ -169,6 +169,7 @@ def _claim(one: Judged) -> str:
             continue
         more = f" ({'; '.join(verdict.reasons)})" if verdict.state == UNASKABLE else ""
         found = f" {verdict.ours}" if verdict.state in (HOLDS, MIXED, FAILS, UNDECIDED) else ""
+        more += f" (without {', '.join(verdict.without)}: not run)" if verdict.without else ""
         verdicts.append(f"{column} **{verdict.state}**{found}{more}")
     return f"{one.claim.text} (source: {one.claim.said}): {'; '.join(verdicts) or 'no value'}."
 

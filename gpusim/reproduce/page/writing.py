@@ -112,7 +112,8 @@ def _layer_claims_table(reproduction: Reproduction, claims: Sequence[Judged]) ->
     for one in claims:
         row: list[Any] = [one.figure, one.claim.text, one.claim.said, said(one.claim) or None]
         for verdict in one.verdicts.values():
-            row += [verdict.ours, verdict.state, "; ".join(verdict.reasons) or None]
+            left_out = [f"without {', '.join(verdict.without)}: not run"] if verdict.without else []
+            row += [verdict.ours, verdict.state, "; ".join([*verdict.reasons, *left_out]) or None]
         rows.append(row)
     return Table(columns, rows, "claims")
 

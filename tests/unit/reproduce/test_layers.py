@@ -17,7 +17,7 @@ from gpusim.reproduce.kinds import grids
 from gpusim.reproduce.layer_values import all_rows, measures_of, metric_paths
 from gpusim.reproduce.network_points import Asked, NetworkPoint
 from gpusim.reproduce.own import asked_for
-from gpusim.reproduce.page.network_page import answers
+from gpusim.reproduce.page.network_page import answers, network_page
 from gpusim.reproduce.page.writing import contents, judged
 from gpusim.reproduce.plan import plan_of
 from tests.support.network_reproduction import GAIN, INDEX, TIME, loaded, network, results_of, written
@@ -64,9 +64,15 @@ def test_claims_hold_or_not_by_their_points(tmp_path: Path) -> None:
 
 def test_nothing_follows_from_what_has_not_been_run(tmp_path: Path) -> None:
     found = states(tmp_path, lambda point: None if point.batch == 2 and point.gpu == "mi6" else network(30, 10))
-    assert found[:2] == [(UNKNOWN, BESIDE), (UNKNOWN, BESIDE)] and found[2][0] == UNASKABLE
+    assert found[0] == (HOLDS, BESIDE), "of the batch that has been run"
+    assert found[1] == (UNKNOWN, BESIDE), "a trend needs both"
     assert found[4] == (UNKNOWN, UNKNOWN), "a ratio needs both GPUs"
     reproduction = loaded(tmp_path)
+    some = results_of(reproduction, lambda point: None if point.batch == 2 else network(30, 10))
+    first = judged(reproduction, some)[0].verdicts["mi6"]
+    assert (first.ours, first.without) == ("×3.00", ("net 2 mi6 plain",))
+    page = "".join(network_page(reproduction, some, judged(reproduction, some)))
+    assert "**holds** ×3.00 (without net 2 mi6 plain: not run)" in page
     assert answers(reproduction, judged(reproduction, results_of(reproduction, lambda _: None))) == []
 
 
