@@ -101,6 +101,7 @@ class Device:
         dynamic_lds_bytes: int = 0,
         global_offset: Size = 0,
         caches: Caches | None = None,
+        l1_bypass: bool | None = None,
         max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS,
         checked: bool = False,
         hotspots: int = 0,
@@ -115,6 +116,7 @@ class Device:
         scalars or Python numbers. kernarg: instead of args, the whole argument block. dynamic_lds_bytes: LDS in
         addition to that of `gpusim.Local` arguments. caches: 'warm' leaves in L2 and the TLBs what the launch before
         left there, 'flushed' empties them, None is as the GPU's `caches` says (L1 is always empty at first).
+        l1_bypass: whether its loads go past L1, None is as the GPU's `l1.bypass` says.
         max_instructions: of one wavefront, before it counts as an endless loop. checked: assert the model's
         conservation laws. hotspots: how many of the costliest instructions `result.hotspots` lists. observer:
         called several times a second, ends the launch by returning False. timeline: what happens in each cycle is drawn
@@ -136,6 +138,7 @@ class Device:
             dynamic_lds_bytes=dynamic_lds_bytes,
             global_offset=global_offset,
             caches=caches,
+            l1_bypass=l1_bypass,
             max_instructions=max_instructions,
         )
         record = self._run([command], _options(checked, hotspots, timeline, sample), observer)
@@ -171,11 +174,14 @@ class Device:
         dynamic_lds_bytes: int = 0,
         global_offset: Size = 0,
         caches: Caches | None = None,
+        l1_bypass: bool | None = None,
         max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS,
     ) -> LaunchCommand:
         """Return a launch that is checked and packed, to be run later; arguments as for `launch`."""
         if caches not in (None, *CACHES):
             raise LaunchError(f"caches is 'flushed' or 'warm', not {caches!r}")
+        if l1_bypass not in (None, True, False):
+            raise LaunchError(f"l1_bypass is True, False or None, not {checks.shown(l1_bypass)}")
         if not isinstance(kernel, KernelFunction):
             raise LaunchError(f"kernel: {checks.shown(kernel)} is no kernel; gpu.load(file)['name'] is one")
         lds_bytes = checks.whole("dynamic_lds_bytes", dynamic_lds_bytes, 0)
@@ -198,7 +204,10 @@ class Device:
             dimensions=places.dimensions,
         )
         self._tell_violations(kernel)
-        return LaunchCommand(launch, None if caches is None else caches == "warm", min(most, MAX_LIMIT))
+        warm = None if caches is None else caches == "warm"
+        command = LaunchCommand(launch, warm, min(most, MAX_LIMIT), l1_bypass=l1_bypass)
+        command.machine(self.gpu)  # raises LaunchError
+        return command
 
     def _run(self, commands: Sequence[HostCommand], options: RunOptions, observer: Observer | None = None) -> RunRecord:
         """Run commands in order, each after the one before, as one record."""

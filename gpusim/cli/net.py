@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 DataOption = Literal["auto", "real", "synthetic"]
+GainsOption = Literal["fusion", "l1_bypass"]
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,14 @@ class NetOptions:
             "two, compared.",
         ),
     ] = "off"
+    gains: Annotated[
+        GainsOption | None,
+        typer.Option(
+            "--gains",
+            help="Run twice, and say what each layer gains. fusion: by ReLUs as the last step of the kernels before "
+            "them; l1_bypass: by loads that go past L1, and by choosing so for each layer.",
+        ),
+    ] = None
     dnnmark: Annotated[
         bool,
         typer.Option("--dnnmark", help="Instead of a network: DNNMark's six benchmarks, its metrics and its claims."),
@@ -141,7 +150,7 @@ def _dnnmark(
     data = None if asked.data == "auto" else asked.data
     beside = {
         "NETWORK": source.name, "--torch": source.torch, "--layers": asked.layers, "--inputs": asked.inputs,
-        "--outputs": asked.outputs, "--data": data,
+        "--outputs": asked.outputs, "--data": data, "--gains": asked.gains,
         "--engine": None if asked.engine == "off" else asked.engine,
     }  # fmt: skip
     for option, value in beside.items():
@@ -184,4 +193,5 @@ def _wanted(asked: NetOptions, options: JobOptions, storing: StoreOptions, batch
         fresh=storing.fresh,
         launches=launches(options.checked, hotspots, options.max_cycles or 0),
         engine=asked.engine,
+        gains=asked.gains or "",
     )

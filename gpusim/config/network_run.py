@@ -54,6 +54,12 @@ class NetworkSettings(Spec):
         None, "fraction of zeros in made-up activation maps, uniformly random; none: values are real", "user"
     )
     layer_sparsity: dict[str, Fraction] = param({}, "the same for the input of single layers, by name", "user")
+    layer_l1_bypass: dict[str, bool | dict[str, bool]] = param(
+        {},
+        "whether loads go past L1 in single layers, by name, or in single passes of a layer; elsewhere gpu.l1.bypass "
+        "says",
+        "Dong 2020, section 5.2.4",
+    )
     sampling: SamplingSpec | None = param(
         None,
         "simulate launches in part and estimate the rest; error: of the whole network's cycles; null: in whole",
@@ -65,11 +71,22 @@ class NetworkSettings(Spec):
         "MXNet's operator Convolution, parameter `workspace`",
         ge=1,
     )
+    fusion: bool = param(
+        False,
+        "a ReLU is the last step of the kernels of the convolution or the fully connected layer before it, where they "
+        "allow it",
+        "ICPE 2018, section 5; Dong 2020, section 5.2.4",
+    )
     seed: int = param(1, "of initial parameters, inputs and labels", "user", ge=0, lt=2**32)
 
     def sparsity_of(self, layer: str) -> float | None:
         """Return the share of zeros of synthetic input maps of a layer; None where values are real."""
         return self.layer_sparsity.get(layer, self.sparsity)
+
+    def l1_bypass_of(self, layer: str, what: str) -> bool:
+        """Tell whether the loads of a layer's pass go past L1."""
+        said = self.layer_l1_bypass.get(layer, self.gpu.l1.bypass)
+        return said.get(what, self.gpu.l1.bypass) if isinstance(said, dict) else said
 
     def resolved(self) -> dict[str, Any]:
         """Return every value as plain data."""

@@ -105,6 +105,14 @@ class GpuSpec(Spec):
         """Core clock in hertz."""
         return self.clock_ghz * 1e9
 
+    def with_l1_bypass(self, bypass: bool) -> "GpuSpec":
+        """Return the GPU with `l1.bypass` as given; raise ValueError where the L1 does not allow it."""
+        if bypass == self.l1.bypass:
+            return self
+        l1 = self.l1.model_copy(update={"bypass": bypass})
+        l1.check_bypass()
+        return self.model_copy(update={"l1": l1})
+
     @model_validator(mode="after")
     def _fits(self) -> "GpuSpec":
         if self.cus > MAX_CUS:

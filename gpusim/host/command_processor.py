@@ -50,7 +50,7 @@ class LaunchCommand(NamedTuple):
     serve: does what the kernel's wavefronts wait for the host to do, called again and again while it runs. decisive:
     the time of later launches depends on the values that it computes, so that where it is sampled, the skipped
     workgroups are executed; None: unknown, and the user is warned where a launch gets results that a sampled one has
-    not computed.
+    not computed. l1_bypass: whether its loads go past L1; None: as `gpu.l1.bypass` says.
     """
 
     launch: Launch
@@ -58,6 +58,14 @@ class LaunchCommand(NamedTuple):
     max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS
     serve: Callable[[], None] | None = None
     decisive: bool | None = None
+    l1_bypass: bool | None = None
+
+    def machine(self, gpu: GpuSpec) -> GpuSpec:
+        """Return the GPU as the launch finds it; raise LaunchError where its L1 cannot be passed."""
+        try:
+            return gpu if self.l1_bypass is None else gpu.with_l1_bypass(self.l1_bypass)
+        except ValueError as error:
+            raise LaunchError(f"'{self.launch.kernel.short_name}': {error}") from None
 
     def finds_warm(self, gpu: GpuSpec) -> bool:
         """Tell whether the launch finds in L2 and the TLBs what the previous one left there."""
@@ -72,6 +80,7 @@ class LaunchCommand(NamedTuple):
             "local_size": list(launch.local_size),
             "dynamic_lds_bytes": launch.dynamic_lds_bytes,
             "caches": "warm" if self.finds_warm(gpu) else "flushed",
+            **({} if self.l1_bypass is None else {"l1_bypass": self.l1_bypass}),
         }
 
 
@@ -150,16 +159,17 @@ class CommandProcessor:
             record.host_time_us = queue.times[-1].ended_us if queue.times else 0.0
 
     def _check(self, commands: Sequence[HostCommand], options: RunOptions) -> None:
-        warm = any(isinstance(command, LaunchCommand) and command.warm for command in commands)
+        launches = [command for command in commands if isinstance(command, LaunchCommand)]
+        of_caches = any(one.warm or one.l1_bypass is not None for one in launches)
         of_cycles = options.checked or options.hotspots or options.timeline is not None or options.max_cycles
         if options.sampling is not None and (options.timeline is not None or options.max_cycles or not self.timing):
             raise LaunchError(
                 "a sampled launch has no timeline and no last cycle, and a device without timing nothing to sample"
             )
-        if not self.timing and (warm or of_cycles):
+        if not self.timing and (of_caches or of_cycles):
             raise LaunchError(
-                "a device without timing has no warm caches, no conservation laws, no hot spots, no timeline and no"
-                " cycles to be limited"
+                "a device without timing has no warm caches, no L1 to pass, no conservation laws, no hot spots, no"
+                " timeline and no cycles to be limited"
             )
 
     def flush_l2(self) -> None:
@@ -188,7 +198,7 @@ class CommandProcessor:
             warm, self._warm = self._warm if command.finds_warm(self.gpu) else WarmCaches(), WarmCaches()
             facts = simulate(
                 launch,
-                self.gpu,
+                command.machine(self.gpu),
                 self.engine_spec,
                 observe,
                 options.checked,

@@ -7,7 +7,7 @@ workspace.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,8 @@ from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat, Split
 from workloads.operators.conv_algorithms import ALGORITHMS, ConvolutionAlgorithm
 from workloads.operators.conv_buffer import BUFFER_BYTES
+from workloads.operators.conv_passes import ConvolutionBackwardData
+from workloads.operators.conv_winograd import POOLED, WinogradForward
 from workloads.operators.convolution import Convolution
 from workloads.operators.dropout import DropoutBackward, DropoutForward
 from workloads.operators.fully_connected import (
@@ -43,11 +45,12 @@ from workloads.operators.tensor import Shape
 @dataclass(frozen=True)
 class Part:
     """A primitive of a step. tensors: for each operand and result that is a tensor of the schedule, that
-    tensor's name.
+    tensor's name; apart: the layer that is joined to the step although its primitive is this one, and why.
     """
 
     primitive: Primitive
     tensors: Mapping[str, str]
+    apart: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -125,10 +128,14 @@ class Case:
 
 @dataclass(frozen=True)
 class Use:
-    """A primitive, and the roles of those of its operands and results that have other names."""
+    """A primitive, and the roles of those of its operands and results that have other names.
+
+    apart: as of its Part.
+    """
 
     primitive: Primitive
     roles: Mapping[str, str] = field(default_factory=dict)
+    apart: tuple[str, str] | None = None
 
 
 Row = Callable[[Case], Use | tuple[Use, ...]]
@@ -159,7 +166,7 @@ def _part(case: Case, use: Use) -> Part:
         role = use.roles.get(name, name)
         if role in case.step.writes:
             held[name] = case.step.writes[role]
-    return Part(use.primitive, held)
+    return Part(use.primitive, held, use.apart)
 
 
 def _loss(case: Case) -> Use:
@@ -281,25 +288,81 @@ def _why_dense(case: Case, sparse: ConvolutionAlgorithm, windows: Convolution) -
     return sparse.refuses(windows)
 
 
-def _convolution(case: Case) -> Use:
-    kind, iteration, windows = case.kind, case.iteration, _windows(case)
+def why_apart(schedule: Schedule, step: Step, iteration: Iteration) -> dict[str, str]:
+    """Say why layers that are joined to a step take launches of their own, by their names."""
+    if not step.joined:
+        return {}
+    return dict(part.apart for part in parts_of(schedule, step, iteration) if part.apart is not None)
+
+
+def _relu_apart(case: Case, why: str) -> Use:
+    """Return the ReLU that is joined to a step as a primitive of its own, over the step's result where it lies."""
+    apart = case.step.joined[0], why
+    if case.step.what is Pass.FORWARD:
+        return Use(ActivationForward("relu", case.output_shape), {"x": "y"}, apart)
+    return Use(ActivationBackward("relu", case.input_shape), {"y": "mask", "dy": "dx"}, apart)
+
+
+def _pooling_apart(case: Case, why: str) -> tuple[Use, ...]:
+    """Return the pooling that is joined to a step, if there is one, as a primitive of its own."""
+    if len(case.step.joined) < 2:
+        return ()
+    places = "places" in case.step.writes
+    pooling = PoolingForward(POOLED, case.output_shape, keep_places=places)
+    return (Use(pooling, {"x": "y", "y": "pooled"}, (case.step.joined[1], why)),)
+
+
+def _forward(case: Case, row: ConvolutionAlgorithm) -> tuple[Use, ...]:
+    """Return the forward pass of a convolution with what is joined to it."""
+    joined = case.step.joined
+    forward = row.forward(_windows(case), bias=case.kind.bias, relu=bool(joined) and row.rectifies)
+    why = f"the kernels of {row.name} end with no ReLU"
+    if joined and not row.rectifies:
+        return (Use(forward), _relu_apart(case, why), *_pooling_apart(case, why))
+    if len(joined) > 1 and isinstance(forward, WinogradForward):
+        return (Use(replace(forward, pools=True, kept="places" in case.step.writes)),)
+    return (Use(forward), *_pooling_apart(case, f"the tiles of {row.name} do not consist of its windows"))
+
+
+def _convolution(case: Case) -> Use | tuple[Use, ...]:
+    iteration, windows = case.iteration, _windows(case)
     sparse = ALGORITHMS[iteration.sparse_convolution] if iteration.sparse_convolution is not None else None
     if sparse is not None and not _why_dense(case, sparse, windows):
-        return Use(sparse.forward(windows, bias=kind.bias))
+        return _forward(case, sparse)
     wanted = ALGORITHMS[iteration.chosen.get((case.step.layer, case.step.what), iteration.convolution)]
     chosen = ALGORITHMS[DEFAULT_ALGORITHM] if wanted.refuses(windows) else wanted
     row = chosen.within(iteration.convolution_buffer_bytes)
     if case.step.what is Pass.FORWARD:
-        return Use(row.forward(windows, bias=kind.bias))
-    return Use((row.backward_data if case.step.what is Pass.BACKWARD_DATA else row.backward_weights)(windows))
+        return _forward(case, row)
+    if case.step.what is Pass.BACKWARD_WEIGHTS:
+        return Use(row.backward_weights(windows))
+    return _backward_data(
+        case,
+        made := row.backward_data(windows),
+        "" if made.masks else f"the kernels of {made.algorithm} end with no mask",
+    )
 
 
-def _fully_connected(case: Case) -> Use:
+def _backward_data(
+    case: Case, made: ConvolutionBackwardData | FullyConnectedBackwardData, why: str
+) -> Use | tuple[Use, ...]:
+    if not case.step.joined:
+        return Use(made)
+    return (Use(made), _relu_apart(case, why)) if why else Use(replace(made, masked=True))
+
+
+def _fully_connected(case: Case) -> Use | tuple[Use, ...]:
     shape, outputs = case.input_shape, case.kind.outputs
     if case.step.what is Pass.FORWARD:
-        return Use(FullyConnectedForward(shape, outputs, bias=case.kind.bias))
-    data = case.step.what is Pass.BACKWARD_DATA
-    return Use((FullyConnectedBackwardData if data else FullyConnectedBackwardWeights)(shape, outputs))
+        forward = FullyConnectedForward(shape, outputs, bias=case.kind.bias)
+        if not case.step.joined:
+            return Use(forward)
+        if why := forward.why_not_last:
+            return (Use(forward), _relu_apart(case, why), *_pooling_apart(case, why))
+        return Use(replace(forward, relu=True))
+    if case.step.what is Pass.BACKWARD_WEIGHTS:
+        return Use(FullyConnectedBackwardWeights(shape, outputs))
+    return _backward_data(case, made := FullyConnectedBackwardData(shape, outputs), made.why_not_last)
 
 
 def _bias_gradient(case: Case) -> Use:

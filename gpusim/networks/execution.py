@@ -7,7 +7,7 @@ in this one. With synthetic data no step needs those before it: nothing but the 
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import sqrt
 
@@ -23,7 +23,7 @@ from gpusim.core.facts import RunFacts, combined
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.prepare import prepare_core
 from gpusim.host.command_processor import RunOptions
-from gpusim.networks.binding import Iteration, why_dense
+from gpusim.networks.binding import Iteration, why_apart, why_dense
 from gpusim.networks.kept import Kept, known_whole
 from gpusim.networks.launches import (
     Before,
@@ -66,7 +66,8 @@ class How:
     selected: layers whose steps are reported; None: all; real: with real data, otherwise synthetic; timing: False
     executes for the results alone; verified: compare with NumPy; launches: how each is run; jobs: processes; sparsity:
     of the input of a layer that skips zeros, where data are synthetic; sampling: how launches are sampled, None: they
-    are simulated in whole; places: (layer, pass) that are reported, None: all.
+    are simulated in whole; l1_bypass: whether the loads of a layer's pass go past L1; places: (layer, pass) that are
+    reported, None: all.
     """
 
     selected: frozenset[str] | None = None
@@ -77,6 +78,7 @@ class How:
     jobs: int = 1
     sparsity: Callable[[str], float | None] = lambda layer: None
     sampling: SamplingSpec | None = None
+    l1_bypass: Callable[[str, Pass], bool] = lambda layer, what: False
     places: frozenset[tuple[str, Pass]] | None = None
 
     def is_answered_by(self, facts: RunFacts) -> bool:
@@ -92,7 +94,8 @@ class StepResult:
     operators: their names; classes: of its launches; simulated: numbers of the launches to simulate for it; after an
     iteration, of those that were; sampling: how, by number; facts: the sum of all its launches, None until all are
     known; zeros_of: the operands whose zeros it skips; zeros: how many there were; why_dense: why it skips none though
-    it might; before: by number, the launches whose lines a launch may find in L2, where caches are warm.
+    it might; why_apart: why layers that are joined to it take launches of their own; before: by number, the launches
+    whose lines a launch may find in L2, where caches are warm.
     """
 
     step: Step
@@ -107,6 +110,7 @@ class StepResult:
     zeros_of: tuple[str, ...] = ()
     zeros: Zeros | None = None
     why_dense: str = ""
+    why_apart: Mapping[str, str] = field(default_factory=dict)
     before: Mapping[int, Sequence[Before]] = field(default_factory=dict)
 
     @property
@@ -199,9 +203,12 @@ class Execution:
             if self._is_warm:
                 classes, before = self._told_apart(operators, classes, chain)
             names, work = tuple(o.name for o in operators), tuple(o.primitive.work for o in operators)
-            dense = why_dense(self.storage.plan.schedule, step, iteration)
+            schedule = self.storage.plan.schedule
+            dense, apart = why_dense(schedule, step, iteration), why_apart(schedule, step, iteration)
             skipped = tuple(name for o in operators for name in o.primitive.skips_zeros_of)
-            result = StepResult(step, names, work, classes, zeros_of=skipped, why_dense=dense, before=before)
+            result = StepResult(
+                step, names, work, classes, zeros_of=skipped, why_dense=dense, why_apart=apart, before=before
+            )
             if self.how.real or self._is_selected(step):
                 prepared.append((operators, result))
         if self.how.timing:
@@ -262,6 +269,7 @@ class Execution:
     ) -> tuple[LaunchClass, ...]:
         found = []
         # rounding in sparse layers changes the values of all later steps
+        past = self.how.l1_bypass(step.layer, step.what)
         made_by = f"{step.name}{', after sparse layers' if iteration.sparse_convolution else ''}"
         for operator in operators:
             primitive = operator.primitive
@@ -273,7 +281,7 @@ class Execution:
                 else:  # other launches of the operator skip other images' zeros
                     part = f", launch {number}" if primitive.skips_zeros_of else ""
                     values = class_of_values(primitive, made_by + part)
-                found.append(launch_class(launch, values, transferable))
+                found.append(launch_class(launch, values, transferable, past))
         return tuple(found)
 
     def _is_known(self, one: LaunchClass, sampling: SamplingSpec | None) -> bool:
@@ -286,13 +294,15 @@ class Execution:
 
     def _is_selected(self, step: Step) -> bool:
         asked = self.how.places is None or (step.layer, step.what) in self.how.places
-        return asked and (self.how.selected is None or step.layer in self.how.selected)
+        layers = {step.layer, *step.joined}
+        return asked and (self.how.selected is None or not layers.isdisjoint(self.how.selected))
 
     def _observe(self, _: object) -> bool:
         return not self.interrupt.asked
 
     def _timing(self, result: StepResult) -> Timing:
-        return Timing(self.engine_spec, self.how.launches, result.sampling)
+        past = self.how.l1_bypass(result.step.layer, result.step.what)
+        return Timing(self.engine_spec, self.how.launches, result.sampling, past)
 
     def _in_order(self, prepared: list[Prepared], told: "_Told", keep: Keep | None) -> None:
         alone = self.how.jobs == 1 or not self.how.timing or self._is_warm
@@ -332,7 +342,7 @@ class Execution:
                 for piece in pieces(operators, result):
                     while children.full:
                         self._collect(children, told)
-                    timing = Timing(self.engine_spec, self.how.launches, piece.sampling)
+                    timing = replace(self._timing(result), sampling=piece.sampling)
                     known = (piece.operator, self.gpu, piece.numbers, lambda _: True, timing, sparsity, piece.before)
                     children.start(piece, partial(run_synthetic, *known))
             while children.running:

@@ -1,7 +1,7 @@
 """A network's iteration as a job: with the compaction engine off, on, or both, each variant on the same inputs."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.base.counters import Counts
-from gpusim.base.errors import UserError
+from gpusim.base.errors import UserError, unknown_name
 from gpusim.config.engine import check_share
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
@@ -36,13 +36,30 @@ VARIANTS: Mapping[EngineMode, tuple[tuple[str, EngineMode], ...]] = {
     "both": (("dense", "off"), ("sparse", "on")),
 }
 PRODUCTS = 0.9  # of the operations that cannot be left out: who executes these together are a layer's products
+WITHOUT, WITH = "without", "with"  # variants that show what a value of the settings gains
+
+
+def _with_fusion(settings: NetworkSettings, on: bool) -> NetworkSettings:
+    return settings.model_copy(update={"fusion": on})
+
+
+def _past_l1(settings: NetworkSettings, on: bool) -> NetworkSettings:
+    return settings.model_copy(update={"gpu": settings.gpu.with_l1_bypass(on), "layer_l1_bypass": {}})
+
+
+# the settings without a value and with it
+GAINS: Mapping[str, Callable[[NetworkSettings, bool], NetworkSettings]] = {
+    "fusion": _with_fusion,
+    "l1_bypass": _past_l1,
+}
 
 
 class NetworkJob(Job):
     """An iteration of a network (gpusim.running.job.Job).
 
-    wanted: what of the network is run; inputs: arrays by tensor; keep_outputs: `outputs` has outputs and gradients by
-    tensor after the run; source: where the inputs come from, for errors. Raises UserError for what is not possible.
+    wanted: what of the network is run, and whether twice; inputs: arrays by tensor; keep_outputs: `outputs` has outputs
+    and gradients by tensor after the run; source: where the inputs come from, for errors. Raises UserError for what is
+    not possible.
     """
 
     kind = "net"
@@ -58,6 +75,8 @@ class NetworkJob(Job):
     ) -> None:
         if keep_outputs and wanted.engine == "both":
             raise UserError("outputs: engine both runs the network twice; with outputs on or off is allowed")
+        if wanted.gains:
+            _check_gains(settings, wanted, keep_outputs)
         if wanted.engine != "off" and ALGORITHMS[settings.sparse_convolution].uses_engine:
             try:
                 check_share(settings.gpu, settings.engine)
@@ -78,7 +97,12 @@ class NetworkJob(Job):
 
     @property
     def variants(self) -> Sequence[Variant]:
-        """The dense iteration, the one that skips zeros, or both for a comparison."""
+        """The dense iteration, the one that skips zeros, or two for a comparison."""
+        if self.wanted.gains:
+            return [
+                Variant(name, False, partial(FunctionTask, partial(self._run, name, "off")), name)
+                for name in (WITHOUT, WITH)
+            ]
         return [
             Variant(name, mode == "on", partial(FunctionTask, partial(self._run, name, mode)), name)
             for name, mode in VARIANTS[self.wanted.engine]
@@ -94,6 +118,7 @@ class NetworkJob(Job):
             "batch": self.wanted.batch,
             "values": self.wanted.data,
             "engine_mode": self.wanted.engine,
+            **({"gains": self.wanted.gains} if self.wanted.gains else {}),
             "remarks": list(self.network.remarks),
         }
 
@@ -108,9 +133,10 @@ class NetworkJob(Job):
         if self._choices is None:
             chosen = choose(self.network, self.settings, self.wanted, context.reporter, context.interrupt)
             self._choices, self._known = chosen.choices, chosen.exact
+        settings = GAINS[self.wanted.gains](self.settings, name == WITH) if self.wanted.gains else self.settings
         found = run_iteration(
             self.network,
-            self.settings,
+            settings,
             replace(self.wanted, engine=mode),
             context.reporter,
             context.interrupt,
@@ -171,6 +197,11 @@ def _part(row: Row, found: NetworkRecord, job: NetworkJob | None) -> PartRecord:
         values["zeros"] = {"fraction": row.zeros.fraction, "of_terms": row.zeros.of_terms}
     if row.why_dense:
         values["why_dense"] = row.why_dense
+    if row.joined:
+        values["joined"] = list(row.joined)
+    why = found.schedule.apart.get((row.layer, row.what))
+    if apart := {**row.why_apart, **({row.layer: why} if why else {})}:
+        values["why_apart"] = apart
     choice = job.choice_of((row.layer, row.what)) if job is not None and not row.zeros else None
     if choice is not None:
         values["choice"] = asdict(choice)
@@ -217,6 +248,25 @@ def _worst(compared: Sequence[VerificationFacts]) -> VerificationFacts | None:
     return VerificationFacts(all(one.passed for one in compared), worst.max_error, worst.bound)
 
 
+def _check_gains(settings: NetworkSettings, wanted: Wanted, keep_outputs: bool) -> None:
+    """Raise UserError for what does not go with a comparison of runs without a value and with it."""
+    where = f"gains: {wanted.gains}"
+    if wanted.gains not in GAINS:
+        raise UserError(f"gains: {unknown_name('value', wanted.gains, GAINS)}")
+    if wanted.engine != "off" or keep_outputs or not wanted.timing:
+        beside = f"engine {wanted.engine}" if wanted.engine != "off" else "outputs" if keep_outputs else "timing off"
+        raise UserError(f"{where}: runs the network twice, dense and with times; {beside} does not go with it")
+    for path, said in (("fusion", settings.fusion), ("gpu.l1.bypass", settings.gpu.l1.bypass)):
+        if said and path.endswith(wanted.gains.removeprefix("l1_")):
+            raise UserError(f"{where}: runs without it and with it; {path}=true must not be given beside it")
+    if wanted.gains == "l1_bypass" and settings.layer_l1_bypass:
+        raise UserError(f"{where}: is for all layers; layer_l1_bypass must not be given beside it")
+    try:
+        GAINS[wanted.gains](settings, True)
+    except ValueError as error:
+        raise UserError(f"{where}: {error}") from None
+
+
 def _decided(network: Network, settings: NetworkSettings, wanted: Wanted) -> Wanted:
     """Decide for real data or made-up values, for all variants alike, by the sparse variant's workspace, which is the
     larger.
@@ -243,6 +293,7 @@ def resolved(network: Network, settings: NetworkSettings, wanted: Wanted) -> dic
         "verify": wanted.verify,
         "timing": wanted.timing,
         "engine": wanted.engine,
+        "gains": wanted.gains or None,
     }
     launches = {name: value for name, value in asdict(wanted.launches).items() if name in ("hotspots", "max_cycles")}
     return {**settings.resolved(), "network": asked, "run": {"checked": wanted.launches.checked, **launches}}

@@ -31,7 +31,8 @@ class Kept:
 
     def __init__(self, path: Path, gpu: GpuSpec, fresh: bool = False, engine_spec: EngineSpec | None = None) -> None:
         self._pieces = Pieces(path, fresh)
-        self._under = json.dumps([sources_hash(SIMULATOR), gpu.model_dump(mode="json")], sort_keys=True)
+        machine = gpu.model_dump(mode="json", exclude={"l1": {"bypass"}})  # which a class of launches says
+        self._under = json.dumps([sources_hash(SIMULATOR), machine], sort_keys=True)
         self._engine = "" if engine_spec is None else engine_spec.model_dump_json()
 
     def get(self, one: LaunchClass, sampling: SamplingSpec | None = None) -> RunFacts | None:

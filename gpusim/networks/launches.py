@@ -53,7 +53,7 @@ class LaunchClass(NamedTuple):
     arguments: the block without addresses; pointers: which addresses are the same, where in a cache line they begin,
     and which are null; values: which values decide the time, empty: none do; transferable: whether the values are the
     same in every run; after: the earlier launches whose lines it may find in L2, where caches are warm, and where these
-    launches use the same memory.
+    launches use the same memory; l1_bypass: whether its loads go past L1.
     """
 
     kernel: str
@@ -65,9 +65,10 @@ class LaunchClass(NamedTuple):
     values: str
     transferable: bool
     after: Hashable = ()
+    l1_bypass: bool = False
 
 
-def launch_class(launch: "Launch", values: str, transferable: bool) -> LaunchClass:
+def launch_class(launch: "Launch", values: str, transferable: bool, l1_bypass: bool = False) -> LaunchClass:
     """Return the class of a launch."""
     kernel = launch.kernel
     block, pointers = bytearray(launch.kernarg), launch.pointers
@@ -79,7 +80,9 @@ def launch_class(launch: "Launch", values: str, transferable: bool) -> LaunchCla
     geometry = (launch.global_size, launch.local_size, launch.dynamic_lds_bytes)
     regions = tuple((region.rows, region.columns) for region in launch.regions)
     code = _digest(kernel.code + kernel.image)
-    return LaunchClass(kernel.name, code, bytes(block), pattern, geometry, regions, values, transferable)
+    return LaunchClass(
+        *(kernel.name, code, bytes(block), pattern, geometry, regions, values, transferable), l1_bypass=l1_bypass
+    )
 
 
 class Before(NamedTuple):

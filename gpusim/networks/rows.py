@@ -1,6 +1,6 @@
 """What a network's run says of each layer and pass: one row each."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,6 +54,16 @@ class Row:
     def why_dense(self) -> str:
         """Why no zeros are skipped although they might be; empty where they are, or where that is not possible."""
         return next((step.why_dense for step in self.steps if step.why_dense), "")
+
+    @property
+    def joined(self) -> tuple[str, ...]:
+        """The layers whose work the steps do too."""
+        return next((step.step.joined for step in self.steps if step.step.joined), ())
+
+    @property
+    def why_apart(self) -> Mapping[str, str]:
+        """Why those of them that take launches of their own do, by name."""
+        return next((step.why_apart for step in self.steps if step.why_apart), {})
 
 
 def rows_of(steps: Iterable[StepResult]) -> list[Row]:

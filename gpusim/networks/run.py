@@ -30,6 +30,7 @@ from workloads.networks.tensor import Role
 
 MOST_REAL_BYTES = 3 << 30  # of an iteration with real data, so that a process stays below 4 GiB
 DataChoice = Literal["auto", "real", "synthetic"]
+Gains = Literal["", "fusion", "l1_bypass"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class Wanted:
     store: where what is
     found out about launches is kept for later runs; fresh: what earlier ones found out does not count; engine: off:
     dense; on: convolutions over activation maps skip zeros; both: one after the other (gpusim.networks.job);
-    places: layers' passes; None: all.
+    places: layers' passes; None: all; gains: `fusion` or `l1_bypass`: without it and with it, one after another; empty:
+    as the settings say.
     """
 
     batch: int = 1
@@ -57,6 +59,7 @@ class Wanted:
     launches: RunOptions = field(default_factory=RunOptions)
     engine: EngineMode = "off"
     places: frozenset[tuple[str, Pass]] | None = None
+    gains: Gains = ""
 
 
 @dataclass
@@ -93,9 +96,9 @@ class NetworkRecord:
 def schedule_of(network: Network, settings: NetworkSettings, batch: int, train: bool) -> Schedule:
     """Return the steps of an iteration; raises UserError."""
     if not train:
-        return inference(network, batch)
+        return inference(network, batch, settings.fusion)
     loss = Loss.GIVEN if network.input_gradients else Loss.CROSS_ENTROPY
-    return training(network, batch, loss, Update(settings.training.update))
+    return training(network, batch, loss, Update(settings.training.update), settings.fusion)
 
 
 def run_iteration(
@@ -125,6 +128,7 @@ def run_iteration(
     real = is_real(wanted, planned)
     engine_spec = settings.engine if sparse else None
     _check_sparsity(network, settings, real)
+    _check_l1_bypass(network, settings)
     if not real and (given or keep_outputs):
         what = "inputs" if given else "outputs"
         raise UserError(
@@ -149,6 +153,7 @@ def run_iteration(
         wanted.jobs,
         settings.sparsity_of,
         settings.sampling,
+        settings.l1_bypass_of,
         wanted.places,
     )
     kept = Kept(wanted.store, settings.gpu, wanted.fresh, engine_spec) if wanted.store is not None else None
@@ -201,6 +206,21 @@ def _check_sparsity(network: Network, settings: NetworkSettings, real: bool) -> 
             raise UserError(f"layer_sparsity: {unknown_name('layer', layer, network.named)}")
     if real and (settings.sparsity is not None or settings.layer_sparsity):
         raise UserError("sparsity: the iteration's values are real, with zeros of their own; made up: --data synthetic")
+
+
+def _check_l1_bypass(network: Network, settings: NetworkSettings) -> None:
+    """Raise UserError for a layer or a pass that the network does not have, or an L1 that cannot be passed."""
+    for layer, said in settings.layer_l1_bypass.items():
+        if layer not in network.named:
+            raise UserError(f"layer_l1_bypass: {unknown_name('layer', layer, network.named)}")
+        passes = said if isinstance(said, dict) else {}
+        for what in passes:
+            if what not in list(Pass):
+                raise UserError(f"layer_l1_bypass.{layer}: {unknown_name('pass', what, list(Pass))}")
+        try:
+            settings.gpu.with_l1_bypass(True in passes.values() or said is True)
+        except ValueError as error:
+            raise UserError(f"layer_l1_bypass.{layer}: {error}") from None
 
 
 def selected_layers(network: Network, text: str | frozenset[str] | None) -> frozenset[str] | None:

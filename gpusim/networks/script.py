@@ -16,7 +16,7 @@ from gpusim.config.tree import Sets
 from gpusim.config.workload import EngineMode
 from gpusim.host.command_processor import RunOptions
 from gpusim.networks.job import NetworkJob
-from gpusim.networks.run import DataChoice, Wanted
+from gpusim.networks.run import DataChoice, Gains, Wanted
 from gpusim.results.record import RunRecord
 from gpusim.running.script import RunResult, ran
 
@@ -27,7 +27,8 @@ class NetworkResult(RunResult):
     """The result of a network's run: the object that `gpusim net --json` writes, as attributes and a mapping.
 
     `result.kernel.cycles`, `result["rows"][0]["time_us"]`; of engine="both" `result.dense`, `result.sparse` and
-    `result.normalized`. outputs: arrays by tensor, where they were asked for.
+    `result.normalized`; with gains `result["without"]`, `result["with"]` and `result.normalized`. outputs: arrays by
+    tensor, where they were asked for.
     """
 
     def __init__(self, values: Mapping[str, Any], records: Sequence[RunRecord], job: NetworkJob) -> None:
@@ -50,6 +51,7 @@ def run_network(
     verify: bool = True,
     store: str | Path | None = None,
     engine: EngineMode = "off",
+    gains: Gains = "",
     checked: bool = False,
     quiet: bool = False,
 ) -> NetworkResult:
@@ -60,12 +62,15 @@ def run_network(
     laid over it, and `training.rate` and the like; data: "real", "synthetic" or "auto"; jobs: processes; inputs: arrays
     by tensor: inputs, `labels`, parameters; outputs: keep outputs and gradients; verify: compare with NumPy; store: a
     file where what is found out about launches is kept for later runs; engine: "on": convolutions over activation
-    maps skip zeros, "off", or "both", compared; checked: assert the model's conservation laws; quiet: report no
-    progress on standard error.
+    maps skip zeros, "off", or "both", compared; gains: "fusion" or "l1_bypass": without it and with it, compared;
+    checked: assert the model's conservation laws; quiet: report no progress on standard error.
 
     Raises UserError for what cannot be run, and what a launch raises.
     """
-    choices = (("phase", phase, Phase), ("data", data, DataChoice), ("engine", engine, EngineMode))
+    choices = (
+        *(("phase", phase, Phase), ("data", data, DataChoice), ("engine", engine, EngineMode)),
+        ("gains", gains, Gains),
+    )
     for name, value, allowed in ((name, value, get_args(kind)) for name, value, kind in choices):
         if value not in allowed:
             raise UserError(f"{name}: {unknown_name('choice', str(value), allowed)}")
@@ -84,6 +89,7 @@ def run_network(
         store=None if store is None else Path(store),
         launches=RunOptions(checked),
         engine=engine,
+        gains=gains,
     )
     job = NetworkJob(loaded, settings, wanted, inputs, outputs)
     return NetworkResult(*ran(job, Reporter(quiet)), job)

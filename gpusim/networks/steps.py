@@ -42,12 +42,14 @@ class Timing:
     """How launches are simulated.
 
     engine_spec: of the engine for their sparse regions; launches: what is asserted, listed and limited; sampling: for
-    those of the step's launches, by number, that are simulated in part.
+    those of the step's launches, by number, that are simulated in part; l1_bypass: whether loads go past L1, None: as
+    the GPU's value says.
     """
 
     engine_spec: EngineSpec | None = None
     launches: RunOptions = field(default_factory=RunOptions)
     sampling: Mapping[int, SamplingSpec] = field(default_factory=dict)
+    l1_bypass: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,8 @@ def run_synthetic(
             sampling = timing.sampling.get(number)
             for one in before:
                 _make_up(one.operator, [one.launch], sparsity)
-                simulate_launch(one.launch, seen_by, processor, replace(timing, launches=RunOptions()), sampling)
+                plain = replace(timing, launches=RunOptions(), l1_bypass=one.one.l1_bypass)
+                simulate_launch(one.launch, seen_by, processor, plain, sampling)
             facts[number] = simulate_launch(launch, seen_by, processor, timing, sampling)
         else:
             execute(launch, residency=residency(launch, gpu))
@@ -216,7 +219,8 @@ def simulate_launch(
 ) -> RunFacts:
     """Simulate one launch, in whole or sampled; it finds in L2 what `gpu.caches` says."""
     record = RunRecord(bool(launch.regions), launch.kernel.name, [])
-    processor.run([LaunchCommand(launch)], record, replace(timing.launches, sampling=sampling), observer)
+    command = LaunchCommand(launch, l1_bypass=timing.l1_bypass)
+    processor.run([command], record, replace(timing.launches, sampling=sampling), observer)
     if record.partial and timing.launches.max_cycles and record.launches[0].cycles >= timing.launches.max_cycles:
         raise CycleLimitError(f"'{launch.kernel.short_name}' reached {timing.launches.max_cycles:,} cycles")
     if record.partial:

@@ -6,6 +6,7 @@ from typing import Any
 from gpusim.base.progress import scaled
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import MISSING, Cell, Column, Table
+from gpusim.report.gains import apart_lines, gains_tables
 from gpusim.report.measures import unit_name
 from gpusim.report.result import Measured, Result, Row, choice_text
 from isa.object.names import short
@@ -48,7 +49,12 @@ def summaries(result: Result) -> list[Table]:
     by_pass = _grouped(timed, "pass", lambda row: PHASES.get(row.values["pass"], BACKWARD))
     by_kind = _grouped(timed, "kind of layer", lambda row: str(row.values.get("kind") or "other").replace("_", " "))
     said = any(row.values.get("kind") for row in timed)  # older results have none
-    return [by_pass, *([by_kind] if said else []), *([_dearest(timed)] if len(timed) > DEAREST else [])]
+    return [
+        *gains_tables(result),
+        by_pass,
+        *([by_kind] if said else []),
+        *([_dearest(timed)] if len(timed) > DEAREST else []),
+    ]
 
 
 def rows_table(result: Result) -> Table:
@@ -278,6 +284,7 @@ def _of_network(result: Result, column: Measured) -> Iterator[str]:
     for row in rows:
         reasons.setdefault(row.values.get("why_dense", ""), []).append(_place(row))
     yield from (f"dense, {reason}: {', '.join(names)}" for reason, names in reasons.items() if reason)
+    yield from apart_lines(result) if "gains" not in result.document else ()
     if result.stopped_by:
         yield f"{result.stopped_by}: {len(rows) - len(timed)} of {len(rows)} rows are not finished"
     yield from result.remarks

@@ -99,12 +99,16 @@ class L1Spec(Spec):
 
     @model_validator(mode="after")
     def _nothing_is_kept_without_look_up(self) -> "L1Spec":
+        self.check_bypass()
+        return self
+
+    def check_bypass(self) -> None:
+        """Raise ValueError where loads pass a cache that keeps what memory does not have."""
         if self.bypass and (self.write, self.write_allocate) != ("through", False):
             raise ValueError(
                 f"bypass: loads that pass the cache would not find what write '{self.write}' with write_allocate "
                 f"{str(self.write_allocate).lower()} keeps there; allowed are write 'through' and write_allocate false"
             )
-        return self
 
 
 QUEUED = State(

@@ -1,5 +1,7 @@
 """Primitives of every kind at shapes that meet their kernels' edges: for the contract, and by chance."""
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from workloads.operators.activation import FUNCTIONS, ActivationBackward, ActivationForward
@@ -10,6 +12,8 @@ from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat, Split
 from workloads.operators.conv_algorithms import ALGORITHMS, ConvolutionAlgorithm
+from workloads.operators.conv_buffer import BUFFER_BYTES
+from workloads.operators.conv_winograd import WinogradForward
 from workloads.operators.convolution import Convolution
 from workloads.operators.count_zeros import GROUP_ELEMENTS, CountZeros
 from workloads.operators.dropout import DropoutBackward, DropoutForward
@@ -81,6 +85,33 @@ CONVOLVED: tuple[Primitive, ...] = tuple(
                 if algorithm.resized
                 for made in passes(algorithm.within(SMALL_BUFFER), CHUNKED, bias=True)
             ),
+            *(
+                algorithm.forward(c, bias=c.kernel != (5, 5), relu=True)
+                for algorithm in ALGORITHMS.values()
+                for c in CONVOLUTIONS
+                if algorithm.rectifies and not algorithm.refuses(c)
+            ),
+            *(
+                replace(made, masked=True)
+                for algorithm in ALGORITHMS.values()
+                for c in CONVOLUTIONS
+                if not algorithm.refuses(c) and (made := algorithm.backward_data(c)).masks
+            ),
+            *(
+                algorithm.within(SMALL_BUFFER).forward(CHUNKED, bias=True, relu=True)
+                for algorithm in ALGORITHMS.values()
+                if algorithm.resized
+            ),
+            *(
+                WinogradForward(c, c.groups == 1, relu, size, buffer_bytes, pools=True, kept=kept)
+                for c, buffer_bytes in ((CONVOLUTIONS[0], BUFFER_BYTES), (CHUNKED, SMALL_BUFFER))
+                for size, relu, kept in ((2, True, True), (4, True, True), (2, False, True), (4, True, False))
+            ),
+            *(
+                replace(algorithm.within(SMALL_BUFFER).backward_data(CHUNKED), masked=True)
+                for algorithm in ALGORITHMS.values()
+                if algorithm.resized
+            ),
         ]
     )
 )
@@ -139,7 +170,9 @@ CASES: tuple[Primitive, ...] = (
     CountZeros((3, 5, 7, 11)),
     *CONVOLVED,
     *(FullyConnectedForward(shape, outputs, bias=len(shape) > 2) for shape, outputs in FULLY_CONNECTED),
+    *(FullyConnectedForward((3, 1700), outputs, bias, relu=True) for outputs, bias in ((9, True), (64, False))),
     *(FullyConnectedBackwardData(shape, outputs) for shape, outputs in FULLY_CONNECTED),
+    *(FullyConnectedBackwardData((3, inputs), 1700, masked=True) for inputs in (9, 64)),
     *(FullyConnectedBackwardWeights(shape, outputs) for shape, outputs in FULLY_CONNECTED),
 )
 

@@ -1,7 +1,6 @@
 /* ReLU, sigmoid and tanh, forward and backward. y may be x, dx may be dy. */
 #include "elements.h"
 
-static inline float relu(float x) { return x < 0.0f ? 0.0f : x; }
 static inline float sigmoid(float x) { return inverse(1.0f + exp2_of(-LOG2_E * x)); }
 
 /* By its series where 1 - 2 / (e^2x + 1) would cancel. */
@@ -12,8 +11,7 @@ static inline float hyperbolic_tangent(float x) {
   return square < 0.04f ? near : far;
 }
 
-/* From the results: that they are positive is all that ReLU's backward pass needs. */
-static inline float relu_back(float y, float dy) { return y > 0.0f ? dy : 0.0f; }
+/* From the results. */
 static inline float sigmoid_back(float y, float dy) { return dy * y * (1.0f - y); }
 static inline float tanh_back(float y, float dy) { return dy * (1.0f - y * y); }
 
@@ -34,9 +32,9 @@ static inline float tanh_back(float y, float dy) { return dy * (1.0f - y * y); }
     store_some(dx, at, count, value);                                                                                  \
   }
 
-FORWARD(relu_forward, relu)
+FORWARD(relu_forward, rectified)
 FORWARD(sigmoid_forward, sigmoid)
 FORWARD(tanh_forward, hyperbolic_tangent)
-BACKWARD(relu_backward, relu_back)
+BACKWARD(relu_backward, passed_on)
 BACKWARD(sigmoid_backward, sigmoid_back)
 BACKWARD(tanh_backward, tanh_back)

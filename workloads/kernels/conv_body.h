@@ -1,4 +1,5 @@
-/* One kernel of conv.cl. Defined before each inclusion: NAME; SWATHS_X, SWATHS_Y, wavefronts of the workgroup along pixels
+/* One kernel of conv.cl or conv_rectified.cl, which defines RECTIFIED: results below zero become zero. Defined before each
+   inclusion: NAME; SWATHS_X, SWATHS_Y, wavefronts of the workgroup along pixels
    and along filters; EIGHT_CHANNELS, whether eight steps of the sum have the same tap, of eight channels. */
 TILE_KERNEL void NAME(
     global const float *restrict input, global const float *restrict filters, constant Step *restrict taps,
@@ -56,6 +57,9 @@ TILE_KERNEL void NAME(
 
   const uint pixel = first_x + swath_x + 4u * (lane_id() & 7u), filter = first_y + swath_y + 4u * (lane_id() >> 3);
   add_bias(bias, w, filter, group, ROWS, sums);
+#ifdef RECTIFIED
+  rectify(ROWS, sums);
+#endif
   const Buffer to = buffer_of(output + (ulong)group * w.filters * (w.out_plane / 4u),
                               w.out_bytes - group * w.filters * w.out_plane);
   uint at[8];

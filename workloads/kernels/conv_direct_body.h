@@ -1,6 +1,12 @@
-/* One kernel of conv_direct.cl. Defined before each inclusion: NAME; FILTERS, of a work-item. */
+/* One kernel of conv_direct.cl or conv_direct_rectified.cl. Defined before each inclusion: NAME; FILTERS, of a work-item;
+   RECTIFIED, where results below zero become zero, if `relu`, and zero where `mask`, of the output's shape, is not
+   positive, if `masked`. */
 KERNEL void NAME(global const float *restrict input, constant float *restrict filters, constant Step *restrict taps,
-                 global const float *restrict bias, global float *restrict output, Windows w) {
+                 global const float *restrict bias, global float *restrict output, Windows w
+#ifdef RECTIFIED
+                 , global const float *restrict mask, uint relu, uint masked
+#endif
+                 ) {
   const uint number = group_id_x() * GROUP + local_id_x(), filter = group_id_y() * FILTERS, group = group_id_z();
   const Pixel pixel = pixel_of(minimum(number, w.pixels - 1u), w.by_plane, w.by_columns);
   const uint row = pixel.row * w.row_step, column = pixel.column * w.column_step;
@@ -39,7 +45,17 @@ KERNEL void NAME(global const float *restrict input, constant float *restrict fi
 #pragma unroll
   for (uint f = 0; f < FILTERS; ++f) {
     const uint of = group * w.filters + minimum(filter + f, w.filters - 1u);
+#ifdef RECTIFIED
+    float value = sum[f] + read(added, of * 4u, 0u);
+    if (relu) value = rectified(value);
+    if (masked) {
+      const Buffer kept = buffer_of(mask + (ulong)group * w.filters * (w.out_plane / 4u),
+                                    w.out_bytes - group * w.filters * w.out_plane);
+      value = passed_on(read(kept, where(at != OUTSIDE && filter + f < w.filters, at + f * w.out_plane), 0u), value);
+    }
+#else
     const float value = sum[f] + read(added, of * 4u, 0u);
+#endif
     write(to, where(at != OUTSIDE && filter + f < w.filters, at + f * w.out_plane), 0u, value);
   }
 }

@@ -12,13 +12,14 @@ KERNEL void im2col(global const float *restrict x, global float *restrict column
   keep_taps(m, window, plane, to, m.windows);
 }
 
-/* A work-item: an element of dx, the sum over the taps that met it. by_plane: elements, by_width: of a row of them;
-   window_rows x window_columns windows. */
-KERNEL void col2im(global const float *restrict columns, global float *restrict dx, Image m, uint window_rows,
-                   uint window_columns) {
+/* A work-item: an element of dx, the sum over the taps that met it, or zero where `mask`, of its shape, is not positive, if
+   `masked`. by_plane: elements, by_width: of a row of them; window_rows x window_columns windows. */
+KERNEL void col2im(global const float *restrict columns, global const float *restrict mask, global float *restrict dx,
+                   Image m, uint window_rows, uint window_columns, uint masked) {
   const uint number = group_id_x() * GROUP + local_id_x();
   const uint channel = quotient(number, m.by_plane), place = remainder_of(number, channel, m.by_plane);
   if (channel >= m.channels) return;
   global const float *from = columns + channel * m.rows * m.columns * m.windows;
-  dx[number] = sum_of_taps(m, place, from, m.windows, window_rows, window_columns);
+  const float sum = sum_of_taps(m, place, from, m.windows, window_rows, window_columns);
+  dx[number] = masked ? passed_on(mask[number], sum) : sum;
 }

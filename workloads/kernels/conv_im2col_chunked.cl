@@ -12,26 +12,30 @@ KERNEL void im2col_images(global const float *restrict x, global float *restrict
   keep_taps(m, window, plane, to, pitch);
 }
 
-/* A work-item: an element of dx. */
-KERNEL void col2im_images(global const float *restrict columns, global float *restrict dx, Image m, uint window_rows,
-                          uint window_columns, uint pitch) {
+/* A work-item: an element of dx, which is zero where `mask`, of its shape, is not positive, if `masked`. */
+KERNEL void col2im_images(global const float *restrict columns, global const float *restrict mask,
+                          global float *restrict dx, Image m, uint window_rows, uint window_columns, uint pitch,
+                          uint masked) {
   const uint number = group_id_x() * GROUP + local_id_x();
   const uint channel = quotient(number, m.by_plane), place = remainder_of(number, channel, m.by_plane);
   if (channel >= m.channels) return;
   global const float *from = columns + (ulong)channel * m.rows * m.columns * pitch + group_id_y() * m.windows;
-  dx[(ulong)group_id_y() * m.channels * (m.height * m.width) + number] =
-      sum_of_taps(m, place, from, pitch, window_rows, window_columns);
+  const ulong at = (ulong)group_id_y() * m.channels * (m.height * m.width) + number;
+  const float sum = sum_of_taps(m, place, from, pitch, window_rows, window_columns);
+  dx[at] = masked ? passed_on(mask[at], sum) : sum;
 }
 
-/* y[image][plane][element] = wide[plane][image, element] + bias[plane], if `biases`; and back. A work-item: an element of
+/* y[image][plane][element] = wide[plane][image, element] + bias[plane], if `biases`, and zero in place of less, if `relu`;
+   and back. A work-item: an element of
    a plane of the image group_id_y. */
 KERNEL void from_wide(global const float *restrict wide, global const float *restrict bias, global float *restrict y,
-                      uint planes, uint pitch, uint biases, Divisor by_plane) {
+                      uint planes, uint pitch, uint biases, uint relu, Divisor by_plane) {
   const uint number = group_id_x() * GROUP + local_id_x();
   const uint plane = quotient(number, by_plane), element = remainder_of(number, plane, by_plane);
   if (plane >= planes) return;
   const float value = wide[(ulong)plane * pitch + (group_id_y() * by_plane.divisor + element)];
-  y[(ulong)group_id_y() * planes * by_plane.divisor + number] = biases ? value + bias[plane] : value;
+  const float result = biases ? value + bias[plane] : value;
+  y[(ulong)group_id_y() * planes * by_plane.divisor + number] = relu ? rectified(result) : result;
 }
 
 KERNEL void to_wide(global const float *restrict dy, global float *restrict wide, uint planes, uint pitch,

@@ -44,6 +44,19 @@ static inline void store_some(global float *to, uint at, uint count, float4_t va
   }
 }
 
+/* The first of the largest; the first that is no number, if there is one. */
+typedef struct {
+  float value;
+  uint place;
+} Maximum;
+
+INLINE Maximum larger(Maximum best, float value, uint place) {
+  const bool next = best.value == best.value && !(best.value >= value);
+  best.value = next ? value : best.value;
+  best.place = next ? place : best.place;
+  return best;
+}
+
 /* Division of numbers below 2^31 by a divisor that the host knows (Granlund and Montgomery 1994): multiplier
    ceil(2^(31 + l) / divisor), l = ceil(log2(divisor)). */
 typedef struct {
@@ -53,6 +66,12 @@ typedef struct {
 static inline uint high_product(uint a, uint b) { return (uint)(((ulong)a * b) >> 32); }
 static inline uint quotient(uint number, Divisor by) { return high_product(2u * number, by.multiplier) >> by.shift; }
 static inline uint remainder_of(uint number, uint whole, Divisor by) { return number - whole * by.divisor; }
+
+/* A ReLU, also as the last step of a kernel that computes what it is applied to; what is no number stays. */
+static inline float rectified(float value) { return value < 0.0f ? 0.0f : value; }
+
+/* Its gradient, from the result: that it is positive is all that is needed. */
+static inline float passed_on(float result, float gradient) { return result > 0.0f ? gradient : 0.0f; }
 
 static inline float exp2_of(float x) { return __builtin_amdgcn_exp2f(x); }
 static inline float log2_of(float x) { return __builtin_amdgcn_logf(x); }

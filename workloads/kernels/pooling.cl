@@ -48,19 +48,6 @@ static inline float average_weight(Pooling p, Window w, uint count_padding) {
                              remainder_of(item, out_line, by_out_columns));                                            \
   global const float *corner = x + plane * p.rows * p.columns;
 
-/* The first of the largest; the first that is no number, if there is one. */
-typedef struct {
-  float value;
-  uint place;
-} Maximum;
-
-INLINE Maximum larger(Maximum best, float value, uint place) {
-  const bool next = best.value == best.value && !(best.value >= value);
-  best.value = next ? value : best.value;
-  best.place = next ? place : best.place;
-  return best;
-}
-
 INLINE Maximum maximum_of(global const float *corner, Pooling p, Window w) {
   Maximum best = {-__builtin_inff(), (uint)w.row * p.kernel_columns + (uint)w.column};
   for (int r = w.row; r < w.row_end; ++r)

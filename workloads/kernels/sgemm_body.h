@@ -1,6 +1,7 @@
 /* One kernel of sgemm.cl or sgemm_batched.cl. Defined before each inclusion: NAME; SWATHS_X, SWATHS_Y, wavefronts of the
    workgroup along m and along n; A_ALONG, B_ALONG, whether that matrix is contiguous along k; BATCHED, where there are
-   several products. */
+   several products; RECTIFIED, where each row of C has a bias (an empty array: none) and results below zero become zero,
+   in place of an addition to C. */
 TILE_KERNEL void NAME(
     global const float *restrict a_matrix, global const float *restrict b_matrix, global float *restrict c_matrix, uint m,
     uint n, uint k, uint lda, uint ldb, uint ldc, uint split_depth,
@@ -13,7 +14,11 @@ TILE_KERNEL void NAME(
   b_matrix += (ulong)place * batch.b_place + (ulong)group * batch.b_group;
   global float *c = c_matrix + ((ulong)part * batch.c_part + (ulong)place * batch.c_place + (ulong)group * batch.c_group);
 #else
+#ifdef RECTIFIED
+    global const float *restrict bias, uint biases) {
+#else
     uint add) {
+#endif
   const uint part = group_id_z();
   global float *c = c_matrix + (ulong)part * n * ldc;
 #endif
@@ -62,8 +67,14 @@ TILE_KERNEL void NAME(
     KEEP_X(tiles + buffer);
     KEEP_Y(tiles + buffer + TILE_FLOATS(SWATHS_X));
   }
+#ifdef RECTIFIED
+  const uint number = lane_anew();
+  add_of_rows(buffer_of(bias, biases * 4u), first_y + swath_y + 4u * (number >> 3), n, ROWS, sums);
+  rectify(ROWS, sums);
+#else
   add_matrix(c, m, n, ldc, first_x + swath_x, first_y + swath_y, ROWS, add, sums);
   const uint number = lane_anew();
+#endif
   store_matrix(c, m, n, ldc, first_x + swath_x + 4u * (number & 7u), first_y + swath_y + 4u * (number >> 3), ROWS, sums);
 }
 

@@ -178,6 +178,26 @@ static inline void store_matrix(global float *c, uint columns, uint rows, uint l
   }
 }
 
+/* To the work-item's sums the value of each of its rows, which are y and others below `rows`. */
+static inline void add_of_rows(Buffer values, uint y, uint rows, uint used, Sums sums) {
+#pragma unroll
+  for (uint j = 0; j < used; ++j) {
+    const float value = read(values, minimum(y + below(j), rows - 1u) * 4u, 0u);
+    for (uint h = 0; h < 2; ++h) sums[j][h] += value;
+  }
+}
+
+/* A ReLU. Kernels with it are others than those without: a branch past it would cost registers for the sums of both ways,
+   and an instruction for each sum would cost short sums time. */
+static inline void rectify(uint used, Sums sums) {
+#pragma unroll
+  for (uint j = 0; j < used; ++j)
+#pragma unroll
+    for (uint h = 0; h < 2; ++h)
+#pragma unroll
+      for (uint i = 0; i < 4; ++i) sums[j][h][i] = rectified(sums[j][h][i]);
+}
+
 /* To the sums what C[y][x] holds already, if `add`; x, y: the wavefront's first element. An empty buffer reads as zero,
    where a branch would cost registers for the sums of both ways. */
 static inline void add_matrix(global const float *c, uint columns, uint rows, uint leading, uint first_x, uint first_y,

@@ -62,6 +62,10 @@ INLINE void write2(Buffer to, uint lane_bytes, float first, float second) {
   __builtin_amdgcn_raw_buffer_store_b64(both, to, (int)lane_bytes, 0, 0);
 }
 
+INLINE void write_byte(Buffer to, uint lane_bytes, uint value) {
+  __builtin_amdgcn_raw_buffer_store_b8((uchar)value, to, (int)lane_bytes, 0, 0);
+}
+
 /* A work-item's values at all places, `step` bytes apart in a buffer. */
 INLINE void keep_places(Buffer to, uint places, uint step, uint at, const float *value) {
 #pragma unroll

@@ -29,9 +29,14 @@ KERNEL void OF_TILE(winograd_windows)(global const float *restrict x, global flo
               item.plane * w.plane_bytes + item.tile * 4u, value);
 }
 
-/* A work-item: a tile's results of a filter. bias: `biases` values, 0 where there is none. */
+/* A work-item: a tile's results of a filter. bias: `biases` values, 0 where there is none; relu: whether results below
+   zero become zero; masked: whether those become zero where `mask`, of y's shape, is not positive. pooled_bytes: of the maxima of
+   windows of 2 x 2, which tiles consist of, 0 where there are none; kept: whether the results themselves and the places of
+   the maxima in their windows are stored beside them. */
 KERNEL void OF_TILE(winograd_results)(global const float *restrict products, global const float *restrict bias,
-                                      global float *restrict y, Tiles w, uint biases) {
+                                      global const float *restrict mask, global float *restrict y,
+                                      global float *restrict pooled, global uchar *restrict places, Tiles w,
+                                      uint biases, uint relu, uint masked, uint pooled_bytes, uint kept) {
   const Item item = item_of(w);
   if (item.plane >= w.planes || item.tile >= w.tiles) return;
   float product[SIZE * SIZE], value[TILE * TILE];
@@ -39,10 +44,39 @@ KERNEL void OF_TILE(winograd_results)(global const float *restrict products, glo
               item.plane * w.plane_bytes + item.tile * 4u, product);
   transform_both(OF_TILE(RESULTS), TILE, SIZE, product, value);
   const float added = read(buffer_of(bias, biases * 4u), item.plane * 4u, 0u);
+#pragma unroll
+  for (uint i = 0; i < TILE * TILE; ++i) value[i] = relu ? rectified(value[i] + added) : value[i] + added;
   const Pixel at = pixel_of(item.tile, w.by_plane, w.by_columns);
   const uint row = at.row * TILE, column = at.column * TILE;
   const uint first = (((at.image * w.planes + item.plane) * w.height + row) * w.width + column) * 4u;
   const Buffer to = buffer_of(y, w.bytes);
+  if (masked) {
+    const Buffer from = buffer_of(mask, w.bytes);
+#pragma unroll
+    for (uint i = 0; i < TILE * TILE; ++i) {
+      const bool inside = row + i / TILE < w.height && column + i % TILE < w.width;
+      const uint here = first + (i / TILE * w.width + i % TILE) * 4u;
+      value[i] = passed_on(read(from, where(inside, here), 0u), value[i]);
+    }
+  }
+  if (pooled_bytes) {
+    const Buffer maxima = buffer_of(pooled, pooled_bytes);
+    const Buffer of_maxima = buffer_of((global const float *)places, kept ? pooled_bytes / 4u : 0u);
+    const uint rows = w.height / 2u, columns = w.width / 2u;
+#pragma unroll
+    for (uint i = 0; i < TILE; i += 2u)
+#pragma unroll
+      for (uint j = 0; j < TILE; j += 2u) {
+        Maximum best = {value[i * TILE + j], 0u};
+#pragma unroll
+        for (uint k = 1; k < 4u; ++k) best = larger(best, value[(i + k / 2u) * TILE + j + k % 2u], k);
+        const uint r = (row + i) / 2u, c = (column + j) / 2u;
+        const uint number = ((at.image * w.planes + item.plane) * rows + r) * columns + c;
+        write(maxima, where(r < rows && c < columns, number * 4u), 0u, best.value);
+        write_byte(of_maxima, where(r < rows && c < columns, number), best.place);
+      }
+    if (!kept) return;
+  }
 #pragma unroll
   for (uint i = 0; i < TILE; ++i) {
     const bool inside = row + i < w.height;
@@ -50,15 +84,15 @@ KERNEL void OF_TILE(winograd_results)(global const float *restrict products, glo
     float *line = value + i * TILE;
     if ((w.width & (TILE - 1u)) == 0u) { /* whole tiles lie in a row */
 #if TILE == 4
-      const float4_t four = {line[0] + added, line[1] + added, line[2] + added, line[3] + added};
+      const float4_t four = {line[0], line[1], line[2], line[3]};
       write4(to, where(inside, here), 0u, four);
 #else
-      write2(to, where(inside, here), line[0] + added, line[1] + added);
+      write2(to, where(inside, here), line[0], line[1]);
 #endif
     } else {
 #pragma unroll
       for (uint j = 0; j < TILE; ++j)
-        write(to, where(inside && column + j < w.width, here + j * 4u), 0u, line[j] + added);
+        write(to, where(inside && column + j < w.width, here + j * 4u), 0u, line[j]);
     }
   }
 }

@@ -45,6 +45,10 @@ class Pooling(LayerKind):
             raise ShapeError(f"an input of shape {shown(inputs[0])}: it needs channels × rows × columns")
         return inputs[0][1], inputs[0][2]
 
+    def is_side_by_side(self, window: tuple[int, int]) -> bool:
+        """Tell whether windows are this one, none overlaps another, and all lie within the maps."""
+        return self.kernel == window == (self.stride or self.kernel) and not any(self.padding) and not self.ceil
+
     def output(self, inputs: Sequence[Shape]) -> Shape:
         window = self.window(inputs)
         rows, columns = positions(inputs[0], window, self.stride or window, self.padding, ceil=self.ceil)

@@ -4,14 +4,18 @@ A step is what becomes one operator: a layer, a pass, and for every role the ten
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from gpusim.base.errors import UserError
+from workloads.networks.convolution import Convolution
 from workloads.networks.described import MAX_BATCH
+from workloads.networks.fully_connected import FullyConnected
 from workloads.networks.graph import Layer, Network
 from workloads.networks.kind import Pass, PassSpec
 from workloads.networks.normalization import Softmax
+from workloads.networks.pointwise import Relu
+from workloads.networks.pooling import MaxPool, Pooling
 from workloads.networks.tensor import Role, Shape, Tensor, elements, shown
 
 
@@ -36,7 +40,12 @@ MOMENTS: Mapping[Update, tuple[str, ...]] = {Update.SGD: ("velocity",), Update.A
 
 @dataclass(frozen=True)
 class Step:
-    """One operator's work. reads, writes: tensors by role; in_place: (read, written), roles that may share memory."""
+    """One operator's work. reads, writes: tensors by role; in_place: (read, written), roles that may share memory.
+
+    joined: layers whose work of the same pass it does too. Forward, a ReLU, whose output is a view of `y`, and perhaps
+    the pooling after it, which gives `pooled` and in training `places`; `y` is then needed in training alone. Backward
+    to the data, a ReLU: `dx` is the gradient of its input, and `mask` is read, its output.
+    """
 
     layer: str
     what: Pass
@@ -44,6 +53,7 @@ class Step:
     writes: Mapping[str, str]
     in_place: tuple[str, str] | None = None
     parameter: str = ""  # of an update
+    joined: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -55,7 +65,8 @@ class Step:
 class Schedule:
     """Steps in order. tensors: by name; outputs: the tensor of each input and of each layer's output, by its name.
 
-    views: for each tensor that is another one's memory under another shape, that other one.
+    views: for each tensor that is another one's memory under another shape, that other one; apart: where layers are
+    joined, why a pass that might have been joined to another layer's is not, by layer and pass.
     """
 
     network: Network
@@ -65,6 +76,7 @@ class Schedule:
     outputs: Mapping[str, str]
     steps: tuple[Step, ...]
     views: Mapping[str, str] = field(default_factory=dict)
+    apart: Mapping[tuple[str, Pass], str] = field(default_factory=dict)
 
     def memory_of(self, name: str) -> str:
         """Return the tensor whose memory the tensor `name` uses: itself, unless it is a view."""
@@ -73,19 +85,25 @@ class Schedule:
         return name
 
 
-def inference(network: Network, batch: int) -> Schedule:
-    """List the steps of one forward pass over a batch; raise UserError for a batch that is not allowed."""
-    drawn = _Drawing(network, batch, training=False)
+def inference(network: Network, batch: int, fusion: bool = False) -> Schedule:
+    """List the steps of one forward pass over a batch; raise UserError for a batch that is not allowed.
+
+    fusion: a ReLU is part of the step of the layer before it, where no other layer reads that one's output.
+    """
+    drawn = _Drawing(network, batch, training=False, fusion=fusion)
     drawn.forward()
     return drawn.schedule()
 
 
-def training(network: Network, batch: int, loss: Loss | None = None, update: Update = Update.SGD) -> Schedule:
+def training(
+    network: Network, batch: int, loss: Loss | None = None, update: Update = Update.SGD, fusion: bool = False
+) -> Schedule:
     """List the steps of one training iteration; raise UserError for a batch or a network that cannot be trained.
 
-    loss: None stands for cross-entropy, or for a given gradient where layers are looked at alone.
+    loss: None stands for cross-entropy, or for a given gradient where layers are looked at alone; fusion: as for
+    `inference`, in the forward pass: in the backward pass the ReLU's step reads from its output where it passes on.
     """
-    drawn = _Drawing(network, batch, training=True)
+    drawn = _Drawing(network, batch, training=True, fusion=fusion)
     drawn.forward()
     drawn.loss(loss or (Loss.GIVEN if network.input_gradients else Loss.CROSS_ENTROPY))
     drawn.backward()
@@ -96,13 +114,18 @@ def training(network: Network, batch: int, loss: Loss | None = None, update: Upd
 class _Drawing:
     """Builds a schedule step by step."""
 
-    def __init__(self, network: Network, batch: int, training: bool) -> None:
+    def __init__(self, network: Network, batch: int, training: bool, fusion: bool) -> None:
         if not 1 <= batch <= MAX_BATCH:
             raise UserError(f"{network.source}: batch: {batch} is not allowed: must be from 1 to {MAX_BATCH}")
         self.network, self.batch, self.training = network, batch, training
         self.tensors: dict[str, Tensor] = {}
         self.steps: list[Step] = []
         self.views: dict[str, str] = {}
+        self.apart: dict[tuple[str, Pass], str] = {}
+        # by a layer's name, the ReLU and the pooling that are joined to its forward pass, the ReLU to its backward pass
+        self.joined = self._joined() if fusion else {}
+        self.pooled = self._pooled() if fusion else {}
+        self.masked = self._masked() if fusion and training else {}
         # gradients of a layer's output, one from each layer that reads it
         self.parts: dict[str, list[str]] = {layer.name: [] for layer in network.layers}
         # tensors by the roles that only the layer knows
@@ -114,7 +137,9 @@ class _Drawing:
     def schedule(self) -> Schedule:
         """Return the schedule of the steps so far."""
         steps = tuple(self.steps)
-        return Schedule(self.network, self.batch, self.training, self.tensors, self.outputs, steps, self.views)
+        return Schedule(
+            *(self.network, self.batch, self.training, self.tensors, self.outputs, steps, self.views, self.apart)
+        )
 
     def forward(self) -> None:
         """Add the forward pass of every layer."""
@@ -126,6 +151,8 @@ class _Drawing:
             for role, shape in anatomy.state.items():
                 own[role] = self._new(f"{layer.name}.{role}", shape, Role.STATE, layer.name)
             spec = layer.kind.forward(self.training)
+            if layer.name in self.joined.values():
+                spec = None  # the step of the layer before does its work
             own["y"] = self._new(f"{layer.name}.output", (self.batch, *layer.shape), Role.ACTIVATION, layer.name)
             own.update(_numbered("x", [self.outputs[name] for name in layer.inputs]))
             self.outputs[layer.name] = own["y"]
@@ -135,7 +162,71 @@ class _Drawing:
             for role, saved in anatomy.saved.items() if self.training else ():
                 shape = (self.batch, *saved.shape) if saved.per_image else saved.shape
                 own[role] = self._new(f"{layer.name}.{role}", shape, Role.SAVED, layer.name, saved.dtype)
-            self._step(layer, spec, own)
+            if layer.name in self.pooled.values():
+                self._join_pooling(layer, own)
+            else:
+                self._step(layer, spec, own, tuple(filter(None, [self.joined.get(layer.name)])))
+
+    def _masked(self) -> dict[str, str]:
+        """Return the ReLU that is joined to the backward pass of the layer after it; note why others are not."""
+        network, found = self.network, dict[str, str]()
+        for layer in network.layers:
+            if not isinstance(layer.kind, Relu):
+                continue
+            readers = [one for one in network.layers if layer.name in one.inputs]
+            if len(readers) != 1 or layer.name in network.declared.values():
+                why = "its gradient comes from several layers" if len(readers) > 1 else "its gradient is the loss's"
+            elif not isinstance(readers[0].kind, Convolution | FullyConnected):
+                why = f"its gradient comes from {readers[0].kind_name}, whose kernels end with no mask"
+            else:
+                found[readers[0].name] = layer.name
+                continue
+            self.apart[layer.name, Pass.BACKWARD_DATA] = why
+        return found
+
+    def _joined(self) -> dict[str, str]:
+        """Return the ReLU that is joined to a layer, by that layer's name; note why others are not."""
+        network, found = self.network, dict[str, str]()
+        for layer in network.layers:
+            before = network.named.get(layer.inputs[0])
+            if not isinstance(layer.kind, Relu):
+                continue
+            if before is None or not isinstance(before.kind, Convolution | FullyConnected):
+                after = "the network's input" if before is None else before.kind_name
+                self.apart[layer.name, Pass.FORWARD] = f"after {after}, whose kernels end with no ReLU"
+            elif network.readers[before.name] > 1 or before.name in network.declared.values():
+                self.apart[layer.name, Pass.FORWARD] = f"what {before.name} gives is needed without it too"
+            else:
+                found[before.name] = layer.name
+        return found
+
+    def _pooled(self) -> dict[str, str]:
+        """Return the pooling that is joined after a ReLU, by the name of the layer before that; note why others are
+        not.
+        """
+        network, found = self.network, dict[str, str]()
+        before = {relu: name for name, relu in self.joined.items()}
+        for layer in network.layers:
+            kind, relu = layer.kind, layer.inputs[0]
+            if not isinstance(kind, Pooling) or relu not in before:
+                continue
+            if not isinstance(kind, MaxPool) or not kind.is_side_by_side((2, 2)):
+                why = "its windows are no maxima of 2 × 2 values, side by side"
+            elif network.readers[relu] > 1 or relu in network.declared.values():
+                why = f"what {relu} gives is needed without it too"
+            else:
+                found[before[relu]] = layer.name
+                continue
+            self.apart[layer.name, Pass.FORWARD] = why
+        return found
+
+    def _join_pooling(self, layer: Layer, own: Mapping[str, str]) -> None:
+        """Let the step of the layer before the ReLU give the results of pooling too."""
+        name = next(name for name, pooling in self.pooled.items() if pooling == layer.name)
+        number = next(n for n, step in enumerate(self.steps) if step.layer == name)
+        step, places = self.steps[number], {"places": own["places"]} if "places" in own else {}
+        writes = {**step.writes, "pooled": own["y"], **places}
+        self.steps[number] = replace(step, writes=writes, joined=(*step.joined, layer.name))
 
     def loss(self, loss: Loss) -> None:
         """Add the step that makes the gradients of the network's outputs, or their tensors where they are given."""
@@ -187,7 +278,7 @@ class _Drawing:
                 self._add(layer, Pass.GRADIENT_SUM, _numbered("x", parts), {"y": dy})
             own = self.own[layer.name] | {"dy": dy, "y": self._seen_output(layer)}
             through = [wanted[name] and layer.kind.propagates for name in layer.inputs]
-            if layer.kind.SHARES_GRADIENT:
+            if layer.kind.SHARES_GRADIENT or layer.name in self.masked.values():
                 self._share(layer, dy, through)
                 continue
             for role, shape in layer.anatomy.parameters.items():
@@ -197,8 +288,11 @@ class _Drawing:
             made = [self._gradient(layer, number) if needed else "" for number, needed in enumerate(through)]
             own.update({role: name for role, name in _numbered("dx", made).items() if name})
             for spec in layer.kind.backward():
+                relu = self.masked.get(layer.name) if spec.what is Pass.BACKWARD_DATA else None
+                if relu:
+                    own, spec = {**own, "mask": own["x"]}, replace(spec, reads=(*spec.reads, "mask"))
                 if any(role in own for role in _spread(spec.writes, len(made))):
-                    self._step(layer, spec, own)
+                    self._step(layer, spec, own, (relu,) if relu else ())
             for name, gradient in zip(layer.inputs, made, strict=True):
                 if gradient:
                     self._contribute(name, gradient)
@@ -264,18 +358,18 @@ class _Drawing:
         whole = f"{self.outputs[name]}.gradient"
         return whole if self.network.readers[name] <= 1 else f"{whole}.{reader}"
 
-    def _step(self, layer: Layer, spec: PassSpec, own: Mapping[str, str]) -> None:
+    def _step(self, layer: Layer, spec: PassSpec, own: Mapping[str, str], joined: tuple[str, ...] = ()) -> None:
         """Add a step of the layer's kind; tensors that it would write and nothing needs are left out."""
         count = len(layer.inputs)
         reads = {role: own[role] for role in _spread(spec.reads, count)}
         writes = {role: own[role] for role in _spread(spec.writes, count) if role in own}
-        self._add(layer, spec.what, reads, writes, spec.in_place)
+        self._add(layer, spec.what, reads, writes, spec.in_place, joined=joined)
 
     def _add(
         self, layer: Layer, what: Pass, reads: Mapping[str, str], writes: Mapping[str, str],
-        in_place: tuple[str, str] | None = None, parameter: str = "",
+        in_place: tuple[str, str] | None = None, parameter: str = "", joined: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
-        self.steps.append(Step(layer.name, what, reads, writes, in_place, parameter))
+        self.steps.append(Step(layer.name, what, reads, writes, in_place, parameter, joined))
 
     def _new(self, name: str, shape: Shape, role: Role, layer: str, dtype: str = "float32") -> str:
         """Add a tensor and return its name, with a number after it where another tensor has that name already."""

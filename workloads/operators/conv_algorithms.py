@@ -22,8 +22,8 @@ from workloads.operators.winograd import SIZES
 class MakesForward(Protocol):
     """Makes the operator of a forward pass."""
 
-    def __call__(self, convolution: Convolution, bias: bool = False) -> ConvolutionForward:
-        """Return the forward pass, with a bias or without."""
+    def __call__(self, convolution: Convolution, bias: bool = False, relu: bool = False) -> ConvolutionForward:
+        """Return the forward pass, with a bias and a ReLU or without."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,11 @@ class ConvolutionAlgorithm:
     def sparse(self) -> bool:
         """Whether zeros of x are skipped; x is rounded to FP16 then."""
         return self.activations is not Activations.DENSE
+
+    @property
+    def rectifies(self) -> bool:
+        """Whether a ReLU may be the last step of the forward pass's kernels."""
+        return not self.sparse
 
     @property
     def uses_engine(self) -> bool:

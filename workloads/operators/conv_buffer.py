@@ -3,7 +3,7 @@
 from math import prod
 
 from isa.kernarg import Pointer
-from workloads.operators.tensor import FLOAT, Tensor
+from workloads.operators.tensor import Tensor
 from workloads.operators.tiles import CHANNEL, LINE
 
 # MXNet's operator `Convolution`, parameter `workspace`: 1024 MB by default; without cuDNN it "determines the effective
@@ -30,7 +30,7 @@ def chunks(images: int, chunk: int) -> list[tuple[int, int]]:
 def at(tensor: Tensor, *index: int) -> Pointer:
     """Return a pointer to the part of a tensor whose places along the first axes are `index`."""
     before = sum(place * prod(tensor.shape[axis + 1 :]) for axis, place in enumerate(index))
-    return Pointer(tensor.address + 4 * before, FLOAT)
+    return Pointer(tensor.address + tensor.dtype.itemsize * before, tensor.dtype)
 
 
 def apart(columns: int) -> int:

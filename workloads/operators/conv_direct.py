@@ -46,11 +46,14 @@ def backward_data(c: Convolution) -> "DirectBackwardData | ImplicitBackwardData"
 class _Direct(ProductByParts):
     algorithm = "direct"
 
-    @staticmethod
-    def choose(part: Part, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
+    def choose(self, part: Part, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
         """Return the kernel with the fewest unused filters; of several, the one with most filters at a time."""
         filters = min(reversed(FILTERS), key=lambda held: -(-part.filters // held) * held)
         grid = (-(-pixels // GROUP), -(-part.filters // filters), groups)
+        relu, masked = self.rectified, "mask" in self.takes
+        if relu or masked:
+            ends = {"relu": int(relu), "masked": int(masked)}
+            return ProductKernel("conv_direct_rectified", f"conv_direct_rectified_{filters}", grid, values=ends)
         return ProductKernel("conv_direct", f"conv_direct_{filters}", grid)
 
     @property
@@ -82,3 +85,7 @@ class DirectForward(_Direct, ImplicitForward):
 @dataclass(frozen=True)
 class DirectBackwardData(_Direct, ImplicitBackwardData):
     """A work-item computes an element of dx of several channels."""
+
+    @property
+    def masks(self) -> bool:
+        return True

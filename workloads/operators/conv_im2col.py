@@ -24,7 +24,7 @@ from workloads.operators.convolution import Convolution
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import Operand, Tensor
-from workloads.operators.tiles import product
+from workloads.operators.tiles import product, rectified_product
 
 if TYPE_CHECKING:
     from isa.launch import Launch
@@ -55,9 +55,10 @@ def _im2col(c: Convolution, x: Tensor, columns: Tensor, image: int) -> "Launch":
     return launch("conv_im2col", "im2col", x.memory, (-(-c.shape[1] * c.positions // GROUP),), values)
 
 
-def _col2im(c: Convolution, columns: Tensor, dx: Tensor, image: int) -> "Launch":
+def _col2im(c: Convolution, columns: Tensor, mask: Tensor | None, dx: Tensor, image: int) -> "Launch":
     plane = prod(c.shape[2:])
     values = {"columns": columns, "dx": at(dx, image), "m": image_words(c, plane, c.shape[3])}
+    values |= {"mask": at(mask, image) if mask else columns, "masked": int(mask is not None)}
     windows = {"window_rows": c.outputs[0], "window_columns": c.outputs[1]}
     groups = -(-c.shape[1] * plane // GROUP)
     return launch("conv_im2col", "col2im", dx.memory, (groups,), {**values, **windows})
@@ -92,11 +93,11 @@ class _ByImage(ConvolutionPass):
 
 @dataclass(frozen=True)
 class Im2colForward(_ByImage, ConvolutionForward):
-    """y[n] = the filters times im2col of x[n]."""
+    """y[n] = the filters times im2col of x[n]; where there is a ReLU, the product adds the bias too."""
 
     @property
     def passed_on_bytes(self) -> int:
-        return super().passed_on_bytes + (self.convolution.y.size_bytes if self.bias else 0)
+        return super().passed_on_bytes + (self.convolution.y.size_bytes if self.bias and not self.relu else 0)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         c, x, y, weight = self.convolution, tensors["x"], tensors["y"], tensors["weight"]
@@ -108,8 +109,12 @@ class Im2colForward(_ByImage, ConvolutionForward):
             for group in range(c.groups):
                 first = group * c.group_filters
                 operands = (_place(c, tensors, x, image, group), at(weight, first), at(y, image, first))
-                made.append(product("nn", operands, x.memory, sizes, leading, gpu))
-        if self.bias:
+                if self.relu:
+                    bias = at(tensors["bias"], first) if self.bias else None
+                    made.append(rectified_product(operands, bias, x.memory, sizes, leading, gpu))
+                else:
+                    made.append(product("nn", operands, x.memory, sizes, leading, gpu))
+        if self.bias and not self.relu:
             made += BiasForward(y.shape).launches({"x": y, "bias": tensors["bias"], "y": y}, gpu)
         return tuple(made)
 
@@ -121,6 +126,15 @@ class Im2colForward(_ByImage, ConvolutionForward):
 class Im2colBackwardData(_ByImage, ConvolutionBackwardData):
     """dx[n] = col2im of the filters transposed times dy[n]."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.masked and not self.masks:
+            raise self.refuse("where im2col changes nothing, the product ends with no mask; allowed is masked = False")
+
+    @property
+    def masks(self) -> bool:
+        return not is_matrix(self.convolution)
+
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         c, dx, dy, weight = self.convolution, tensors["dx"], tensors["dy"], tensors["weight"]
         sizes, leading = (c.positions, c.depth, c.group_filters), (c.positions, c.depth)
@@ -131,7 +145,7 @@ class Im2colBackwardData(_ByImage, ConvolutionBackwardData):
                 operands = (at(dy, image, first), at(weight, first), _place(c, tensors, dx, image, group))
                 made.append(product("nt", operands, dy.memory, sizes, leading, gpu))
             if "columns" in tensors:
-                made.append(_col2im(c, tensors["columns"], dx, image))
+                made.append(_col2im(c, tensors["columns"], tensors.get("mask"), dx, image))
         return tuple(made)
 
 

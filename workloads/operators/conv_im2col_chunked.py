@@ -89,10 +89,11 @@ class _Chunked(ConvolutionPass):
         groups = (-(-c.shape[1] * c.positions // GROUP), chunk[1])
         return launch("conv_im2col_chunked", "im2col_images", x.memory, groups, {**values, "pitch": pitch})
 
-    def _col2im(self, columns: Tensor, dx: Tensor, chunk: tuple[int, int]) -> "Launch":
+    def _col2im(self, columns: Tensor, mask: Tensor | None, dx: Tensor, chunk: tuple[int, int]) -> "Launch":
         c, plane = self.convolution, prod(self.convolution.shape[2:])
         values = {"columns": columns, "dx": at(dx, chunk[0]), "m": image_words(c, plane, c.shape[3])}
         windows = {"window_rows": c.outputs[0], "window_columns": c.outputs[1], "pitch": self._pitch(chunk[1])}
+        values |= {"mask": at(mask, chunk[0]) if mask else columns, "masked": int(mask is not None)}
         groups = (-(-c.shape[1] * plane // GROUP), chunk[1])
         return launch("conv_im2col_chunked", "col2im_images", dx.memory, groups, {**values, **windows})
 
@@ -106,7 +107,7 @@ class _Chunked(ConvolutionPass):
 
 @dataclass(frozen=True)
 class Im2colChunkedForward(_Chunked, ConvolutionForward):
-    """y = the filters times im2col; the bias is added as y is put into its order."""
+    """y = the filters times im2col; bias and ReLU come as y is put into its order."""
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         c, columns, wide = self.convolution, tensors["columns"], tensors["wide"]
@@ -122,12 +123,14 @@ class Im2colChunkedForward(_Chunked, ConvolutionForward):
             made.append(self._im2col(tensors["x"], chunk, columns))
             made.append(products("nn", operands, y.memory, sizes, leading, batch, gpu))
             values = {"wide": wide, "bias": bias or wide, "y": at(y, chunk[0]), "biases": int(bias is not None)}
+            values["relu"] = int(self.relu)
             made.append(self._wide("from_wide", chunk, y, values))
         return tuple(made)
 
     def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
-        how = (self.convolution, self.buffer_bytes)
-        return Im2colChunkedBackwardWeights(*how), Im2colChunkedBackwardData(*how)
+        c, buffer_bytes = self.convolution, self.buffer_bytes
+        weights = Im2colChunkedBackwardWeights(c, buffer_bytes=buffer_bytes)
+        return weights, Im2colChunkedBackwardData(c, buffer_bytes=buffer_bytes)
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,7 @@ class Im2colChunkedBackwardData(_Chunked, ConvolutionBackwardData):
             sizes, leading = (self._positions(chunk[1]), c.depth, c.group_filters), (pitch, c.depth, pitch)
             made.append(self._wide("to_wide", chunk, dy, {"dy": at(dy, chunk[0]), "wide": wide}))
             made.append(products("nt", operands, dy.memory, sizes, leading, batch, gpu))
-            made.append(self._col2im(columns, tensors["dx"], chunk))
+            made.append(self._col2im(columns, tensors.get("mask"), tensors["dx"], chunk))
         return tuple(made)
 
 

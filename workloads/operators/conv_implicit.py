@@ -6,7 +6,7 @@ conv_weights.cl the backward pass to the weights.
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import gcd, prod
 from typing import TYPE_CHECKING, ClassVar
 
@@ -104,12 +104,16 @@ def _steps(parts: list[Part]) -> Operand:
 
 @dataclass(frozen=True)
 class ProductKernel:
-    """A kernel over a part's windows: its code object and name, its workgroups, and the work-items of one."""
+    """A kernel over a part's windows: its code object and name, its workgroups, and the work-items of one.
+
+    values: arguments that other such kernels do not have.
+    """
 
     source: str
     name: str
     groups: tuple[int, int, int]
     work_items: int = GROUP
+    values: Mapping[str, int] = field(default_factory=dict)
 
 
 def _filters(c: Convolution, part: Part, read: Tensor, pairs: int) -> np.ndarray:
@@ -171,12 +175,17 @@ class ProductByParts(_Implicit):
     def parts(self) -> list[Part]:
         """The parts, of one launch each."""
 
-    @staticmethod
-    def choose(part: Part, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
-        """Return the kernel of conv.cl with the best tile."""
+    @property
+    def rectified(self) -> bool:
+        """Whether results below zero become zero."""
+        return False
+
+    def choose(self, part: Part, pixels: int, groups: int, gpu: GpuFacts) -> ProductKernel:
+        """Return the kernel of conv.cl, or of conv_rectified.cl, with the best tile."""
         tile = choose_tile(pixels, part.filters, groups, gpu)
-        name = f"conv_{'s1' if part.channels % DEPTH else 's8'}_{tile.text}"
-        return ProductKernel("conv", name, tile.groups(pixels, part.filters, groups), tile.work_items)
+        source = "conv_rectified" if self.rectified else "conv"
+        name = f"{source}_{'s1' if part.channels % DEPTH else 's8'}_{tile.text}"
+        return ProductKernel(source, name, tile.groups(pixels, part.filters, groups), tile.work_items)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """Return, for each part, the launch that prepares its filters and its product, all preparations first."""
@@ -196,6 +205,8 @@ class ProductByParts(_Implicit):
             values = {
                 **{"input": read, **held, "bias": bias or written, "output": written},
                 "w": _windows(part, read, written, bias),
+                **({"mask": tensors.get("mask", written)} if kernel.values else {}),
+                **kernel.values,
             }
             products.append(launch(kernel.source, kernel.name, memory, kernel.groups, values, kernel.work_items))
             filters_at += 4 * c.groups * part.depth * part.filters
@@ -208,6 +219,10 @@ class ImplicitForward(ProductByParts, ConvolutionForward):
     """A product over all images; the filters are first put into the order that it takes."""
 
     read, written = "x", "y"
+
+    @property
+    def rectified(self) -> bool:
+        return self.relu
 
     @property
     def parts(self) -> list[Part]:
@@ -228,6 +243,15 @@ class ImplicitBackwardData(ProductByParts, ConvolutionBackwardData):
     """A product for all elements of dx with the same place between the windows: one product with stride 1."""
 
     read, written = "dy", "dx"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.masked and not self.masks:
+            raise self.refuse("its kernels end with no mask; allowed is masked = False")
+
+    @property
+    def masks(self) -> bool:
+        return False
 
     @property
     def parts(self) -> list[Part]:

@@ -44,10 +44,23 @@ class ConvolutionPass(Primitive):
 
 @dataclass(frozen=True)
 class ConvolutionForward(ConvolutionPass):
-    """y[n, m] = bias[m], if any, + the sum over channels and taps of weight[m] times the elements of x[n] they meet."""
+    """y[n, m] = bias[m], if any, + the sum over channels and taps of weight[m] times the elements of x[n] they meet.
+
+    relu: the last step of the kernels is a ReLU: y is 0 where this is less.
+    """
 
     bias: bool = False
+    relu: bool = False
     purpose = "forward"
+
+    @property
+    def name(self) -> str:
+        return f"convolution{self._ends} forward ({self.algorithm})"
+
+    @property
+    def _ends(self) -> str:
+        """What the kernels do last, for the name."""
+        return " + relu" if self.relu else ""
 
     @property
     def takes(self) -> Mapping[str, Operand]:
@@ -65,13 +78,14 @@ class ConvolutionForward(ConvolutionPass):
 
     @property
     def operations(self) -> int:
-        return self.convolution.y.size if self.bias else 0
+        return self.convolution.y.size * (self.bias + self.relu)
 
     @abstractmethod
     def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
         """Return the passes that give the gradients of the weights and of the data."""
 
     def backward_passes(self) -> tuple[Primitive, ...]:
+        """Return the passes after that of the ReLU, if there is one, whose gradient takes the place of dy."""
         weights, data = self.gradients()
         return weights, *((BiasForward(self.convolution.y.shape).backward(),) if self.bias else ()), data
 
@@ -82,18 +96,35 @@ class ConvolutionForward(ConvolutionPass):
         if self.bias:
             bias = inputs["bias"].reshape(1, -1, 1, 1)
             y, magnitude = y + bias, magnitude + np.abs(bias)
+        if self.relu:  # no further from the exact value than its argument is
+            y = np.maximum(y, 0.0)
         return {"y": Value(y, inner_product_bound(float(c.depth + self.bias), magnitude, c.depth + self.bias))}
 
 
 @dataclass(frozen=True)
 class ConvolutionBackwardData(ConvolutionPass):
-    """dx from dy and the weights."""
+    """dx from dy and the weights.
 
+    masked: of a ReLU's output x, the gradient of its input: the last step of the kernels makes it 0 where `mask`, that
+    is x, is not positive.
+    """
+
+    masked: bool = False
     purpose = "backward data"
 
     @property
+    def name(self) -> str:
+        return f"convolution{' + relu' if self.masked else ''} backward data ({self.algorithm})"
+
+    @property
+    def masks(self) -> bool:
+        """Whether the kernels have that last step."""
+        return True
+
+    @property
     def takes(self) -> Mapping[str, Operand]:
-        return {"weight": self.convolution.weight, "dy": self.convolution.y}
+        c = self.convolution
+        return {"weight": c.weight, "dy": c.y, **({"mask": c.x} if self.masked else {})}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
@@ -102,12 +133,18 @@ class ConvolutionBackwardData(ConvolutionPass):
     @property
     def read_bytes(self) -> int:
         c = self.convolution
-        return 4 * (c.met_weights + c.met_y)
+        return 4 * (c.met_weights + c.met_y + (c.x.size if self.masked else 0))
+
+    @property
+    def operations(self) -> int:
+        return self.convolution.x.size if self.masked else 0
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         c, dy, weight = self.convolution, inputs["dy"], inputs["weight"]
         dx = c.backward_data(dy.astype(np.float64), weight.astype(np.float64))
         terms = c.group_filters * c.taps
+        if self.masked:
+            dx = np.where(inputs["mask"] > 0, dx, 0.0)
         return {"dx": Value(dx, inner_product_bound(float(terms), c.backward_data(np.abs(dy), np.abs(weight)), terms))}
 
 

@@ -89,6 +89,8 @@ class _SparseForward(ConvolutionForward):
     def __post_init__(self) -> None:
         if problem := self.refuses(self.convolution):
             raise self.refuse(problem)
+        if self.relu:
+            raise self.refuse("a ReLU is no step of its kernels; allowed is relu = False")
 
     @cached_property
     def _chunk(self) -> GemmShape:

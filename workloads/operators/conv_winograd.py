@@ -23,6 +23,7 @@ from workloads.operators.conv_passes import (
 from workloads.operators.convolution import Convolution
 from workloads.operators.launching import GROUP, launch
 from workloads.operators.operator import GpuFacts
+from workloads.operators.pooling import Pooling, PoolingForward
 from workloads.operators.primitive import Value
 from workloads.operators.tensor import Operand, Tensor
 from workloads.operators.tiles import Batch, Split, products, split_sum
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from isa.launch import Launch
 
 Chunk = tuple[int, int]
+POOLED = Pooling("max", (2, 2), (2, 2))  # the windows of which tiles consist
 
 
 def refuses(c: Convolution, size: int) -> str:
@@ -117,6 +119,10 @@ class _Convolved(_Winograd):
     def passed_on_bytes(self) -> int:
         return self.filters.values_bytes + self.tiled.transformed_bytes
 
+    @property
+    def _rectified(self) -> bool:
+        return False
+
     def _convolve(
         self, x: Tensor, y: Tensor, tensors: Mapping[str, Tensor], gpu: GpuFacts, turned: bool
     ) -> "tuple[Launch, ...]":
@@ -135,31 +141,84 @@ class _Convolved(_Winograd):
             sizes = (tiled.rounded(chunk[1]), c.group_filters, c.group_channels)
             made.append(self._windows(x, chunk, tensors["windows"]))
             made.append(products(layout, operands, x.memory, sizes, leading, batch, gpu))
-            made.append(self._results(y, chunk, tensors["products"], tensors.get("bias")))
+            made.append(self._results(y, chunk, tensors))
         return tuple(made)
 
-    def _results(self, y: Tensor, chunk: Chunk, sums: Tensor, bias: Tensor | None) -> "Launch":
-        tiled, c = self.tiled, self.tiled.convolution
+    def _results(self, y: Tensor, chunk: Chunk, tensors: Mapping[str, Tensor]) -> "Launch":
+        tiled, c, sums = self.tiled, self.tiled.convolution, tensors["products"]
+        bias, pooled = tensors.get("bias"), tensors.get("pooled")
         w = tiled.words(chunk[1], c.filters, c.outputs, tiled.products, (0, 0))
-        biases = prod(bias.shape) if bias else 0
-        values = {"products": sums, "bias": bias or sums, "y": at(y, chunk[0]), "w": w, "biases": biases}
+        held = {name: at(tensors[name], chunk[0]) if name in tensors else sums for name in ("mask", "pooled", "places")}
+        values: dict[str, object] = {"products": sums, "bias": bias or sums, "y": at(y, chunk[0]), "w": w, **held}
+        values |= {"biases": prod(bias.shape) if bias else 0, "relu": int(self._rectified)}
+        values |= {"masked": int("mask" in tensors), "kept": int("places" in tensors)}
+        values["pooled_bytes"] = pooled.size_bytes // pooled.shape[0] * chunk[1] if pooled else 0
         return self._launch("results", y, c.filters * tiled.products.pitch, values)
 
 
 @dataclass(frozen=True)
 class WinogradForward(_Convolved, ConvolutionForward):
-    """y by F(m x m, 3 x 3); the bias is added to the tiles."""
+    """y by F(m x m, 3 x 3); the bias is added to the tiles, and a ReLU is applied to them.
+
+    pools: the largest of each window of POOLED is taken of them; kept: y and the places in the windows are results too.
+    """
+
+    pools: bool = False
+    kept: bool = True
+
+    @property
+    def _pooling(self) -> PoolingForward:
+        return PoolingForward(POOLED, self.convolution.y.shape, keep_places=self.kept)
+
+    @property
+    def _ends(self) -> str:
+        return super()._ends + (" + max pooling" if self.pools else "")
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        if not self.pools:
+            return super().gives
+        kept = {"y": self.convolution.y, "places": self._pooling.places} if self.kept else {}
+        return {"pooled": self._pooling.y, **kept}
+
+    @property
+    def operations(self) -> int:
+        return super().operations + (self._pooling.operations if self.pools else 0)
+
+    @property
+    def _rectified(self) -> bool:
+        return self.relu
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        return self._convolve(tensors["x"], tensors["y"], tensors, gpu, turned=False)
+        y = tensors["y"] if "y" in tensors else tensors["pooled"]
+        return self._convolve(tensors["x"], y, tensors, gpu, turned=False)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         bound = self.tiled.error(inputs["x"], _by_group(self.convolution, inputs["weight"]), inputs.get("bias"))
-        return {"y": Value(super().reference(inputs, first)["y"].value, bound)}
+        y = super().reference(inputs, first)["y"].value
+        return self._pooled(y, bound) if self.pools else {"y": Value(y, bound)}
+
+    def _pooled(self, y: np.ndarray, bound: np.ndarray) -> Mapping[str, Value]:
+        """Return the results of pooling y, which is off by `bound`; where that may hide which is the largest, any place
+        may be.
+        """
+        pooling = self._pooling
+        best = pooling.reference({"x": y})
+        off = np.max(list(pooling.windows(bound)), axis=0)
+        found = {"pooled": Value(best["y"].value, off)}
+        if not self.kept:
+            return found
+        places = best["places"].value
+        near = [
+            (places != place) & (value + of_value >= best["y"].value - off)
+            for place, (value, of_value) in enumerate(zip(pooling.windows(y), pooling.windows(bound), strict=True))
+        ]
+        return {**found, "y": Value(y, bound), "places": Value(places, 3.0 * np.any(near, axis=0))}
 
     def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
-        how = (self.convolution, self.size, self.buffer_bytes)
-        return WinogradBackwardWeights(*how), WinogradBackwardData(*how)
+        c, size, buffer_bytes = self.convolution, self.size, self.buffer_bytes
+        weights = WinogradBackwardWeights(c, size=size, buffer_bytes=buffer_bytes)
+        return weights, WinogradBackwardData(c, size=size, buffer_bytes=buffer_bytes)
 
 
 @dataclass(frozen=True)

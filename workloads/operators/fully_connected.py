@@ -12,7 +12,7 @@ from workloads.operators.bias import BiasForward
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import Divisible, Primitive, Value
 from workloads.operators.tensor import Operand, Shape, Tensor
-from workloads.operators.tiles import Split, product, split_product, sum_parts
+from workloads.operators.tiles import Split, product, split_product, sum_parts, sum_parts_masked, sum_parts_rectified
 from workloads.operators.verify import inner_product_bound
 
 if TYPE_CHECKING:
@@ -77,6 +77,11 @@ class FullyConnected(Primitive):
         return split_product(*self.columns_rows_depth)
 
     @property
+    def why_not_last(self) -> str:
+        """Why a ReLU, or its gradient, can be no last step of the kernels, '' where it can."""
+        return "" if self.split.parts > 1 else "its sums are in one part, and the product's kernel ends with no ReLU"
+
+    @property
     def workspace(self) -> Mapping[str, Operand]:
         columns, rows, _ = self.columns_rows_depth
         parts = self.split.parts
@@ -97,11 +102,23 @@ class FullyConnected(Primitive):
 
 @dataclass(frozen=True)
 class FullyConnectedForward(FullyConnected):
-    """y[n] = weight · x[n], and bias if there is one."""
+    """y[n] = weight · x[n], and bias if there is one.
+
+    relu: y is 0 where this is less, by the kernel that adds up the parts of the sums: there must be several.
+    """
 
     bias: bool = False
+    relu: bool = False
     layout, operands = "tn", ("weight", "x", "y")
-    name = "fully connected forward"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.relu and (problem := self.why_not_last):
+            raise self.refuse(problem)
+
+    @property
+    def name(self) -> str:
+        return f"fully connected{' + relu' if self.relu else ''} forward"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
@@ -122,14 +139,16 @@ class FullyConnectedForward(FullyConnected):
 
     @property
     def operations(self) -> int:
-        return self.y.size if self.bias else 0
+        return self.y.size * (self.bias + self.relu)
 
     @property
     def passed_on_bytes(self) -> int:
-        return super().passed_on_bytes + (self.y.size_bytes if self.bias else 0)
+        return super().passed_on_bytes + (self.y.size_bytes if self.bias and not self.relu else 0)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         made, y = super().launches(tensors, gpu), tensors["y"]
+        if self.relu:
+            return made[0], sum_parts_rectified(tensors["sums"], tensors.get("bias"), y, self.split)
         if self.bias:
             made += BiasForward(y.shape).launches({"x": y, "bias": tensors["bias"], "y": y}, gpu)
         return made
@@ -140,9 +159,12 @@ class FullyConnectedForward(FullyConnected):
         magnitude = np.abs(x) @ np.abs(weight).T
         if self.bias:
             y, magnitude = y + inputs["bias"], magnitude + np.abs(inputs["bias"])
+        if self.relu:  # no further from the exact value than its argument is
+            y = np.maximum(y, 0.0)
         return {"y": self.bounded(y, magnitude, int(self.bias))}
 
     def backward_passes(self) -> tuple[Primitive, ...]:
+        """Return the passes after that of the ReLU, if there is one, whose gradient takes the place of dy."""
         return (
             FullyConnectedBackwardWeights(self.shape, self.outputs),
             *((BiasForward(self.y.shape).backward(),) if self.bias else ()),
@@ -152,14 +174,27 @@ class FullyConnectedForward(FullyConnected):
 
 @dataclass(frozen=True)
 class FullyConnectedBackwardData(FullyConnected):
-    """dx[n] = the weights transposed · dy[n]."""
+    """dx[n] = the weights transposed · dy[n].
 
+    masked: of a ReLU's output x, the gradient of its input: the kernel that adds up the parts of the sums, of which
+    there must be several, makes it 0 where `mask`, that is x, is not positive.
+    """
+
+    masked: bool = False
     layout, operands = "nn", ("weight", "dy", "dx")
-    name = "fully connected backward data"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.masked and (problem := self.why_not_last):
+            raise self.refuse(problem)
+
+    @property
+    def name(self) -> str:
+        return f"fully connected{' + relu' if self.masked else ''} backward data"
 
     @property
     def takes(self) -> Mapping[str, Operand]:
-        return {"weight": self.weight, "dy": self.y}
+        return {"weight": self.weight, "dy": self.y, **({"mask": self.x} if self.masked else {})}
 
     @property
     def gives(self) -> Mapping[str, Operand]:
@@ -169,10 +204,22 @@ class FullyConnectedBackwardData(FullyConnected):
     def columns_rows_depth(self) -> tuple[int, int, int]:
         return self.inputs, self.shape[0], self.outputs
 
+    @property
+    def operations(self) -> int:
+        return self.x.size if self.masked else 0
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        made = super().launches(tensors, gpu)
+        if not self.masked:
+            return made
+        return made[0], sum_parts_masked(tensors["sums"], tensors["mask"], tensors["dx"], self.split)
+
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         dy, weight = inputs["dy"], inputs["weight"]
         shape = (len(dy), *self.shape[1:])
         dx = (dy.astype(np.float64) @ weight.astype(np.float64)).reshape(shape)
+        if self.masked:
+            dx = np.where(inputs["mask"] > 0, dx, 0.0)
         return {"dx": self.bounded(dx, (np.abs(dy) @ np.abs(weight)).reshape(shape))}
 
 

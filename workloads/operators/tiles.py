@@ -190,6 +190,24 @@ def product(
     return launch("sgemm", f"sgemm_{layout}_{tile.text}", memory, (x, y, parts), values, tile.work_items)
 
 
+def rectified_product(
+    operands: tuple[Tensor | Pointer, Tensor | Pointer, Tensor | Pointer], bias: Pointer | None,
+    memory: "DeviceMemory", sizes: tuple[int, int, int], leading: tuple[int, int], gpu: GpuFacts,
+) -> "Launch":  # fmt: skip
+    """Return the launch of C = the larger of 0 and A·B + bias, by a kernel of workloads/kernels/sgemm_rectified.cl.
+
+    The arguments are those of `product` in layout "nn", without parts of k. bias: of each of the n columns of C.
+    """
+    columns, rows, depth = sizes
+    tile = choose_tile(columns, rows, 1, gpu)
+    names = dict(zip(("a_matrix", "b_matrix", "c_matrix"), operands, strict=True))
+    shape = {"m": columns, "n": rows, "k": depth, "lda": leading[0], "ldb": leading[1], "ldc": columns}
+    values = {**names, **shape, "split_depth": round_up(depth, DEPTH)}
+    values |= {"bias": bias or operands[2], "biases": rows if bias else 0}
+    kernel = f"sgemm_rectified_nn_{tile.text}"
+    return launch("sgemm_rectified", kernel, memory, tile.groups(columns, rows, 1), values, tile.work_items)
+
+
 @dataclass(frozen=True)
 class Batch:
     """Products of one shape, for so many places and groups. a, b, c: elements from one place's matrix to the next, and
@@ -230,6 +248,21 @@ def products(
     values = {**names, **shape, "split_depth": split.part_depth, "add": int(add), "batch": batch.words}
     grid = tile.groups(columns, rows, batch.count * split.parts)
     return launch("sgemm_batched", f"sgemm_batched_{layout}_{tile.text}", memory, grid, values, tile.work_items)
+
+
+def sum_parts_rectified(sums: Tensor, bias: Tensor | None, total: Tensor, split: Split) -> "Launch":
+    """Return the launch that adds up the parts of a split sum and a bias of each column; less than 0 becomes 0."""
+    n = prod(total.shape)
+    values = {"partial": sums, "bias": bias or sums, "c": total, "parts": split.parts, "n": n}
+    values |= {"biases": total.shape[-1] if bias else 0, "by_columns": divisor(total.shape[-1])}
+    return launch("sum_parts", "sum_parts_rectified", total.memory, (-(-n // (4 * GROUP)),), values)
+
+
+def sum_parts_masked(sums: Tensor, mask: Tensor, total: Tensor, split: Split) -> "Launch":
+    """Return the launch that adds up the parts of a split sum; where `mask` is not positive, the result is 0."""
+    n = prod(total.shape)
+    values = {"partial": sums, "mask": mask, "c": total, "parts": split.parts, "n": n}
+    return launch("sum_parts", "sum_parts_masked", total.memory, (-(-n // (4 * GROUP)),), values)
 
 
 def sum_parts(sums: Tensor, total: Tensor, split: Split) -> "tuple[Launch, ...]":

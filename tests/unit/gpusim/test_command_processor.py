@@ -35,6 +35,8 @@ def test_a_device_without_timing_has_no_caches_and_no_samples() -> None:
     launch: Any = None  # never looked at
     with pytest.raises(LaunchError, match="a device without timing has no warm caches"):
         run(False, LaunchCommand(launch), LaunchCommand(launch, warm=True))
+    with pytest.raises(LaunchError, match="no L1 to pass"):
+        run(False, LaunchCommand(launch, l1_bypass=False))
     with pytest.raises(LaunchError, match="nothing to sample"):
         run(False, **SAMPLED)
 

@@ -93,6 +93,25 @@ def test_launches_share_memory_and_caches_by_choice() -> None:
     assert flushed.dram.reads == first.dram.reads
 
 
+def test_loads_of_a_launch_go_past_l1_by_choice() -> None:
+    size, past_all = 192, SMALL.with_l1_bypass(True)
+
+    def requests(device: gpusim.Device, *choices: bool | None) -> list[int]:
+        kernel, a, b = device.load(DATA / ADD)["vector_add"], device.zeros(size), device.zeros(size)
+        with device.queue() as queue:
+            for choice in choices:
+                queue.launch(kernel, size, 64, [a, a, b, size], l1_bypass=choice)
+        return [launch.l1.misses for launch in queue.result.launches]
+
+    through, past, again = requests(gpusim.Device(SMALL, quiet=True), None, True, False)
+    assert (through, past, again) == (24, 36, 24)  # 12 lines, read and stored; past L1 a second read asks again
+    assert requests(gpusim.Device(past_all, quiet=True), None, True, False) == [past, past, through]
+    gpu = gpusim.Device(SMALL, quiet=True)
+    b = gpu.zeros(64)
+    result = gpu.launch(gpu.load(DATA / ADD)["vector_add"], 64, 64, [b, b, b, 64], l1_bypass=True)
+    assert result.config["launch"]["l1_bypass"] is True
+
+
 def test_dynamic_local_memory_and_a_required_size() -> None:
     gpu = functional()
     reverse = gpu.load(DATA / "isa/basic_clang19_v5.hsaco")["reverse"]
@@ -238,6 +257,8 @@ def test_writing_reading_and_pointing_into_arrays() -> None:
         ({"local_size": 512}, gpusim.GridError, "at most 256 work-items, local_size (512, 1, 1) has 512"),
         ({"caches": "hot"}, gpusim.LaunchError, "'flushed' or 'warm', not 'hot'"),
         ({"caches": "warm"}, gpusim.LaunchError, "without timing"),
+        ({"l1_bypass": True}, gpusim.LaunchError, "without timing"),
+        ({"l1_bypass": "yes"}, gpusim.LaunchError, "l1_bypass is True, False or None, not str 'yes'"),
         ({"checked": True}, gpusim.LaunchError, "without timing"),
         ({"hotspots": 3}, gpusim.LaunchError, "without timing"),
         ({"max_instructions": 0}, gpusim.LaunchError, "max_instructions: 0 is not a whole number of at least 1"),

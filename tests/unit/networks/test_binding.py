@@ -6,7 +6,7 @@ from gpusim.base.errors import UserError
 from gpusim.config.files import shipped
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import NETWORK_FOLDER, load_network
-from gpusim.networks.binding import KINDS, Iteration, parts_of
+from gpusim.networks.binding import KINDS, Iteration, parts_of, why_apart
 from gpusim.networks.run import selected_layers
 from gpusim.networks.storage import Storage, network_plan
 from isa.device_memory import DeviceMemoryError
@@ -15,6 +15,7 @@ from tests.unit.workloads.test_network_schedule import NETWORKS
 from workloads.networks.graph import Network
 from workloads.networks.kind import Pass
 from workloads.networks.schedule import Loss, Schedule, Update, inference, training
+from workloads.operators.conv_algorithms import DENSE_ALGORITHMS
 from workloads.operators.conv_winograd import WinogradForward
 from workloads.operators.operator import GpuFacts
 
@@ -42,7 +43,34 @@ def test_every_step_becomes_operators_over_the_plan_s_tensors(layers: list) -> N
 
 @pytest.mark.parametrize("file", shipped(NETWORK_FOLDER))
 def test_shipped_networks_have_an_operator_for_every_step(file: str) -> None:
-    built(training(load_network(file), 2))
+    for fusion in (False, True):
+        built(training(load_network(file), 2, fusion=fusion))
+
+
+def test_joined_layers_become_operators_with_every_algorithm_and_the_engine() -> None:
+    layers = [
+        layer("c", "convolution", filters=64, kernel=3, padding=1),
+        layer("r", "relu"),
+        layer("d", "convolution", filters=6, kernel=3, padding=1),
+        layer("s", "relu"),
+        layer("p", "max_pool", kernel=2),
+        layer("f", "fully_connected", outputs=40),
+        layer("t", "relu"),
+        layer("g", "fully_connected", outputs=4),
+    ]
+    schedule = training(network(layers), 3, fusion=True)
+    named = {step.name: step for step in schedule.steps}
+    assert named["d.forward"].joined == ("s", "p") and named["g.backward_data"].joined == ("t",)
+    for algorithm, sparse in (*((name, None) for name in DENSE_ALGORITHMS), ("implicit", "ellpack_dib_registers")):
+        iteration = Iteration(convolution=algorithm, sparse_convolution=sparse)
+        storage = Storage.allocate(network_plan(schedule, iteration), GPU)
+        for step in schedule.steps:
+            storage.operators(step, FACTS, iteration)
+        apart = why_apart(schedule, named["d.forward"], iteration)
+        assert set(apart) == ({"s", "p"} if sparse else set() if algorithm.startswith("winograd") else {"p"})
+        masked = why_apart(schedule, named["d.backward_data"], iteration)
+        assert set(masked) == ({"r"} if algorithm in ("implicit", "direct") else set()), algorithm
+    assert all("ellpack_dib_registers" in why for why in apart.values())
 
 
 def test_every_pass_of_every_kind_has_a_row() -> None:

@@ -81,6 +81,9 @@ NETWORKS: dict[str, list[dict[str, Any]]] = {
 }
 
 
+POOL = layer("p", "max_pool", kernel=3, stride=2)
+
+
 def network(name: str) -> Any:
     return load_network({"input": [2, 6, 5], "layers": NETWORKS[name]})
 
@@ -209,3 +212,54 @@ def test_training_needs_one_output_of_classes_unless_gradients_are_given() -> No
     maps = load_network({"input": [4, 2, 2], "layers": [layer("a", "relu")]})
     with pytest.raises(UserError, match=r"layer 'a' \(4×2×2\)"):
         training(maps, 1)
+
+
+def test_joined_layers_leave_all_else_as_it_is() -> None:
+    layers = [*NETWORKS["plain"][:4], layer("relu0", "relu"), *NETWORKS["plain"][4:]]
+    given = load_network({"input": [2, 6, 5], "layers": layers})
+    apart, joined = (training(given, 2, fusion=fusion) for fusion in (False, True))
+    gone = {"relu1.forward", "relu3.forward", "relu0.backward_data"}
+    kept = [step for step in apart.steps if step.name not in gone]
+    assert [step.name for step in joined.steps] == [step.name for step in kept]
+    found = {step.name: step.joined for step in joined.steps if step.joined}
+    assert found == {"conv1.forward": ("relu1",), "fc1.forward": ("relu3",), "conv2.backward_data": ("relu0",)}
+    masked = {"mask": "relu0.output"}  # and the gradient that it gives is that before the ReLU
+    for before, after in zip(kept, joined.steps, strict=True):
+        reads = dict(before.reads) | (masked if after.name == "conv2.backward_data" else {})
+        if after.name == "pool1.backward_data":
+            reads["dy"] = "relu0.output.gradient"
+        assert (after.reads, after.writes) == (reads, before.writes), after.name
+    assert set(apart.tensors) - set(joined.tensors) == {"pool1.output.gradient"}
+    for of, relu in (("conv1", "relu1"), ("fc1", "relu3")):
+        assert joined.memory_of(f"{relu}.output") == f"{of}.output"
+    said = {f"{name}.{what}": why for (name, what), why in joined.apart.items()}
+    assert set(said) == {"relu0.forward", "relu1.backward_data", "relu3.backward_data"}
+    for name, kind in (
+        ("relu0.forward", "max_pool"),
+        ("relu1.backward_data", "lrn"),
+        ("relu3.backward_data", "dropout"),
+    ):
+        assert kind in said[name]
+
+
+@pytest.mark.parametrize(
+    ("layers", "apart", "why"),
+    [
+        ([layer("r", "relu"), *ENDS], "r", "the network's input"),
+        ([ENDS[0], layer("r", "relu"), layer("s", "add", ["fc", "r"])], "r", "what fc gives"),
+        ([layer("c", "convolution", filters=2, kernel=1), layer("r", "relu"), POOL], "p", "its windows"),
+    ],
+)  # fmt: skip
+def test_layers_that_are_not_joined_are_named(layers: list[dict[str, Any]], apart: str, why: str) -> None:
+    found = inference(load_network({"input": [2, 6, 5], "layers": layers}), 1, fusion=True)
+    assert set(found.apart) == {(apart, Pass.FORWARD)} and why in found.apart[apart, Pass.FORWARD]
+    assert any(step.layer == apart and step.what is Pass.FORWARD for step in found.steps)
+
+
+def test_a_gradient_of_several_layers_ends_with_no_mask() -> None:
+    layers = [layer("r", "relu"), layer("a", "convolution", ["r"], filters=2, kernel=1)]
+    layers += [layer("b", "convolution", ["r"], filters=2, kernel=1), layer("s", "add", ["a", "b"]), *ENDS]
+    first = layer("c", "convolution", filters=2, kernel=1)
+    found = training(load_network({"input": [2, 6, 5], "layers": [first, *layers]}), 1, fusion=True)
+    assert found.apart == {("r", Pass.BACKWARD_DATA): "its gradient comes from several layers"}
+    assert not any(step.joined for step in found.steps if step.what is Pass.BACKWARD_DATA)
