@@ -44,7 +44,11 @@ def _answer(answer: AnswerSpec, judged: Judged) -> str:
     if not text:
         verdicts = ", ".join(f"{column} {state}" for column, state in states.items())
         return f"Whether {claim.text} (source: {claim.said}): {verdicts}; found {_found(judged)}."
-    return text.replace("{found}", _found(judged, counted=text == answer.in_part)).replace("{why}", _why(judged))
+    left_out = dict.fromkeys(key for one in judged.verdicts.values() for key in one.without)
+    text += f" (Without {', '.join(left_out)}: not run.)" if left_out else ""
+    return text.replace("{found}", _found(judged, counted=known != {HOLDS} and known != {FAILS})).replace(
+        "{why}", _why(judged)
+    )
 
 
 def _found(judged: Judged, counted: bool = True) -> str:
@@ -88,9 +92,10 @@ def network_page(reproduction: Reproduction, results: Results, claims: Sequence[
     yield f"# {spec.title}\n"
     yield f"Made by `gpusim reproduce {reproduction.command}` from [its runs](results.json); no figure here is typed.\n"
     yield from _answers(reproduction, results, claims)
-    yield from how(results)
-    yield ""
-    yield _points_table(reproduction, results).markdown()
+    if results.networks:
+        yield from how(results)
+        yield ""
+        yield _points_table(reproduction, results).markdown()
     if results.errors:
         yield "Points that failed:\n"
         yield from (f"- {key}: {error}" for key, error in results.errors.items())

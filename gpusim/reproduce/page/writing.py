@@ -29,6 +29,12 @@ SIMPLE_MEASURES: Mapping[str, Callable[[float], str]] = {
     "training_speedup": times,
     "mean_speedup": times,
     "listed_storage": "{:,.0f} bytes".format,
+    "network_mib": "{:,.0f} MiB".format,
+    "layer_mib": "{:,.1f} MiB".format,
+    "ms": "{:,.1f} ms".format,
+    "prefetch_over_first": times,
+    "iteration_over_computation": times,
+    "iteration_over_prefetch": times,
 }
 
 
