@@ -110,7 +110,8 @@ def _answers(reproduction: Reproduction, results: Results, claims: Sequence[Judg
         yield f"## {question(reproduction)}\n"
     said_ = answers(reproduction, claims)
     if said_:
-        yield " ".join(said_) + "\n"
+        yield from (f"- {sentence}" for sentence in said_)
+        yield ""
     for column in reproduction.columns:
         states = [one.verdicts[column].state for one in claims if one.verdicts[column].state != BESIDE]
         counts = ", ".join(f"{states.count(state)} {state}" for state in STATES if state in states)
