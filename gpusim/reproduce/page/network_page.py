@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from gpusim.base.progress import percent
 from gpusim.base.table import Column, Table
 from gpusim.config.figure import Figure
-from gpusim.config.layer_figure import GridsFigure, LayerMemoryFigure, NetworkFigure, RatiosFigure
+from gpusim.config.layer_figure import NetworkFigure, RatiosFigure
 from gpusim.config.reproduction import AnswerSpec, Reproduction
 from gpusim.reproduce.claims import BESIDE, FAILS, HOLDS, MIXED, STATES, UNASKABLE, UNDECIDED, UNKNOWN, Judged
 from gpusim.reproduce.kept import Results
@@ -141,13 +141,10 @@ def _figure(
     reproduction: Reproduction, name: str, figure: Figure, results: Results, claims: Sequence[Judged]
 ) -> Iterator[str]:
     yield f"{figure.source}. {figure.note}".rstrip() + f" [Numbers]({name}.md).\n"
-    there = isinstance(figure, LayerMemoryFigure | GridsFigure) or (
-        isinstance(figure, NetworkFigure)
-        and any(point.key in results.networks for point in network_points(reproduction, figure))
-    )
-    if there and kind_of(figure).picture is not None:
+    kind = kind_of(figure)
+    if kind.picture is not None and kind.picture(reproduction, figure, results) is not None:
         yield f"![{figure.title}]({name}.svg)\n"
-    if not there:
+    if not any(table.rows for table in kind.tables(reproduction, figure, results)):
         yield f"{_why_empty(reproduction, name, figure)}\n"
     for one in claims:
         if one.figure == name:
