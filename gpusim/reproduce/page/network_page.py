@@ -45,7 +45,7 @@ def _answer(answer: AnswerSpec, judged: Judged) -> str:
         verdicts = ", ".join(f"{column} {state}" for column, state in states.items())
         return f"Whether {claim.text} (source: {claim.said}): {verdicts}; found {_found(judged)}."
     left_out = dict.fromkeys(key for one in judged.verdicts.values() for key in one.without)
-    text += f" (Without {', '.join(left_out)}: not run.)" if left_out else ""
+    text += f" ({len(left_out)} of its runs not run.)" if left_out else ""
     return text.replace("{found}", _found(judged, counted=known != {HOLDS} and known != {FAILS})).replace(
         "{why}", _why(judged)
     )
