@@ -1,6 +1,7 @@
 """`gpusim reproduce`: a publication's figures and claims, from runs in a store."""
 
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpusim.base.errors import EXIT_INTERRUPTED, MissingExtraError
+from gpusim.base.errors import EXIT_INTERRUPTED, MissingExtraError, UserError
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.outputs import check_outputs
 from gpusim.base.processors import default_jobs
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from gpusim.config.figure import Figure
     from gpusim.config.reproduction import Reproduction
     from gpusim.reproduce.kept import Results
+    from gpusim.reproduce.network_points import Asked
 
 EXIT_SOME_FAILED = 1
 
@@ -33,10 +35,28 @@ class ReproduceOptions:
         list[str],
         several("--only", "FIGURE", "Only this figure or table (6.16); repeatable. [default: all]"),
     ] = field(default_factory=list)
+    network: Annotated[
+        str | None,
+        typer.Option(
+            "--network",
+            metavar="NETWORK",
+            help="Of a publication of networks: this one of its own, or a file's instead.",
+        ),
+    ] = None
+    gpu: Annotated[
+        str | None, typer.Option("--gpu", metavar="A,B", help="The same: these GPUs of its own, or files' instead.")
+    ] = None
+    batch: Annotated[
+        str | None,
+        typer.Option("--batch", metavar="N,M", help="The same: these batches of its own, or others instead."),
+    ] = None
     listed: Annotated[
         bool, typer.Option("--list", help="List figures, their points and what they may cost, and exit.")
     ] = False
-    exact: Annotated[bool, typer.Option("--exact", help="Simulate in whole and compare results with NumPy's.")] = False
+    exact: Annotated[
+        bool,
+        typer.Option("--full", "--exact", help="Simulate in whole, and compare products' results with NumPy's."),
+    ] = False
     jobs: JobsOption = None
     out: Annotated[
         Path | None,
@@ -52,7 +72,11 @@ class ReproduceOptions:
 
 def reproduce(
     name: Annotated[
-        str, typer.Argument(metavar="PUBLICATION", help="A publication's file, or the name of a shipped one (spartan).")
+        str,
+        typer.Argument(
+            metavar="PUBLICATION",
+            help="A publication's file, or the name of a shipped one (spartan, icpe2018, layerwise, training-phase).",
+        ),
     ],
     options: ReproduceOptions,
     live: LiveOptions,
@@ -61,12 +85,16 @@ def reproduce(
     from gpusim.config.reproduction import load_reproduction
     from gpusim.live.view import live_view
     from gpusim.reproduce.kept import load
+    from gpusim.reproduce.layer_values import metric_paths
+    from gpusim.reproduce.own import asked_for
     from gpusim.store.project import store_to_read
 
-    reproduction = load_reproduction(name)
+    gpus, batches = _words(options.gpu), _numbers(options.batch)
+    reproduction, asked = asked_for(load_reproduction(name), options.network, gpus, batches)
+    metric_paths(reproduction)  # checked before anything runs
     figures = reproduction.chosen(options.only)
     if options.listed:
-        _list(reproduction, figures, options.exact)
+        _list(reproduction, figures, options.exact, asked)
         return 0
     where = options.out or Path(reproduction.name)
     reporter = Reporter(options.quiet)
@@ -76,13 +104,30 @@ def reproduce(
     store = store_to_read(options.storing)
     check_outputs({"--store": store})
     with live_view(live.live, f"reproduce {reproduction.name}", reporter):
-        return _run(reproduction, figures, store, where, options, reporter)
+        return _run(reproduction, figures, store, where, options, reporter, asked)
 
 
-def _list(reproduction: "Reproduction", figures: "Mapping[str, Figure]", exact: bool) -> None:
+def _words(text: str | None) -> list[str]:
+    """Return the words of a list with commas; raise UserError for an empty one."""
+    words = [] if text is None else [word.strip() for word in text.split(",")]
+    if "" in words:
+        raise UserError(f"--gpu {text!r}: a name is missing; expected such as mi6,r9nano")
+    return words
+
+
+def _numbers(text: str | None) -> list[int]:
+    """Return the numbers of a list with commas; raise UserError for what is none."""
+    words = [] if text is None else [word.strip() for word in text.split(",")]
+    for word in words:
+        if not (word.isascii() and word.isdigit()):
+            raise UserError(f"--batch {text!r}: '{word}' is no batch; expected numbers such as 16,64,128")
+    return [int(word) for word in words]
+
+
+def _list(reproduction: "Reproduction", figures: "Mapping[str, Figure]", exact: bool, asked: "Asked") -> None:
     from gpusim.reproduce.plan import plan_of
 
-    plan = plan_of(reproduction, figures, exact)
+    plan = plan_of(reproduction, figures, exact, asked)
     rows: list[Sequence[Any]] = [
         (name, len(plan.by_figure[name]), clock(plan.seconds(name)), figure.title) for name, figure in figures.items()
     ]
@@ -97,8 +142,11 @@ def _run(
     where: Path,
     options: ReproduceOptions,
     reporter: Reporter,
+    asked: "Asked",
 ) -> int:
-    from gpusim.reproduce.kept import FILE, load
+    from gpusim.reproduce.kept import FILE, Results, load
+    from gpusim.reproduce.layer_values import metric_paths
+    from gpusim.reproduce.network_points import Asked
     from gpusim.reproduce.plan import plan_of
     from gpusim.reproduce.running import Running, collected
     from gpusim.store.keeper import Keeper  # imports what runs kernels: up to a second
@@ -106,8 +154,8 @@ def _run(
     from gpusim.sweep.executor import LocalProcesses
 
     jobs = options.jobs if options.jobs is not None else default_jobs()
-    plan = plan_of(reproduction, figures, options.exact)
-    known = load(where, reproduction.name).points if (where / FILE).exists() else {}
+    plan = plan_of(reproduction, figures, options.exact, asked)
+    known = load(where, reproduction.name) if (where / FILE).exists() else Results(reproduction.name, {})
     with Keeper(store, options.fresh) as keeper, Interrupt() as interrupt:
         interrupt.deferred = True
         ran = Running(keeper, LocalProcesses(jobs, reporter), reporter, interrupt).run(plan)
@@ -120,12 +168,18 @@ def _run(
         "points": sentence,
         "simulated": "in whole" if options.exact else "sampled",
     }
-    whole = plan if not options.only else plan_of(reproduction, reproduction.figures, options.exact)
+    whole = (
+        plan if not options.only and asked == Asked() else plan_of(reproduction, reproduction.figures, options.exact)
+    )
     # what was not to be run, or cannot be here, stays as it was
     others = whole.points.keys() - plan.points.keys() | ran.left_out.keys()
-    earlier = {key: point for key, point in known.items() if key in others}
+    earlier = Results(
+        reproduction.name,
+        {key: point for key, point in known.points.items() if key in others},
+        networks={key: point for key, point in known.networks.items() if key in others},
+    )
     with Keeper(store) as keeper:
-        results = collected(reproduction.name, whole, keeper, ran.errors, said, earlier)
+        results = collected(reproduction.name, whole, keeper, ran.errors, said, earlier, metric_paths(reproduction))
     _write(reproduction, results, figures, where, reporter, drawn=False)
     reporter.say(sentence)
     if interrupt.asked:
@@ -153,4 +207,16 @@ def _write(
             raise
         reporter.say(f"no pictures: {error}; --draw --out {where} draws them later, or elsewhere")
     write(where, files)
-    reporter.say(f"{len(files)} files of {len(results.points)} runs in {where}")
+    _answer(reproduction, results)
+    reporter.say(f"{len(files)} files of {len(results.runs)} runs in {where}")
+
+
+def _answer(reproduction: "Reproduction", results: "Results") -> None:
+    """Print what the publication's question is answered with, before where the files are."""
+    from gpusim.reproduce.page.network_page import answers, question
+    from gpusim.reproduce.page.writing import judged
+
+    if reproduction.spec.answers:
+        print(question(reproduction))
+        for sentence in answers(reproduction, judged(reproduction, results)):
+            print(textwrap.fill(sentence, 100, initial_indent="- ", subsequent_indent="  "))

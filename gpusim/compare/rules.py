@@ -22,8 +22,8 @@ _METRIC = re.compile(r"[a-z_0-9]+\.[a-z_0-9]+")
 
 
 @cache
-def _sums(measure: str) -> tuple[tuple[str, ...], ...]:
-    """Return the metrics of a measure's sums: one sum, or numerator and denominator."""
+def sums_of(measure: str) -> tuple[tuple[str, ...], ...]:
+    """Return the metrics of a measure's sums, 'a.b + c.d / e.f': one sum, or numerator and denominator."""
     return tuple(tuple(_METRIC.findall(part)) for part in measure.split("/"))
 
 
@@ -46,12 +46,12 @@ class Rule:
     @property
     def paths(self) -> list[str]:
         """The metrics that the rule needs."""
-        return [path for part in _sums(self.measure) for path in part]
+        return [path for part in sums_of(self.measure) for path in part]
 
     def value(self, metrics: Mapping[str, Any]) -> float | None:
         """Return the value of the measure; None where a metric does not apply, or the denominator is 0."""
         sums = []
-        for part in _sums(self.measure):
+        for part in sums_of(self.measure):
             values = [metrics.get(path) for path in part]
             if any(not isinstance(value, int | float) for value in values):
                 return None

@@ -7,11 +7,11 @@ from pydantic import model_validator
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.spec import Spec, param
+from gpusim.config.claim import ClaimSpec, Label
 from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvLayer
 
 # layers that a case may name as TABLE/LAYER
 LAYER_TABLES: dict[str, tuple[ConvLayer, ...]] = {"alexnet": ALEXNET, "vgg16": VGGNET16, "resnet18": RESNET18}
-Label = str | int | float
 
 
 class CaseSpec(Spec):
@@ -35,52 +35,6 @@ class CaseSpec(Spec):
             layers = [one.name.rpartition(" ")[2] for one in LAYER_TABLES[table]]
             if name not in layers:
                 raise ValueError(unknown_name("layer", name, layers))
-        return self
-
-
-class ValueRule(Spec):
-    """Holds where the mean is the publication's figure, within a tolerance."""
-
-    value: float = param(..., "the publication's figure", "the publication")
-    tolerance: float = param(0.1, "relative deviation up to which it holds", "assumed", ge=0, lt=1)
-
-
-class BoundRule(Spec):
-    """Holds where every value is on one side of a bound."""
-
-    above: float | None = param(None, "the bound, if values are to be above it", "the publication")
-    below: float | None = param(None, "the bound, if they are to be below it", "the publication")
-
-    @model_validator(mode="after")
-    def _is_one(self) -> "BoundRule":
-        if (self.above is None) == (self.below is None):
-            raise ValueError("a bound has one of above and below")
-        return self
-
-
-class OrderRule(Spec):
-    """Holds where each value with one label is more than that with another label, all other labels being equal."""
-
-    label: str = param(..., "batch, data, case or zeros", "user")
-    more: Label = param(..., "the label of the larger one", "the publication")
-    less: Label = param(..., "the label of the smaller one", "the publication")
-
-
-class ClaimSpec(Spec):
-    """One statement of the publication, and how it is judged: exactly one of `value`, `bound` and `order`."""
-
-    text: str = param(..., "the statement", "the publication")
-    said: str = param(..., "the publication's figure, as it is shown", "the publication")
-    measure: str = param(..., "what is measured", "user")
-    where: dict[str, Label | list[Label]] = param({}, "labels of the values that count", "user")
-    value: ValueRule | None = None
-    bound: BoundRule | None = None
-    order: OrderRule | None = None
-
-    @model_validator(mode="after")
-    def _is_one(self) -> "ClaimSpec":
-        if sum(rule is not None for rule in (self.value, self.bound, self.order)) != 1:
-            raise ValueError("a claim has one of value, bound and order")
         return self
 
 

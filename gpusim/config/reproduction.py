@@ -1,4 +1,4 @@
-"""The files of `gpusim reproduce`: a publication, how its matrix products are computed, and its figures, a file each.
+"""The files of `gpusim reproduce`: a publication, how its products or networks are run, and its figures, a file each.
 
 `sim_configs/reproductions/NAME.yaml` names the figures, which lie in the folder of the same name beside it.
 """
@@ -27,6 +27,17 @@ from gpusim.config.figure import (
     RunsFigure,
     TrainingFigure,
 )
+from gpusim.config.layer_figure import (
+    BarsFigure,
+    GridsFigure,
+    LaunchesFigure,
+    LayerMemoryFigure,
+    NetworkFigure,
+    RatiosFigure,
+    StackFigure,
+    StagesFigure,
+)
+from gpusim.config.network_runs import NetworkRunsSpec
 from gpusim.config.tree import Tree
 from gpusim.sampling.spec import SamplingSpec
 
@@ -53,11 +64,26 @@ class ComparisonSpec(Spec):
     base: str = param(..., "what it is compared with", "user")
 
 
+class AnswerSpec(Spec):
+    """A sentence of the page for each verdict on a claim.
+
+    {found} is what was found, {why} what the counters say of the value in the middle.
+    """
+
+    claim: str = param(..., "the claim, by its name", "user")
+    holds: str = param(..., "what is said where it holds", "user")
+    in_part: str = param("", "where it holds in part, or not everywhere; none: nothing but the verdict", "user")
+    does_not: str = param("", "where it does not; none: nothing but the verdict", "user")
+
+
 class ReproductionSpec(Spec):
-    """A publication's figures and tables."""
+    """A publication's figures and tables: of matrix products by several paths, or of networks' runs."""
 
     title: str = param(..., "for people", "user")
     source: str = param(..., "the publication", "user")
+    runs: NetworkRunsSpec | None = param(None, "runs of networks, whose layers are the figures' columns", "user")
+    question: str = param("", "what the answers answer; {networks} are their names", "user")
+    answers: tuple[AnswerSpec, ...] = param((), "sentences by verdict, in the page's order", "user")
     gpu: str = param("mi6", "the GPU of all runs", "Dong 2020, table 6.3")
     sets: dict[str, Any] = param({}, "values that all runs have, by their paths", "user")
     dense_data: dict[str, Any] = param(
@@ -67,7 +93,7 @@ class ReproductionSpec(Spec):
     sampled_gmac: float = param(
         2.0, "10^9 multiply-accumulates that a sampled run simulates, about, where there are more", "measured", gt=0
     )
-    paths: dict[str, PathSpec] = param(..., "ways to compute a product", "user", min_length=1)
+    paths: dict[str, PathSpec] = param({}, "ways to compute a product", "user")
     comparisons: dict[str, ComparisonSpec] = param({}, "ways that claims are judged by", "user")
     engine_share: ComparisonSpec | None = param(None, "ways with the engine, and with software in its place", "user")
     summary: str = param(
@@ -79,6 +105,8 @@ class ReproductionSpec(Spec):
 
     @model_validator(mode="after")
     def _names_its_paths(self) -> "ReproductionSpec":
+        if bool(self.paths) == (self.runs is not None):
+            raise ValueError("a publication has one of paths (of matrix products) and runs (of networks)")
         held = {**self.comparisons, **({"engine_share": self.engine_share} if self.engine_share else {})}
         for name, one in held.items():
             for path in (one.path, one.base):
@@ -96,7 +124,14 @@ AnyFigure = Annotated[
     | Annotated[OverheadsFigure, Tag("overheads")]
     | Annotated[LibrariesFigure, Tag("libraries")]
     | Annotated[TrainingFigure, Tag("training")]
-    | Annotated[AreaFigure, Tag("area")],
+    | Annotated[AreaFigure, Tag("area")]
+    | Annotated[BarsFigure, Tag("layers")]
+    | Annotated[StackFigure, Tag("layer_stack")]
+    | Annotated[RatiosFigure, Tag("layer_ratios")]
+    | Annotated[LaunchesFigure, Tag("launches")]
+    | Annotated[LayerMemoryFigure, Tag("layer_memory")]
+    | Annotated[GridsFigure, Tag("grids")]
+    | Annotated[StagesFigure, Tag("stages")],
     Discriminator("kind"),
 ]
 
@@ -107,11 +142,34 @@ class _FigureOnly(Spec):
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A publication with its figures. name: that of its file; figures: by name, in order."""
+    """A publication with its figures.
+
+    name: that of its file, and of what a user has in its networks' place; figures: by name, in order; asked: how the
+    command line asks for it.
+    """
 
     name: str
     spec: ReproductionSpec
     figures: dict[str, Figure]
+    asked: str = ""
+
+    @property
+    def command(self) -> str:
+        """What follows `gpusim reproduce` to make it."""
+        return self.asked or self.name
+
+    @property
+    def runs(self) -> NetworkRunsSpec:
+        """The runs of a publication of networks."""
+        assert self.spec.runs is not None
+        return self.spec.runs
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """What claims are judged by: the titles of the comparisons, or of networks' GPUs, by name."""
+        if self.spec.runs is None:
+            return {name: one.title for name, one in self.spec.comparisons.items()}
+        return {name: name for name in self.spec.runs.gpu_files}
 
     def chosen(self, only: Sequence[str]) -> dict[str, Figure]:
         """Return figures by name; all if `only` is empty. Raise UserError that names the nearest one."""
@@ -126,11 +184,14 @@ def load_reproduction(name: str) -> Reproduction:
     document = files.opened(name, FOLDER)
     files.require(document, FOLDER)
     spec = checked(ReproductionSpec, _tree(document.path, document.data))
+    if spec.runs is not None:
+        spec = spec.model_copy(update={"runs": spec.runs.located(document.path)})
     folder = document.path.with_suffix("")
     figures = {figure: _figure(folder / f"{figure}.yaml", spec) for figure in spec.figures}
     for figure, held in figures.items():
         if isinstance(held, TrainingFigure):
             _check_speedups(folder / f"{figure}.yaml", held, figures)
+    _check_answers(document.path, spec, figures)
     return Reproduction(document.path.stem, spec, figures)
 
 
@@ -152,7 +213,35 @@ def _figure(path: Path, spec: ReproductionSpec) -> Figure:
         for one in figure.paths:
             if one not in spec.paths:
                 raise UserError(f"{path}: paths: {unknown_name('path', one, spec.paths)}")
+    if isinstance(figure, NetworkFigure):
+        _check_points(path, figure, spec)
     return figure.located(path)
+
+
+def _check_points(path: Path, figure: NetworkFigure, spec: ReproductionSpec) -> None:
+    """Raise UserError for a figure of networks that names what the publication's runs do not have."""
+    runs = spec.runs
+    if runs is None:
+        raise UserError(f"{path}: a figure of networks needs the publication's runs, which has paths")
+    for name in figure.networks:
+        if name not in runs.networks:
+            raise UserError(f"{path}: networks: {unknown_name('network', name, runs.networks)}")
+    for way in figure.ways:
+        if way not in runs.ways:
+            raise UserError(f"{path}: ways: {unknown_name('way', way, runs.ways)}")
+    for place in figure.gpus:
+        if not 1 <= place <= len(runs.gpus):
+            raise UserError(f"{path}: gpus: {place} is not allowed; the publication has {len(runs.gpus)}, from 1")
+
+
+def _check_answers(path: Path, spec: ReproductionSpec, figures: dict[str, Figure]) -> None:
+    names = [claim.name for figure in figures.values() for claim in figure.claims if claim.name]
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"{path}: two claims are called '{name}'")
+    for answer in spec.answers:
+        if answer.claim not in names:
+            raise UserError(f"{path}: answers: {unknown_name('claim', answer.claim, names)}")
 
 
 def _check_speedups(path: Path, figure: TrainingFigure, figures: dict[str, Figure]) -> None:

@@ -2,5 +2,7 @@
 
 In reading order: `points` (which runs a figure needs), `plan` (all of them once, with what they cost), `running` (the
 missing ones are run), `kept` (what of each run stays, as one file), `values` (what is measured), `claims`
-(does a statement hold, and why); `kinds` has tables and picture of each kind of figure, `page` writes the folder.
+(does a statement hold, and why), by `rules`; `kinds` has tables and picture of each kind of figure, `page` writes the
+folder. Points that are runs of networks, whose layers are a figure's columns: `network_points`, `own` (a user's in
+their place), `kept_network`, `layer_values`.
 """

@@ -1,14 +1,15 @@
 """Claims: whether what a publication says holds on its own way and on ours, by how much, and what moved with it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import fmean
+from dataclasses import dataclass, replace
 
-from gpusim.config.figure import BoundRule, ClaimSpec, OrderRule, ValueRule
+from gpusim.config.claim import ClaimSpec
+from gpusim.reproduce.rules import Found, found_by, labels_missing
 from gpusim.reproduce.values import Value, matches
 
 HOLDS, FAILS, MIXED, UNKNOWN, BESIDE = "holds", "does not", "in part", "not run", "–"
-STATES = (HOLDS, MIXED, FAILS, UNKNOWN)
+UNDECIDED, UNASKABLE = "undecided", "cannot be asked"
+STATES = (HOLDS, MIXED, FAILS, UNDECIDED, UNASKABLE, UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -16,13 +17,15 @@ class Verdict:
     """The verdict on a claim by one comparison.
 
     state: one of STATES, or BESIDE where the comparison has no value for the claim; ours: our figure as text; limits:
-    the largest speed-up that the zeros of each of its values allow; reasons: what moved with the value.
+    the largest speed-up that the zeros of each of its values allow; reasons: what moved with the value, or why it
+    cannot be asked; without: points that belong to the claim and have not been run.
     """
 
     state: str
     ours: str = "–"
     limits: tuple[float, ...] = ()
     reasons: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,61 +53,45 @@ class Judged:
 
 def judge(claim: ClaimSpec, values: Sequence[Value], shown: Callable[[float], str], complete: bool) -> Verdict:
     """Judge a claim by the values of one comparison. shown: formats one; complete: whether all points are known."""
-    held = [one for one in values if one.measure == claim.measure and matches(one.labels, claim.where)]
-    if not held:
-        return Verdict(BESIDE if complete else UNKNOWN)
-    if claim.value is not None:
-        state, ours = _value(claim.value, held, shown)
-    elif claim.bound is not None:
-        state, ours = _bound(claim.bound, held, shown)
-    else:
-        assert claim.order is not None
-        state, ours = _order(claim.order, held)
+    if claim.unaskable:
+        return Verdict(UNASKABLE, reasons=(claim.unaskable,))
+    found = found_by(claim, values, shown)
+    of = {claim.measure} if claim.measure else {one.measure for one in values}  # a rule of all measures has none
+    held = [one for one in values if one.measure in of and matches(one.labels, claim.where)]
+    if not found.kept:
+        return Verdict(UNKNOWN if held or not complete else BESIDE)
     limits = tuple(one.limit for one in held if one.limit is not None)
-    in_the_middle = sorted(held, key=lambda one: one.value)[len(held) // 2]  # its reasons stand for all
-    return Verdict(state, ours, limits, in_the_middle.reasons)
+    in_the_middle = sorted(held, key=lambda one: one.value)[len(held) // 2] if held else None
+    return Verdict(_state(found), found.ours, limits, in_the_middle.reasons if in_the_middle else ())
 
 
-def _mean(values: Sequence[Value]) -> float:
-    return fmean([one.value for one in values], [one.count for one in values])
+def judge_layers(
+    claim: ClaimSpec, values: Sequence[Value], shown: Callable[[float], str], missing: Sequence[str]
+) -> Verdict:
+    """Judge a claim about a network's layers by the points that have been run. missing: those that have not been."""
+    if claim.unaskable:
+        return Verdict(UNASKABLE, reasons=(claim.unaskable,))
+    verdict = judge(claim, values, shown, True)
+    if verdict.state not in (UNKNOWN, BESIDE):
+        return replace(verdict, without=tuple(missing))
+    if missing:
+        return Verdict(UNKNOWN, reasons=(f"not run: {', '.join(missing)}",))
+    if not values:
+        return Verdict(BESIDE)
+    absent = list(labels_missing(claim.where, values))
+    if absent:
+        return Verdict(UNASKABLE, reasons=(f"there is no {' and no '.join(absent)} in this figure",))
+    return Verdict(
+        UNASKABLE, reasons=("nothing to compare: its measure does not apply, or one of two labels is absent",)
+    )
 
 
-def _value(rule: ValueRule, values: Sequence[Value], shown: Callable[[float], str]) -> tuple[str, str]:
-    mean = _mean(values)
-    state = HOLDS if abs(mean / rule.value - 1) <= rule.tolerance else FAILS
-    return state, shown(mean) + _range(values, shown)
-
-
-def _bound(rule: BoundRule, values: Sequence[Value], shown: Callable[[float], str]) -> tuple[str, str]:
-    bound, sign = (rule.above, 1) if rule.above is not None else (rule.below, -1)
-    assert bound is not None
-    inside = [sign * (one.value - bound) > 0 for one in values]
-    return _share(inside), shown(_mean(values)) + _range(values, shown) + _count(inside)
-
-
-def _order(rule: OrderRule, values: Sequence[Value]) -> tuple[str, str]:
-    by_rest: dict[tuple[tuple[str, str], ...], dict[str, float]] = {}
-    for one in values:
-        rest = tuple(sorted((name, label) for name, label in one.labels.items() if name != rule.label))
-        by_rest.setdefault(rest, {})[one.labels[rule.label]] = one.value
-    more, less = str(rule.more), str(rule.less)
-    pairs = [(held[more], held[less]) for held in by_rest.values() if more in held and less in held]
-    if not pairs:
-        return UNKNOWN, "–"
-    larger = [first > second for first, second in pairs]
-    return _share(larger), f"×{fmean(first / second for first, second in pairs):.2f}{_count(larger)}"
-
-
-def _share(true: Sequence[bool]) -> str:
-    return HOLDS if all(true) else MIXED if any(true) else FAILS
-
-
-def _count(true: Sequence[bool]) -> str:
-    return f", {sum(true)} of {len(true)}" if len(true) > 1 else ""
-
-
-def _range(values: Sequence[Value], shown: Callable[[float], str]) -> str:
-    numbers = [one.value for one in values]
-    if len(numbers) == 1:
-        return ""
-    return f" ({shown(min(numbers))} … {shown(max(numbers))})"
+def _state(found: Found) -> str:
+    """Return what comparisons come to: undecided where half-widths leave one open, and the others agree."""
+    if all(one is True for one in found.kept):
+        return HOLDS
+    if any(one is False for one in found.kept):
+        if found.partly or any(one is True for one in found.kept):
+            return MIXED
+        return FAILS if all(one is False for one in found.kept) else UNDECIDED
+    return UNDECIDED

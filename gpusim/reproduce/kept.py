@@ -8,13 +8,13 @@ from typing import Any
 
 from gpusim.base.errors import UserError
 from gpusim.compare.rules import ROOFLINES, RULES
+from gpusim.reproduce.kept_network import DIGITS, KeptNetwork, from_plain, plain
 from gpusim.results import metrics
 from gpusim.results.metrics.half_widths import SUFFIX
 from gpusim.store.records import restored
 
 FILE = "results.json"
 SCHEMA = 1
-DIGITS = 6  # significant ones of a number that stays
 # what tables, measures and explanations read
 _GROUPS = ("data.", "stalls.", "engine.")
 _PATHS = {
@@ -41,12 +41,21 @@ class Kept:
 
 @dataclass(frozen=True)
 class Results:
-    """The known results of a reproduction. points: by key; errors: of points that failed; said: how it was run."""
+    """The known results of a reproduction.
+
+    points, networks: of products and of networks, by key; errors: of points that failed; said: how it was run.
+    """
 
     name: str
     points: Mapping[str, Kept]
     errors: Mapping[str, str] = field(default_factory=dict)
     said: Mapping[str, Any] = field(default_factory=dict)
+    networks: Mapping[str, KeptNetwork] = field(default_factory=dict)
+
+    @property
+    def runs(self) -> "Mapping[str, Kept | KeptNetwork]":
+        """All points that are known."""
+        return {**self.points, **self.networks}
 
 
 def kept(content: Mapping[str, Any], seconds: float) -> Kept:
@@ -73,9 +82,12 @@ def as_json(results: Results) -> str:
     """Return the file's text, with a line for each point, so that differences are readable."""
     head = {"schema": SCHEMA, "reproduction": results.name, "run": results.said}
     lines = [f" {json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
-    for name, held in (("errors", results.errors), ("points", results.points)):
+    networks = {key: plain(one) for key, one in results.networks.items()}
+    tables: dict[str, Mapping[str, Any]] = {"errors": results.errors, "points": results.points}
+    tables |= {"networks": networks} if networks else {}
+    for name, held in tables.items():
         rows = [f"  {json.dumps(key)}: {json.dumps(value, default=asdict)}" for key, value in sorted(held.items())]
-        lines += [f' "{name}": {{', ",\n".join(rows), " }" + ("," if name == "errors" else "")]
+        lines += [f' "{name}": {{', ",\n".join(rows), " }" + ("," if name != list(tables)[-1] else "")]
     return "{\n" + "\n".join(line for line in lines if line) + "\n}\n"
 
 
@@ -89,7 +101,8 @@ def load(folder: Path, name: str) -> Results:
         points = {
             key: Kept(**{**one, "launches": list(map(tuple, one["launches"]))}) for key, one in held["points"].items()
         }
-        return Results(name, points, held["errors"], held["run"])
+        networks = {key: from_plain(one) for key, one in held.get("networks", {}).items()}
+        return Results(name, points, held["errors"], held["run"], networks)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}; gpusim reproduce {name} makes it") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:

@@ -11,6 +11,7 @@ from gpusim.base.picture import Picture
 
 COLOURS = ("#9aa0a6", "#5f6368", "#c9b458", "#3d7dca", "#b3541e", "#2e8b57", "#8e5ea2", "#444444")
 PANEL_INCHES = 2.6
+FEW = 4  # names of parts that stand beside the bars, not above them
 PALE = 1.7  # how much further than the largest value a map's colours reach: black text stays readable
 
 
@@ -25,13 +26,13 @@ class Bars:
     line: float | None = None
 
 
-def bars(title: str, panels: Sequence[Bars]) -> Picture:
-    """Put panels below one another."""
+def bars(title: str, panels: Sequence[Bars], sharex: bool = True) -> Picture:
+    """Put panels below one another. sharex: they have the same groups, which are written below the last one."""
     width = min(16.0, max(5.0, 0.16 * max(len(p.groups) * (len(p.values) + 1) for p in panels)))
 
     def draw(figure: Any) -> None:
         figure.set_layout_engine("constrained")
-        axes = figure.subplots(len(panels), 1, squeeze=False, sharex=True)[:, 0]
+        axes = figure.subplots(len(panels), 1, squeeze=False, sharex=sharex)[:, 0]
         for one, panel in zip(axes, panels, strict=True):
             _bars(one, panel)
         names, labels = axes[0].get_legend_handles_labels()
@@ -82,7 +83,10 @@ def stacked(title: str, axis: str, bars_: Mapping[str, Mapping[str, float]]) -> 
             below += heights
         axes.set_ylabel(axis)
         axes.tick_params(axis="x", rotation=60)
-        axes.legend(fontsize="x-small")
+        if len(parts) <= FEW:
+            axes.legend(fontsize="x-small")
+        else:
+            figure.legend(loc="outside upper center", fontsize="x-small", ncols=4)
 
     rows = [(name, part, value) for name, held in bars_.items() for part, value in held.items()]
     size = (max(5.0, 0.7 * len(bars_)), 4.2)

@@ -1,18 +1,57 @@
 """The plan: all points of the chosen figures, each once, with what they are estimated to cost."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
+from typing import Protocol
 
 from gpusim.base.errors import UserError
 from gpusim.base.sums import plain_sum
 from gpusim.config.figure import Figure, RunsFigure
+from gpusim.config.layer_figure import NetworkFigure
+from gpusim.config.network_run import NetworkSettings
 from gpusim.config.reproduction import Reproduction
 from gpusim.config.run import RunConfig
+from gpusim.networks.effort import expected_instructions
+from gpusim.networks.job import NetworkJob, work_of_network
+from gpusim.networks.run import Wanted
+from gpusim.reproduce.network_points import Asked, NetworkPoint, network_of, network_points, settings_of
 from gpusim.reproduce.points import Point, points_of, shape_of
 from gpusim.store.work import Work, work_of_run
+from gpusim.sweep.tasks import JobTask, run_task
+from workloads.networks.graph import Network
+from workloads.vendor.libraries import VendorProduct
 
 PREPARED_MB_PER_S = 150.0  # of the dense operand: drawn, im2col, packed; measured
+INSTRUCTIONS_PER_S = 1.45e7  # wavefront instructions of networks' launches; measured
+
+
+class PlannedPoint(Protocol):
+    """A point that is to be run."""
+
+    @property
+    def key(self) -> str:
+        """The point's unique name."""
+
+    @property
+    def seconds(self) -> float:
+        """Estimated processor time."""
+
+    @property
+    def work(self) -> Work:
+        """The run's identity in a store."""
+
+    @property
+    def whole(self) -> Work | None:
+        """The same run simulated in whole, which serves as well; None where it is that itself."""
+
+    @property
+    def products(self) -> Sequence[VendorProduct]:
+        """Products of libraries that the run needs."""
+
+    def task(self, store: Path) -> JobTask:
+        """Return the task that runs it. store: where what is found out about single launches may be kept."""
 
 
 @dataclass(frozen=True)
@@ -23,17 +62,73 @@ class Planned:
     config: RunConfig
     seconds: float
 
+    @property
+    def key(self) -> str:
+        """The point's unique name."""
+        return self.point.key
+
     @cached_property
     def work(self) -> Work:
         """The run's identity in a store."""
         return work_of_run(self.config)
+
+    @cached_property
+    def whole(self) -> Work | None:
+        """The same run simulated in whole; None where it is that itself."""
+        if self.config.run.sampling is None:
+            return None
+        run = self.config.run.model_copy(update={"sampling": None, "verify": True})
+        return work_of_run(self.config.model_copy(update={"run": run}))
+
+    @property
+    def products(self) -> Sequence[VendorProduct]:
+        """Products of libraries that the run needs."""
+        return self.config.vendor_products
+
+    def task(self, store: Path) -> JobTask:
+        """Return the task that runs it."""
+        return run_task(self.config, self.work)
+
+
+@dataclass(frozen=True)
+class PlannedNetwork:
+    """A network's run with its settings. seconds: estimated processor time; products: none that is not ours."""
+
+    point: NetworkPoint
+    network: Network
+    settings: NetworkSettings
+    wanted: Wanted
+    seconds: float
+    products: tuple[VendorProduct, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The point's unique name."""
+        return self.point.key
+
+    @cached_property
+    def work(self) -> Work:
+        """The run's identity in a store."""
+        return work_of_network(self.network, self.settings, self.wanted)
+
+    @cached_property
+    def whole(self) -> Work | None:
+        """The same run simulated in whole; None where it is that itself."""
+        if self.settings.sampling is None:
+            return None
+        return work_of_network(self.network, self.settings.model_copy(update={"sampling": None}), self.wanted)
+
+    def task(self, store: Path) -> JobTask:
+        """Return the task that runs it; what it finds out about a launch is kept at once, so that it can go on."""
+        wanted = replace(self.wanted, store=store)
+        return JobTask(NetworkJob, (self.network, self.settings, wanted), self.work.inputs)
 
 
 @dataclass(frozen=True)
 class Plan:
     """The points to run, by key; by_figure: keys of each figure's points, none for one that needs no run."""
 
-    points: Mapping[str, Planned]
+    points: Mapping[str, PlannedPoint]
     by_figure: Mapping[str, tuple[str, ...]]
 
     def seconds(self, figure: str | None = None) -> float:
@@ -42,22 +137,57 @@ class Plan:
         return plain_sum(self.points[key].seconds for key in keys)
 
 
-def plan_of(reproduction: Reproduction, figures: Mapping[str, Figure], exact: bool = False) -> Plan:
-    """Plan the points of these figures; raise UserError where two points with the same key differ."""
-    points: dict[str, Planned] = {}
+def plan_of(
+    reproduction: Reproduction, figures: Mapping[str, Figure], exact: bool = False, asked: Asked = Asked()
+) -> Plan:
+    """Plan the points of these figures; raise UserError where two points with the same key differ.
+
+    asked: which of networks' runs are planned.
+    """
+    points: dict[str, PlannedPoint] = {}
     by_figure: dict[str, tuple[str, ...]] = {}
     for name, figure in figures.items():
-        keys = []
-        for point in points_of(reproduction, figure, exact) if isinstance(figure, RunsFigure) else ():
-            held = points.get(point.key)
-            if held is None:
-                config = point.config()
-                points[point.key] = Planned(point, config, _seconds(reproduction, point, config, exact))
-            elif (held.point.sets, held.point.given.data) != (point.sets, point.given.data):
-                raise UserError(f"{name}: '{point.key}' is another point than that of this name in a figure before it")
-            keys.append(point.key)
-        by_figure[name] = tuple(keys)
+        if isinstance(figure, NetworkFigure):
+            by_figure[name] = tuple(_network_points(reproduction, figure, exact, asked, points))
+        else:
+            by_figure[name] = tuple(_run_points(reproduction, name, figure, exact, points))
     return Plan(points, by_figure)
+
+
+def _run_points(
+    reproduction: Reproduction, name: str, figure: Figure, exact: bool, points: dict[str, PlannedPoint]
+) -> Iterator[str]:
+    """Add the points of a figure of products to those that are planned, and yield their keys."""
+    for point in points_of(reproduction, figure, exact) if isinstance(figure, RunsFigure) else ():
+        held = points.get(point.key)
+        if held is None:
+            config = point.config()
+            points[point.key] = Planned(point, config, _seconds(reproduction, point, config, exact))
+        elif isinstance(held, Planned) and (held.point.sets, held.point.given.data) != (point.sets, point.given.data):
+            raise UserError(f"{name}: '{point.key}' is another point than that of this name in a figure before it")
+        yield point.key
+
+
+def _network_points(
+    reproduction: Reproduction, figure: NetworkFigure, exact: bool, asked: Asked, points: dict[str, PlannedPoint]
+) -> Iterator[str]:
+    """Add the points of a figure of networks to those that are planned, and yield their keys."""
+    for point in network_points(reproduction, figure):
+        if asked.has(point):
+            if point.key not in points:
+                points[point.key] = _planned_network(reproduction, point, exact)
+            yield point.key
+
+
+def _planned_network(reproduction: Reproduction, point: NetworkPoint, exact: bool) -> PlannedNetwork:
+    runs = reproduction.runs
+    network, settings = network_of(runs.networks[point.network].network), settings_of(reproduction, point, exact)
+    wanted = Wanted(point.batch, runs.phase == "train", data="synthetic", verify=False)
+    try:
+        instructions = expected_instructions(network, settings, wanted)
+    except UserError as error:
+        raise UserError(*(f"{point.key}: {problem}" for problem in error.problems)) from None
+    return PlannedNetwork(point, network, settings, wanted, 2.0 + instructions / INSTRUCTIONS_PER_S)
 
 
 def _seconds(reproduction: Reproduction, point: Point, config: RunConfig, exact: bool) -> float:

@@ -1,7 +1,7 @@
 """The plan's runs: those that a store has are taken from it, the others are run side by side and kept at once."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,11 +11,11 @@ from gpusim.base.progress import Reporter, clock
 from gpusim.base.sums import plain_sum
 from gpusim.jobs.vendor import INSTALLING, is_there
 from gpusim.reproduce.kept import Kept, Results, kept
-from gpusim.reproduce.plan import Plan, Planned
+from gpusim.reproduce.kept_network import KeptNetwork, kept_network
+from gpusim.reproduce.plan import Plan, PlannedNetwork, PlannedPoint
 from gpusim.store.keeper import Found, Keeper, Took
-from gpusim.store.work import work_of_run
 from gpusim.sweep.executor import Executor
-from gpusim.sweep.tasks import Done, run_task
+from gpusim.sweep.tasks import Done
 from workloads.vendor.libraries import VendorProduct
 
 NOT_AS_EXPECTED = "the result is not NumPy's"
@@ -44,12 +44,10 @@ class Ran:
         return f"{known} of {points} points: {', '.join(said)}; {clock(self.wall_s)}, processes {clock(self.seconds)}"
 
 
-def stored(keeper: Keeper, planned: Planned) -> Found | None:
+def stored(keeper: Keeper, planned: PlannedPoint) -> Found | None:
     """Return the point's run in the store, one simulated in whole or else as configured; None without either."""
-    sampling = planned.config.run.sampling
-    if sampling is not None:
-        run = planned.config.run.model_copy(update={"sampling": None, "verify": True})
-        exact = keeper.found(work_of_run(planned.config.model_copy(update={"run": run})))
+    if planned.whole is not None:
+        exact = keeper.found(planned.whole)
         if exact is not None and exact.exit_code == 0:
             return exact
     return keeper.found(planned.work)
@@ -61,15 +59,24 @@ def collected(
     keeper: Keeper,
     errors: Mapping[str, str],
     said: Mapping[str, Any],
-    earlier: Mapping[str, Kept],
+    earlier: Results,
+    paths: Collection[str] = (),
 ) -> Results:
-    """Return the results of each point that has a correct run in the store, or else was known earlier."""
-    points = {key: earlier[key] for key in plan.points if key in earlier}
+    """Return the results of each point that has a correct run in the store, or else was known earlier.
+
+    paths: metrics that figures of networks read.
+    """
+    points: dict[str, Kept] = {key: one for key, one in earlier.points.items() if key in plan.points}
+    networks: dict[str, KeptNetwork] = {key: one for key, one in earlier.networks.items() if key in plan.points}
     for key, planned in plan.points.items():
         found = stored(keeper, planned)
-        if found is not None and not found.exit_code:
+        if found is None or found.exit_code:
+            continue
+        if isinstance(planned, PlannedNetwork):
+            networks[key] = kept_network(found.content, paths, planned.point.batch)
+        else:
             points[key] = kept(found.content, found.seconds)
-    return Results(name, points, errors, said)
+    return Results(name, points, errors, said, networks)
 
 
 class Running:
@@ -88,13 +95,13 @@ class Running:
         for planned in sorted(plan.points.values(), key=lambda one: -one.seconds):
             found = stored(self._keeper, planned)
             if found is None:
-                products = [one for one in planned.config.vendor_products if not is_there(one)]
+                products = [one for one in planned.products if not is_there(one)]
                 if products:
-                    ran.left_out[planned.point.key] = products[0]
+                    ran.left_out[planned.key] = products[0]
                 else:
                     missing.append(planned)
             elif found.exit_code:
-                ran.errors[planned.point.key] = NOT_AS_EXPECTED
+                ran.errors[planned.key] = NOT_AS_EXPECTED
             else:
                 ran.found += 1
         self._said, self._all_s = self._start, plain_sum(one.seconds for one in missing)
@@ -109,7 +116,7 @@ class Running:
                     self._collect(missing, ran)
                 if self._interrupt.asked:
                     break
-                self._executor.submit(number, run_task(planned.config, planned.work))
+                self._executor.submit(number, planned.task(self._keeper.path))
             while self._executor.running and not self._interrupt.asked:
                 self._collect(missing, ran)
         finally:
@@ -125,28 +132,28 @@ class Running:
             f" {INSTALLING.format(packages=packages)}"
         )
 
-    def _collect(self, missing: Sequence[Planned], ran: Ran) -> None:
+    def _collect(self, missing: Sequence[PlannedPoint], ran: Ran) -> None:
         for number, done in self._executor.finished():
             planned = missing[number]
             self._keep(planned, done, ran)
             self._done_s += planned.seconds
             self._report(planned, len(missing), ran)
 
-    def _keep(self, planned: Planned, done: Done, ran: Ran) -> None:
+    def _keep(self, planned: PlannedPoint, done: Done, ran: Ran) -> None:
         self._keeper.keep(planned.work, done.outcome, Took(done.date, done.seconds, done.host))
         ran.seconds += done.seconds
         if done.outcome.state == "done" and done.outcome.exit_code == 0:
             ran.ran += 1
             return
         error = done.outcome.error or NOT_AS_EXPECTED
-        ran.errors[planned.point.key] = error
-        self._reporter.say(f"failed: {planned.point.key}: {error}")
+        ran.errors[planned.key] = error
+        self._reporter.say(f"failed: {planned.key}: {error}")
 
-    def _report(self, planned: Planned, count: int, ran: Ran) -> None:
+    def _report(self, planned: PlannedPoint, count: int, ran: Ran) -> None:
         known, now = ran.ran + len(ran.errors), time.monotonic()
-        overall(known, count, "points", planned.point.key)
+        overall(known, count, "points", planned.key)
         if now - self._said < self.EVERY_S and known < count:
             return
         self._said, spent = now, now - self._start
         left = spent * (self._all_s - self._done_s) / self._done_s
-        self._reporter.say(f"{known}/{count} points, {clock(spent)}, {clock(left)} left: {planned.point.key}")
+        self._reporter.say(f"{known}/{count} points, {clock(spent)}, {clock(left)} left: {planned.key}")

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import Any, Protocol
 
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.sums import weighted_mean
 from gpusim.compare.rules import findings
-from gpusim.config.figure import ComparedFigure, Label, RunsFigure
+from gpusim.config.claim import Label
+from gpusim.config.figure import ComparedFigure, RunsFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Kept, Results
 from gpusim.reproduce.points import labels_of
@@ -79,8 +80,9 @@ MEASURES: Mapping[str, Measure] = {
 class Value:
     """A measured value.
 
-    labels: case, batch, data and such; comparison: the one it belongs to; limit: for a speed-up, the largest that its
-    zeros allow; reasons: what moved with it, largest first; count: number of layers that it stands for.
+    labels: case, batch, data and such; comparison: the one it belongs to, of networks the GPU; limit: for a speed-up,
+    the largest that its zeros allow; reasons: what moved with it, largest first; count: number of layers that it stands
+    for; half_width: of its confidence interval, 0 where that is not known.
     """
 
     measure: str
@@ -90,6 +92,7 @@ class Value:
     limit: float | None = None
     reasons: tuple[str, ...] = ()
     count: int = 1
+    half_width: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,15 @@ def compared_values(reproduction: Reproduction, figure: ComparedFigure, results:
                 yield Value(measure, name, group.labels, value, limit, reasons, group.count)
 
 
-def reasons_of(base: Kept, way: Kept) -> list[str]:
+class HasMetrics(Protocol):
+    """What has metrics by path: a run, or a layer of one."""
+
+    @property
+    def metrics(self) -> Metrics:
+        """Metrics by their paths."""
+
+
+def reasons_of(base: HasMetrics, way: HasMetrics) -> list[str]:
     """List what moved most between two runs, by the rules of `gpusim compare`."""
     found = findings(base.metrics, way.metrics)
     texts = [one.text for one in found if not any(path.startswith(_BESIDE_THE_POINT) for path in one.paths)]

@@ -15,9 +15,15 @@ from gpusim.reproduce.kinds import (
     compared,
     curves,
     design_map,
+    grids,
+    launches,
+    layer_memory,
+    layer_ratios,
+    layers,
     libraries,
     monitor,
     overheads,
+    stages,
     training,
 )
 from gpusim.reproduce.values import Value
@@ -42,6 +48,13 @@ _KINDS = {
     "libraries": Kind(libraries.tables, values=libraries.values),
     "training": Kind(training.tables, training.picture, training.values),
     "area": Kind(area.tables, values=area.values),
+    "layers": Kind(layers.tables, layers.picture, layers.values),
+    "layer_stack": Kind(layers.stack_tables, layers.stack_picture, layers.values),
+    "layer_ratios": Kind(layer_ratios.tables, layer_ratios.picture, layer_ratios.values),
+    "launches": Kind(launches.tables, values=launches.values),
+    "grids": Kind(grids.tables, values=grids.values),
+    "stages": Kind(stages.tables, stages.picture, stages.values),
+    "layer_memory": Kind(layer_memory.tables, layer_memory.picture, layer_memory.values),
 }
 
 

@@ -18,7 +18,7 @@ def summary(reproduction: Reproduction, results: Results, claims: Sequence[Judge
     """Yield the lines of the page's first part."""
     if reproduction.spec.summary:
         yield filled(reproduction.spec.summary, reproduction, results)
-    yield from _how(results)
+    yield from how(results)
     yield ""
     for name, one in reproduction.spec.comparisons.items():
         states = [claim.verdicts[name].state for claim in claims if claim.verdicts[name].state != BESIDE]
@@ -32,13 +32,15 @@ def summary(reproduction: Reproduction, results: Results, claims: Sequence[Judge
         yield ""
 
 
-def _how(results: Results) -> Iterator[str]:
-    points = results.points.values()
+def how(results: Results) -> Iterator[str]:
+    """Yield lines that say how the runs were made, and what they took."""
+    points = results.runs.values()
     seconds = plain_sum(one.seconds for one in points)
     whole = plain_sum(one.seconds / one.fraction for one in points if one.fraction)
     sampled = sum(one.fraction < 1 for one in points)
+    counted = f"{len(points)} run{'s' * (len(points) != 1)}"
     yield (
-        f"{len(results.points)} runs, {sampled} of them sampled, took {clock(seconds)} (m:ss) of one process;"
+        f"{counted}, {sampled} of them sampled, took {clock(seconds)} (m:ss) of one process;"
         f" in whole all would take about {clock(whole)}."
     )
     if results.said:

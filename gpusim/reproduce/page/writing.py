@@ -1,20 +1,27 @@
 """The folder: tables as CSV, pictures, claims, and a page that has all of them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gpusim.base.files import folder, write_together
 from gpusim.base.table import Column, Table
-from gpusim.config.figure import ClaimSpec, Figure, RunsFigure
+from gpusim.config.claim import ClaimSpec
+from gpusim.config.figure import Figure, RunsFigure
+from gpusim.config.layer_figure import LayersFigure, NetworkFigure, RatiosFigure
 from gpusim.config.reproduction import Reproduction
-from gpusim.reproduce.claims import Judged, Verdict, judge
+from gpusim.reproduce.claims import Judged, Verdict, judge, judge_layers
 from gpusim.reproduce.kept import FILE, Results, as_json
 from gpusim.reproduce.kinds import kind_of
+from gpusim.reproduce.layer_values import shown
+from gpusim.reproduce.network_points import missing_points
+from gpusim.reproduce.page.network_page import figure_page, network_page
 from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.page.summary import summary
 from gpusim.reproduce.points import does_fit, is_known
-from gpusim.reproduce.values import MEASURES, times
+from gpusim.reproduce.rules import said
+from gpusim.reproduce.values import MEASURES, Value, times
 
 PAGE, CLAIMS = "README.md", "claims.md"
 SIMPLE_MEASURES: Mapping[str, Callable[[float], str]] = {
@@ -22,6 +29,12 @@ SIMPLE_MEASURES: Mapping[str, Callable[[float], str]] = {
     "training_speedup": times,
     "mean_speedup": times,
     "listed_storage": "{:,.0f} bytes".format,
+    "network_mib": "{:,.0f} MiB".format,
+    "layer_mib": "{:,.1f} MiB".format,
+    "ms": "{:,.1f} ms".format,
+    "prefetch_over_first": times,
+    "iteration_over_computation": times,
+    "iteration_over_prefetch": times,
 }
 
 
@@ -31,18 +44,34 @@ def judged(reproduction: Reproduction, results: Results) -> list[Judged]:
     for name, figure in reproduction.figures.items():
         if not figure.claims:
             continue
-        values_of, complete = kind_of(figure).values, is_known(reproduction, figure, results.points)
+        values_of = kind_of(figure).values
         values = [] if values_of is None else list(values_of(reproduction, figure, results))
         for claim in figure.claims:
             verdicts = {
-                one: judge(claim, [v for v in values if v.comparison == one], _shown(claim), complete)
-                for one in reproduction.spec.comparisons
+                one: _verdict(reproduction, figure, results, claim, one, [v for v in values if v.comparison == one])
+                for one in reproduction.columns
             }
             found.append(Judged(name, claim, verdicts, _fits(reproduction, figure)))
     return found
 
 
-def _shown(claim: ClaimSpec) -> Callable[[float], str]:
+def _verdict(
+    reproduction: Reproduction, figure: Figure, results: Results, claim: ClaimSpec, column: str, values: Sequence[Value]
+) -> Verdict:
+    shown_by = _shown(figure, claim)
+    if reproduction.spec.runs is None:
+        return judge(claim, values, shown_by, is_known(reproduction, figure, results.points))
+    missing: list[str] = []
+    if isinstance(figure, NetworkFigure):
+        missing = missing_points(reproduction, figure, results.networks, claim.where, column)
+    return judge_layers(claim, values, shown_by, missing)
+
+
+def _shown(figure: Figure, claim: ClaimSpec) -> Callable[[float], str]:
+    if isinstance(figure, RatiosFigure):
+        return times
+    if isinstance(figure, LayersFigure):
+        return partial(shown, figure.measures.get(claim.measure) or next(iter(figure.measures.values())))
     if claim.measure in MEASURES:
         return MEASURES[claim.measure].shown
     return SIMPLE_MEASURES.get(claim.measure, lambda value: f"{100 * value:.1f} %")
@@ -63,10 +92,11 @@ def _fits(reproduction: Reproduction, figure: Figure) -> str:
 
 def claims_table(reproduction: Reproduction, claims: list[Judged]) -> Table:
     """Make a table with a row for each claim."""
-    comparisons = reproduction.spec.comparisons
+    if reproduction.spec.runs is not None:
+        return _layer_claims_table(reproduction, claims)
     columns = [Column("figure"), Column("claim"), Column("source")]
-    for comparison in comparisons.values():
-        columns += [Column(f"{comparison.title}: found"), Column(f"{comparison.title}: verdict")]
+    for title in reproduction.columns.values():
+        columns += [Column(f"{title}: found"), Column(f"{title}: verdict")]
     columns += [Column("limit 1/(1-s), least", times), Column("most", times), Column("source within it", _yes)]
     columns += [Column("fits the GPU's memory"), Column("what moved")]
     rows = []
@@ -79,6 +109,21 @@ def claims_table(reproduction: Reproduction, claims: list[Judged]) -> Table:
     return Table(columns, rows, "claims")
 
 
+def _layer_claims_table(reproduction: Reproduction, claims: Sequence[Judged]) -> Table:
+    """Make a table with a row for each claim about a network's layers, with the rule that it is judged by."""
+    columns = [Column("figure"), Column("claim"), Column("source"), Column("rule")]
+    for title in reproduction.columns.values():
+        columns += [Column(f"{title}: found"), Column(f"{title}: verdict"), Column(f"{title}: why")]
+    rows = []
+    for one in claims:
+        row: list[Any] = [one.figure, one.claim.text, one.claim.said, said(one.claim) or None]
+        for verdict in one.verdicts.values():
+            left_out = [f"without {', '.join(verdict.without)}: not run"] if verdict.without else []
+            row += [verdict.ours, verdict.state, "; ".join([*verdict.reasons, *left_out]) or None]
+        rows.append(row)
+    return Table(columns, rows, "claims")
+
+
 def _yes(is_so: bool) -> str:
     return "yes" if is_so else "**no**"
 
@@ -86,7 +131,7 @@ def _yes(is_so: bool) -> str:
 def _moved(reproduction: Reproduction, verdicts: Mapping[str, Verdict]) -> str:
     """Return the reasons of the value in the middle, for each comparison, as text."""
     said = [
-        f"{reproduction.spec.comparisons[name].title}: {'; '.join(verdict.reasons)}"
+        f"{reproduction.columns[name]}: {'; '.join(verdict.reasons)}"
         for name, verdict in verdicts.items()
         if verdict.reasons
     ]
@@ -102,7 +147,10 @@ def contents(reproduction: Reproduction, results: Results, only: Mapping[str, Fi
     for name in only:
         for held in tables[name]:
             files[f"{name}{'-' + held.name if held.name else ''}.csv"] = held.csv()
-    return {PAGE: "\n".join(_page(reproduction, results, claims, tables)), **files}
+        if reproduction.spec.runs is not None:
+            files[f"{name}.md"] = "\n".join(figure_page(reproduction, name, tables[name], results, claims))
+    page = _page(reproduction, results, claims, tables) if reproduction.spec.runs is None else None
+    return {PAGE: "\n".join(page or network_page(reproduction, results, claims)), **files}
 
 
 def pictures(reproduction: Reproduction, results: Results, only: Mapping[str, Figure]) -> dict[str, bytes]:

@@ -4,7 +4,7 @@ Each counter of the tables in `gpusim.core.counters` is a metric of its own; wha
 means, shares) is a formula in one of this package's files. The one list of them is `METRICS`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -114,6 +114,22 @@ def _applicable(
         if known.issuperset(metric.reads):
             applicable.append((group, name, metric))
     return blank, applicable
+
+
+def chosen(paths: Iterable[str], facts: RunFacts, energy: EnergyModel | None = None) -> dict[str, tuple[Any, float]]:
+    """Return some metrics of a launch, or of several as one, that apply: value and half-width by path.
+
+    The half-width is 0 where nothing was sampled, and of a metric that is no number.
+    """
+    known = known_of(facts, energy)
+    held = [_BY_PATH[path] for path in paths]
+    widths = half_widths(held, facts, energy)
+    found = {metric.path: metric.value(known) for metric in held}
+    return {path: (value, _width(widths.get(path))) for path, value in found.items() if value is not None}
+
+
+def _width(found: Any) -> float:
+    return found if isinstance(found, float) else 0.0
 
 
 def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

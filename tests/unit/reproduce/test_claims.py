@@ -5,8 +5,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
-from gpusim.config.figure import BoundRule, ClaimSpec, OrderRule, ValueRule
-from gpusim.reproduce.claims import BESIDE, FAILS, HOLDS, MIXED, UNKNOWN, Judged, Verdict, judge
+from gpusim.config.claim import (
+    BoundRule,
+    ClaimSpec,
+    CorrelationRule,
+    GroupRule,
+    LargestRule,
+    OrderRule,
+    TrendRule,
+    ValueRule,
+)
+from gpusim.reproduce.claims import (
+    BESIDE,
+    FAILS,
+    HOLDS,
+    MIXED,
+    UNASKABLE,
+    UNDECIDED,
+    UNKNOWN,
+    Judged,
+    Verdict,
+    judge,
+)
+from gpusim.reproduce.rules import spearman
 from gpusim.reproduce.values import Value, times
 
 NUMBERS = st.floats(0.01, 100)
@@ -90,3 +111,78 @@ def test_a_speed_up_beyond_what_zeros_allow_is_seen(said: float, allowed: bool) 
     found = Judged("6.16", rule, {"ours": verdict, "source": Verdict(UNKNOWN)}, "yes")
     assert (found.limits, found.is_allowed) == ((2, 6), allowed)
     assert Judged("6.16", rule, {"source": Verdict(UNKNOWN)}, "yes").is_allowed is None
+
+
+def layer(
+    number: float, name: str, kind: str = "a", batch: int = 1, measure: str = "speedup", width: float = 0
+) -> Value:
+    labels = {"layer": name, "kind": kind, "part": "all", "batch": str(batch)}
+    return Value(measure, "ours", labels, number, half_width=width)
+
+
+def test_groups_are_compared_point_by_point() -> None:
+    rule = claim(group=GroupRule(more={"kind": "a"}, less={"kind": "b"}, by="sum"))
+    small = [layer(2, "x"), layer(2, "y"), layer(3, "z", "b")]
+    large = [layer(1, "x", batch=2), layer(1, "y", batch=2), layer(3, "z", "b", batch=2)]
+    assert judge(rule, small, times, True).state == HOLDS
+    assert judge(rule, [*small, *large], times, True) == Verdict(MIXED, "×1.00, 1 of 2")
+    each = claim(group=GroupRule(more={"kind": "a"}, by="each"))
+    assert judge(each, small, times, True).state == FAILS, "the least of the larger is 2, the largest of the others 3"
+    mean = claim(group=GroupRule(more={"kind": "a"}, by="mean", factor=0.5))
+    assert judge(mean, small, times, True).state == HOLDS
+    open_ = [layer(2, "x", width=2), layer(3, "z", "b")]
+    assert judge(each, open_, times, True).state == UNDECIDED
+
+
+def test_a_trend_compares_neighbours_by_number() -> None:
+    rule = claim(trend=TrendRule(label="batch"))
+    assert judge(rule, [layer(b, "x", batch=b) for b in (16, 128, 64)], times, True).state == HOLDS
+    assert judge(rule, [layer(v, "x", batch=b) for v, b in ((1, 16), (3, 64), (2, 128))], times, True).state == MIXED
+    falls = claim(trend=TrendRule(label="batch", falls=True))
+    assert judge(falls, [layer(-b, "x", batch=b) for b in (16, 128, 64)], times, True).state == HOLDS
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "coefficient"),
+    # by hand: 1 - 6 Σd² / (n (n² - 1)); with ties Pearson's of the mean ranks
+    [
+        ([1, 2, 3, 4], [10, 30, 20, 40], 0.8),
+        ([1, 2, 2, 3], [1, 2, 3, 4], 4.5 / (4.5 * 5) ** 0.5),
+        ([1, 1], [1, 2], 0.0),
+    ],
+)
+def test_ranks_are_spearman_s(first: list[float], second: list[float], coefficient: float) -> None:
+    assert spearman(first, second) == pytest.approx(coefficient)
+
+
+def test_ranks_are_taken_of_the_other_measure() -> None:
+    rule = claim(correlation=CorrelationRule(to="work", above=0.7))
+    values = [layer(v, name) for v, name in ((1, "x"), (5, "y"), (3, "z"), (9, "u"))]
+    others = [layer(v, name, measure="work") for v, name in ((2, "x"), (4, "y"), (3, "z"), (1, "u"))]
+    assert judge(rule, [*values, *others], times, True) == Verdict(FAILS, "-0.20")
+    others = [layer(v, name, measure="work") for v, name in ((2, "x"), (4, "y"), (3, "z"), (7, "u"))]
+    assert judge(rule, [*values, *others], times, True).state == HOLDS
+
+
+def test_the_largest_parts_are_those_that_are_named() -> None:
+    rule = ClaimSpec(text="", said="", where={"layer": "x"}, largest=LargestRule(parts=("p", "q")))
+    parts = {"p": 0.5, "q": 0.3, "r": 0.2}
+    assert judge(rule, [layer(v, "x", measure=m) for m, v in parts.items()], times, True).state == HOLDS
+    parts = {"p": 0.5, "q": 0.1, "r": 0.4}
+    assert judge(rule, [layer(v, "x", measure=m) for m, v in parts.items()], times, True).state == MIXED
+    parts = {"p": 0.1, "q": 0.2, "r": 0.4, "s": 0.3}
+    assert judge(rule, [layer(v, "x", measure=m) for m, v in parts.items()], times, True).state == FAILS
+    near = [layer(v, "x", measure=m, width=0.05) for m, v in {"p": 0.5, "q": 0.24, "r": 0.26}.items()]
+    assert judge(rule, near, times, True).state == UNDECIDED
+
+
+def test_sums_are_of_each_point() -> None:
+    rule = claim(value=ValueRule(value=4, by="sum"))
+    values = [layer(1, "x"), layer(3, "y"), layer(2, "x", batch=2), layer(2, "y", batch=2)]
+    assert judge(rule, values, times, True).state == HOLDS
+    assert judge(claim(value=ValueRule(value=4)), values, times, True).state == FAILS
+
+
+def test_what_cannot_be_asked_is_not() -> None:
+    rule = ClaimSpec(text="", said="", unaskable="there is no such cache")
+    assert judge(rule, [value(1)], times, True) == Verdict(UNASKABLE, reasons=("there is no such cache",))

@@ -8,7 +8,7 @@ import pytest
 from gpusim.base.progress import Reporter
 from gpusim.config.reproduction import Reproduction
 from gpusim.jobs.vendor import ROOT_VARIABLE
-from gpusim.reproduce.kept import Kept
+from gpusim.reproduce.kept import Kept, Results
 from gpusim.reproduce.kinds import kind_of
 from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.plan import plan_of
@@ -81,7 +81,7 @@ def test_with_them_all_run_and_what_the_store_has_needs_none(tmp_path: Path, rep
 def test_what_was_known_earlier_stays_where_the_store_has_nothing(tmp_path: Path, reproduction: Reproduction) -> None:
     plan, earlier = plan_of(reproduction, reproduction.figures), {"one 1 any vendors": made_up(7), "gone": made_up(1)}
     with Keeper(tmp_path / "store.db") as keeper:
-        results = collected("test", plan, keeper, {}, {}, earlier)
+        results = collected("test", plan, keeper, {}, {}, Results("test", earlier))
     assert results.points == {"one 1 any vendors": made_up(7)}
 
 

@@ -1,0 +1,194 @@
+"""The pages of a publication of networks: answers first, then each figure with its claims; a page of tables each."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gpusim.base.progress import percent
+from gpusim.base.table import Column, Table
+from gpusim.config.figure import Figure
+from gpusim.config.layer_figure import NetworkFigure, RatiosFigure
+from gpusim.config.reproduction import AnswerSpec, Reproduction
+from gpusim.reproduce.claims import BESIDE, FAILS, HOLDS, MIXED, STATES, UNASKABLE, UNDECIDED, UNKNOWN, Judged
+from gpusim.reproduce.kept import Results
+from gpusim.reproduce.kinds import kind_of
+from gpusim.reproduce.network_points import network_points
+from gpusim.reproduce.page.summary import how
+from gpusim.reproduce.rules import said
+
+_COUNT = re.compile(r", \d+ of \d+$")
+
+
+def answers(reproduction: Reproduction, claims: Sequence[Judged]) -> list[str]:
+    """Return the sentences that answer the publication's question, each by the verdict on its claim."""
+    by_name = {one.claim.name: one for one in claims}
+    return [text for answer in reproduction.spec.answers if (text := _answer(answer, by_name[answer.claim]))]
+
+
+def _answer(answer: AnswerSpec, judged: Judged) -> str:
+    """Return a sentence; empty where nothing has been run for it."""
+    states = {column: one.state for column, one in judged.verdicts.items() if one.state != BESIDE}
+    if UNKNOWN in states.values():
+        return ""
+    known = {state for state in states.values() if state != UNASKABLE}
+    if not known:
+        return ""
+    if known == {HOLDS}:
+        text = answer.holds
+    elif known == {FAILS}:
+        text = answer.does_not
+    elif known <= {HOLDS, FAILS, MIXED}:
+        text = answer.in_part
+    else:
+        text = ""
+    claim = judged.claim
+    if not text:
+        verdicts = ", ".join(f"{column} {state}" for column, state in states.items())
+        return f"Whether {claim.text} (source: {claim.said}): {verdicts}; found {_found(judged)}."
+    left_out = dict.fromkeys(key for one in judged.verdicts.values() for key in one.without)
+    text += f" ({len(left_out)} of its runs not run.)" if left_out else ""
+    return text.replace("{found}", _found(judged, counted=known != {HOLDS} and known != {FAILS})).replace(
+        "{why}", _why(judged)
+    )
+
+
+def _found(judged: Judged, counted: bool = True) -> str:
+    """Return what was found, by column where there are several. counted: with how many values are as claimed."""
+    silent = (BESIDE, UNKNOWN, UNASKABLE)
+    held = {column: one.ours for column, one in judged.verdicts.items() if one.state not in silent}
+    if not counted:
+        held = {column: _COUNT.sub("", ours) for column, ours in held.items()}
+    return (
+        next(iter(held.values())) if len(held) == 1 else "; ".join(f"{column} {ours}" for column, ours in held.items())
+    )
+
+
+def _why(judged: Judged) -> str:
+    silent = (BESIDE, UNKNOWN, UNASKABLE)
+    held = {column: one.reasons for column, one in judged.verdicts.items() if one.reasons and one.state not in silent}
+    if len(held) == 1:
+        return "; ".join(next(iter(held.values())))
+    return ". ".join(f"{column}: {'; '.join(reasons)}" for column, reasons in held.items())
+
+
+def question(reproduction: Reproduction) -> str:
+    """Return the question that the answers answer, with the networks' names."""
+    return reproduction.spec.question.replace("{networks}", ", ".join(reproduction.runs.networks))
+
+
+def not_run(reproduction: Reproduction, results: Results) -> dict[str, list[str]]:
+    """Return the points that have not been run, by figure."""
+    found = {}
+    for name, figure in reproduction.figures.items():
+        if isinstance(figure, NetworkFigure):
+            missing = [p.key for p in network_points(reproduction, figure) if p.key not in results.networks]
+            if missing:
+                found[name] = missing
+    return found
+
+
+def network_page(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> Iterator[str]:
+    """Yield the lines of the page of all."""
+    spec = reproduction.spec
+    yield f"# {spec.title}\n"
+    yield f"Made by `gpusim reproduce {reproduction.command}` from [its runs](results.json); no figure here is typed.\n"
+    yield from _answers(reproduction, results, claims)
+    if results.networks:
+        yield from how(results)
+        yield ""
+        yield _points_table(reproduction, results).markdown()
+    if results.errors:
+        yield "Points that failed:\n"
+        yield from (f"- {key}: {error}" for key, error in results.errors.items())
+        yield ""
+    for name, figure in reproduction.figures.items():
+        yield f"\n## {name}: {figure.title}\n"
+        yield from _figure(reproduction, name, figure, results, claims)
+
+
+def _answers(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> Iterator[str]:
+    if reproduction.spec.question:
+        yield f"## {question(reproduction)}\n"
+    said_ = answers(reproduction, claims)
+    if said_:
+        yield from (f"- {sentence}" for sentence in said_)
+        yield ""
+    for column in reproduction.columns:
+        states = [one.verdicts[column].state for one in claims if one.verdicts[column].state != BESIDE]
+        counts = ", ".join(f"{states.count(state)} {state}" for state in STATES if state in states)
+        yield f"Of {len(states)} [claims](claims.md) on {column}: {counts}.  "
+    missing = not_run(reproduction, results)
+    if missing:
+        points = list(dict.fromkeys(point for held in missing.values() for point in held))
+        yield (
+            f"\nNot run, and nothing is concluded of it: {', '.join(points)}; `gpusim reproduce {reproduction.command}`"
+            " runs what is missing."
+        )
+    yield ""
+
+
+def _points_table(reproduction: Reproduction, results: Results) -> Table:
+    """Make a table of the runs: what each took, which part was simulated, and how far off its time may be."""
+    columns = [Column("run"), Column("iteration, ms", "{:,.2f}".format), Column("half-width", percent)]
+    columns += [Column("simulated", percent), Column("processor s", "{:,.0f}".format)]
+    rows: list[list[object]] = []
+    for key, kept in results.networks.items():
+        whole = next(row for row in kept.rows if row.by == "network" and row.part == "all")
+        rows.append([key, whole.metrics["kernel.time_us"] / 1e3, kept.error, kept.fraction, kept.seconds])
+    return Table(columns, rows, title="Runs.")
+
+
+def _figure(
+    reproduction: Reproduction, name: str, figure: Figure, results: Results, claims: Sequence[Judged]
+) -> Iterator[str]:
+    yield f"{figure.source}. {figure.note}".rstrip() + f" [Numbers]({name}.md).\n"
+    kind = kind_of(figure)
+    if kind.picture is not None and kind.picture(reproduction, figure, results) is not None:
+        yield f"![{figure.title}]({name}.svg)\n"
+    if not any(table.rows for table in kind.tables(reproduction, figure, results)):
+        yield f"{_why_empty(reproduction, name, figure)}\n"
+    for one in claims:
+        if one.figure == name:
+            yield f"- {_claim(one)}"
+
+
+def _why_empty(reproduction: Reproduction, name: str, figure: Figure) -> str:
+    """Say why a figure shows nothing."""
+    gpus = len(reproduction.columns)
+    needed = max(figure.gpus, default=1) if isinstance(figure, NetworkFigure) else 1
+    if isinstance(figure, RatiosFigure) and figure.label == "gpu":
+        needed = max(needed, 2)
+    if needed > gpus:
+        return f"It is of {needed} GPUs, of which {gpus} is named: `--gpu` takes several, such as mi6,r9nano."
+    return f"Not run yet: `gpusim reproduce {reproduction.command} --only {name}` runs it."
+
+
+def _claim(one: Judged) -> str:
+    """Return a claim with its verdicts, as one line."""
+    if one.claim.unaskable:
+        return f"{one.claim.text}: *{UNASKABLE}*: {one.claim.unaskable}."
+    verdicts = []
+    for column, verdict in one.verdicts.items():
+        if verdict.state == BESIDE:
+            continue
+        more = f" ({'; '.join(verdict.reasons)})" if verdict.state == UNASKABLE else ""
+        found = f" {verdict.ours}" if verdict.state in (HOLDS, MIXED, FAILS, UNDECIDED) else ""
+        more += f" (without {', '.join(verdict.without)}: not run)" if verdict.without else ""
+        verdicts.append(f"{column} **{verdict.state}**{found}{more}")
+    return f"{one.claim.text} (source: {one.claim.said}): {'; '.join(verdicts) or 'no value'}."
+
+
+def figure_page(
+    reproduction: Reproduction, name: str, tables: Sequence[Table], results: Results, claims: Sequence[Judged]
+) -> Iterator[str]:
+    """Yield the lines of a figure's page: its rules, and its tables."""
+    figure = reproduction.figures[name]
+    yield f"# {name}: {figure.title}\n"
+    yield f"{figure.source}. {figure.note}".rstrip() + " [The page of all](README.md).\n"
+    rules = [one for one in claims if one.figure == name and said(one.claim)]
+    if rules:
+        yield "Rules of its claims:\n"
+        yield from (f"- {one.claim.text}: `{said(one.claim)}`" for one in rules)
+        yield ""
+    if not any(table.rows for table in tables):
+        yield f"{_why_empty(reproduction, name, figure)}\n"
+    yield from (table.markdown() for table in tables if table.rows)

@@ -1,0 +1,110 @@
+"""A small publication of networks in a folder, and made-up results of its points."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from gpusim.config.reproduction import Reproduction, load_reproduction
+from gpusim.reproduce.kept import Results
+from gpusim.reproduce.kept_network import WORK, KeptLaunch, KeptNetwork, KeptRow
+from gpusim.reproduce.network_points import NetworkPoint, network_points
+
+NETWORK = """
+input: [2, 5, 5]
+layers:
+  - {name: conv1, kind: convolution, filters: 3, kernel: 3, bias: false}
+  - {name: relu1, kind: relu}
+  - {name: fc1, kind: fully_connected, outputs: 3, bias: false}
+"""
+INDEX = """
+title: A test's publication of networks
+source: Nobody 2021
+question: Which layer of {networks} takes the time?
+runs:
+  gpus: [mi6, r9nano]
+  networks: {net: {network: net.yaml, batches: [1, 2]}}
+  ways:
+    plain: {title: plain}
+    lowered: {title: lowered, sets: {convolution: im2col}}
+  sets: {training.update: none}
+answers:
+  - {claim: most, holds: "The convolution does ({found}).", does_not: "ReLU does ({found}): {why}.", in_part: "Either."}
+figures: [time, gain]
+"""
+TIME = """
+kind: layers
+title: Time
+source: Figure 1
+gpus: [1]
+measures:
+  time: {of: kernel.time_us}
+  share: {of: kernel.time_us, share: true}
+  an_image: {of: kernel.time_us / work.images}
+claims:
+  - {name: most, text: convolution takes most, said: "yes", measure: time, group: {more: {kind: convolution}, by: sum}}
+  - {text: an image takes less time, said: "yes", measure: an_image, trend: {label: batch, falls: true}}
+  - {text: no texture cache beside L1, said: "no", unaskable: there is one cache}
+  - {text: conv7 is short, said: "yes", measure: time, where: {layer: conv7}, bound: {below: 1}}
+"""
+GAIN = """
+kind: layer_ratios
+title: Gain
+source: Figure 2
+batches: [2]
+label: gpu
+measures: {time: {of: kernel.time_us}}
+claims:
+  - {text: the second GPU is faster, said: "yes", measure: time, bound: {above: 1}}
+"""
+FIGURES = {"time": TIME, "gain": GAIN}
+
+
+def written(folder: Path, index: str = INDEX, **figures: str) -> Path:
+    """The publication's file, with some of its figures replaced."""
+    inside = folder / "nets"
+    inside.mkdir(exist_ok=True)
+    for name, text in {**FIGURES, **figures}.items():
+        (inside / f"{name}.yaml").write_text(text)
+    (folder / "net.yaml").write_text(NETWORK)
+    path = folder / "nets.yaml"
+    path.write_text(index)
+    return path
+
+
+def loaded(folder: Path, index: str = INDEX, **figures: str) -> Reproduction:
+    """The publication, as it is read."""
+    return load_reproduction(str(written(folder, index, **figures)))
+
+
+def row(layer: str, kind: str, part: str, us: float, by: str = "pass", width: float = 0.0, images: int = 1) -> KeptRow:
+    """A row that takes so many microseconds, with a half-width."""
+    work = {**dict.fromkeys(WORK, 1), "images": images}
+    counts = {"kernel.time_us": us, "kernel.cycles": 1e3 * us, "roofline.valu": 500 * us, "stalls.issued": us}
+    return KeptRow(
+        by, layer, kind, part, work, {**counts, "stalls.idle": 3 * us}, {"kernel.time_us": width} if width else {}
+    )
+
+
+def network(conv: float, relu: float, images: int = 1, width: float = 0.0) -> KeptNetwork:
+    """A run of a convolution and a ReLU, forward and backward, whose backward passes take twice as long."""
+    rows = [
+        row("conv1", "convolution", "forward", conv, images=images, width=width),
+        row("relu1", "relu", "forward", relu, images=images, width=width),
+        row("relu1", "relu", "backward_data", 2 * relu, images=images, width=width),
+        row("conv1", "convolution", "backward_weights", 2 * conv, images=images, width=width),
+        *(
+            row("conv1", "convolution", part, us, "direction")
+            for part, us in (("forward", conv), ("backward", 2 * conv))
+        ),
+        row("fc1", "fully_connected", "backward", relu, "direction"),
+        row("", "", "all", 3 * (conv + relu), "network", images=images),
+    ]
+    return KeptNetwork(rows, [KeptLaunch("conv1", "forward", "k", conv)], 1.0, 0.0, 1.0)
+
+
+def results_of(reproduction: Reproduction, of: Callable[[NetworkPoint], KeptNetwork | None]) -> Results:
+    """Results of all points of all figures, as a function makes them; None for one that has not been run."""
+    points: dict[str, NetworkPoint] = {}
+    for figure in reproduction.figures.values():
+        points |= {one.key: one for one in network_points(reproduction, figure)}  # type: ignore[arg-type]
+    made: Mapping[str, KeptNetwork | None] = {key: of(one) for key, one in points.items()}
+    return Results(reproduction.name, {}, networks={key: one for key, one in made.items() if one is not None})
