@@ -11,16 +11,18 @@ from gpusim.base.counters import Counts
 from gpusim.base.sums import plain_sum
 from gpusim.core.count_vector import CountVector
 
-WHOLE, WINDOWS = "whole", "windows"
+WHOLE, WINDOWS, ITERATIONS = "whole", "windows", "iterations"
 
 
 @dataclass(frozen=True, eq=False)
 class Replicates:
     """Deviations of estimated counts, one row a replicate; `factor` times the sum of the squares that they cause in a
-    quantity is its squared half-width."""
+    quantity is its squared half-width. shared: a name for what launches may have in common: rows of that name deviate
+    together; '': they are this launch's own."""
 
     factor: float
     deviations: np.ndarray
+    shared: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +39,9 @@ class Doubt:
 class Sampling:
     """How a launch, or several, were sampled.
 
-    method: 'whole' or 'windows', joined by ' + ' where launches differ; reason: why it ran whole, or what was
-    measured; rounds: of resident workgroups in the grid; instructions: estimated, of the whole grid; simulated: those
-    of them that were simulated; complete: whether all workgroups were executed at least; doubts: independent of one
+    method: 'whole', 'windows' or 'iterations', joined by ' + ' where launches differ; reason: why it ran whole, or what
+    was measured; rounds: of resident workgroups in the grid; instructions: estimated, of the whole grid; simulated: of
+    these; complete: whether all workgroups were executed at least; doubts: independent of one
     another; parts: of several launches those that differ, each with how often it is there; unasked: instructions of
     those that ran whole because nothing else was asked.
     """
@@ -74,9 +76,10 @@ class Sampling:
     def half_width(self, section: str, name: str) -> float:
         """Return the half-width of the confidence interval of one count."""
         square = 0.0
-        for doubt in self.doubts:
-            apart = doubt.replicates.deviations[:, doubt.vector.at(section, name)] * doubt.times
-            square += doubt.replicates.factor * float((apart * apart).sum())
+        for doubts in self._apart():
+            rows = [d.replicates.deviations[:, d.vector.at(section, name)] * d.times for d in doubts]
+            apart = np.add.reduce(rows)
+            square += doubts[0].replicates.factor * float((apart * apart).sum())
         return sqrt(square)
 
     def replicates(self, sections: Mapping[str, Counts]) -> Iterator[tuple[float, dict[str, Counts]]]:
@@ -84,9 +87,24 @@ class Sampling:
 
         The sum over all replicates of factor times squared effect is the quantity's squared half-width.
         """
+        for doubts in self._apart():
+            for k in range(len(doubts[0].replicates.deviations)):
+                held = dict(sections)
+                for doubt in doubts:
+                    held = doubt.vector.added(held, doubt.replicates.deviations[k] * doubt.times, rounded=False)
+                yield doubts[0].replicates.factor, held
+
+    def _apart(self) -> list[list[Doubt]]:
+        """Return the doubts, those that deviate together in one list."""
+        out: list[list[Doubt]] = []
+        together: dict[tuple[str, float], list[Doubt]] = {}
         for doubt in self.doubts:
-            for row in doubt.replicates.deviations:
-                yield doubt.replicates.factor, doubt.vector.added(sections, row * doubt.times, rounded=False)
+            key = (doubt.replicates.shared, doubt.replicates.factor)
+            if doubt.replicates.shared and key in together:
+                together[key].append(doubt)
+            else:
+                out.append(together.setdefault(key, [doubt]) if doubt.replicates.shared else [doubt])
+        return out
 
 
 def combined_sampling(launches: Sequence[Sampling | None], instructions: Sequence[int]) -> Sampling | None:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusim.base.errors import UserError
@@ -18,7 +19,6 @@ from gpusim.results.record import RunRecord
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch, Residency
 
 if TYPE_CHECKING:
-    from gpusim.core.steering import Steerer
     from gpusim.sampling.spec import SamplingSpec
     from isa.execution.context_pool import ContextPool
     from isa.execution.emulator import FunctionalResult
@@ -196,7 +196,8 @@ class CommandProcessor:
                 names = " and ".join(f"'{one.name}'" for one in given)
                 self._reporter.say(_GIVEN_UNCOMPUTED.format(launch.kernel.short_name, names))
             warm, self._warm = self._warm if command.finds_warm(self.gpu) else WarmCaches(), WarmCaches()
-            facts = simulate(
+            run = partial(
+                simulate,
                 launch,
                 command.machine(self.gpu),
                 self.engine_spec,
@@ -207,20 +208,21 @@ class CommandProcessor:
                 hotspots=options.hotspots > 0,
                 timeline=options.timeline,
                 max_cycles=options.max_cycles,
-                steerer=None if options.sampling is None else self._sampler(options.sampling, bool(command.decisive)),
                 serve=command.serve,
             )
+            facts = run() if options.sampling is None else self._sampled(run, options.sampling, bool(command.decisive))
             if facts.sampling is not None and not facts.sampling.complete:
                 launch.memory.set_uncomputed(launch.kernarg, _UNCOMPUTED.format(launch.kernel.short_name))
             self._warm = warm  # not after a fault: the machine is then in no state to go on from
             del facts.hotspots[options.hotspots :]
             return facts
 
-    def _sampler(self, spec: "SamplingSpec", decisive: bool) -> "Steerer":
-        from gpusim.sampling.sampler import Sampler
+    def _sampled(self, run: Callable[..., RunFacts], spec: "SamplingSpec", decisive: bool) -> RunFacts:
+        from gpusim.sampling.sampler import sampled
 
         searches = 0 if self.engine_spec is None else self.engine_spec.shifters
-        return Sampler(spec.model_copy(update={"functional": spec.functional or decisive}), searches)
+        spec = spec.model_copy(update={"functional": spec.functional or decisive})
+        return sampled(lambda steerer: run(steerer=steerer), spec, searches)
 
 
 def execute(

@@ -75,7 +75,7 @@ def choose(
     steps = _steps(schedule, settings, wanted) if wanted.timing else []
     candidates = _candidates(schedule, settings, steps, reporter)
     confidence = settings.sampling.confidence if settings.sampling is not None else SamplingSpec().confidence
-    sampled = settings.model_copy(update={"sampling": SamplingSpec(error=ERROR, confidence=confidence)})
+    sampled = settings.model_copy(update={"sampling": SamplingSpec(error=ERROR, confidence=confidence, within=False)})
     layers = frozenset(step.layer for step in steps)
     alone = replace(wanted, engine="off", data="synthetic", verify=False, launches=RunOptions(), layers=layers)
     known: dict[LaunchClass, RunFacts] = {}

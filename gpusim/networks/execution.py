@@ -259,8 +259,9 @@ class Execution:
                 seen.add(one)
                 spec = None
                 if self.how.sampling is not None:
-                    update = {"error": errors[one], "functional": self.how.real or number in needed}
-                    spec = sampling[number] = self.how.sampling.model_copy(update=update)
+                    asked, functional = self.how.sampling, self.how.real or number in needed
+                    update = {"error": errors[one], "functional": functional, "within": asked.goes_within}
+                    spec = sampling[number] = asked.model_copy(update=update)
                 if not self._is_known(one, spec):
                     new.add(number)
             result.simulated, result.sampling = frozenset(new), sampling

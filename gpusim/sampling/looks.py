@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusim.core.count_vector import CountVector
+from gpusim.core.steering import Steered
 
 
 @dataclass(frozen=True)
@@ -47,3 +48,10 @@ class Columns:
     def of_pace(cls, waits: int = 0) -> "Columns":
         """Return columns for cycles and instructions, followed by those of `waits` reasons to wait."""
         return cls(0, 1, 1, 1, 1, np.array((True, False, *[True] * waits)), tuple(range(2, 2 + waits)))
+
+
+def looked(launch: Steered, vector: CountVector) -> np.ndarray:
+    """Return what a running launch has counted up to now, by the columns of `Columns.of`."""
+    state, counts = launch.context.state, launch.counts()
+    more = (int(state.ended_instructions), int(state.ended), counts.l2.dirty_lines_at_end)
+    return np.append(vector.values(counts.sections), more)

@@ -12,7 +12,7 @@ Laps and their windows are parts of the machine's time, not numbers of workgroup
 and how much of the resident ones is done changes from round to round, while instructions are issued evenly.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from math import ceil
 
 import numpy as np
@@ -22,16 +22,18 @@ from gpusim.core.cu.state import NEVER
 from gpusim.core.facts import RunFacts
 from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
 from gpusim.core.steering import Steered
+from gpusim.sampling.completion import complete
 from gpusim.sampling.decision import LEAST_SKIPPED, MOST_BEFORE_JUMP
 from gpusim.sampling.grid import Left
 from gpusim.sampling.independence import dependence
-from gpusim.sampling.looks import Columns
+from gpusim.sampling.looks import Columns, looked
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling.stratum import Stratum
 from gpusim.sampling.student import MANY_DEGREES, quantile
+from gpusim.sampling.within import MOST_ROUNDS, Inside, NotWithin, inside
 from gpusim.sampling.work import Stretch, Work
 from isa.execution.control_slice import NotSliced
-from isa.execution.faults import ExecutionFault
+from isa.execution.faults import FAULT_PASSAGE, ExecutionFault
 
 FIRST_STEP_CYCLES = 64
 FIRST_STEPS = 64  # the first round's end is seen within this part of it
@@ -46,21 +48,41 @@ class Sampler:
     """Samples launches as a specification asks for (gpusim.core.steering.Steerer).
 
     searches: those that the engine which serves launches with sparse regions makes at a time, 0: there is no engine.
+    not_within: why iterations within workgroups cannot be passed over, if that is known already.
     """
 
-    def __init__(self, spec: SamplingSpec, searches: int = 0) -> None:
-        self._spec, self._searches = spec, searches
+    def __init__(self, spec: SamplingSpec, searches: int = 0, not_within: str = "") -> None:
+        self._spec, self._searches, self._not_within = spec, searches, not_within
 
-    def attach(self, launch: Steered) -> "_Course":
-        """Begin to sample a launch."""
-        return _Course(self._spec, launch, self._searches)
+    def attach(self, launch: Steered) -> "_Course | Inside":
+        """Begin to sample a launch: within its workgroups if they are few and that may be, else by whole ones."""
+        why = self._not_within
+        if self._spec.goes_within and not why and launch.workgroups <= MOST_ROUNDS * launch.resident:
+            try:
+                return inside(self._spec, launch)
+            except NotWithin as refused:
+                why = str(refused)
+        return _Course(self._spec, launch, self._searches, why)
+
+
+def sampled(run: Callable[[Sampler], RunFacts], spec: SamplingSpec, searches: int = 0) -> RunFacts:
+    """Run a launch under a sampler, and again if it proves, while it runs, that a loop cannot be passed over.
+
+    run: simulates the launch, steered; searches: as of `Sampler`.
+    """
+    try:
+        return run(Sampler(spec, searches))
+    except ExecutionFault as fault:
+        if fault.code != FAULT_PASSAGE:
+            raise
+    return run(Sampler(spec, searches, "wavefronts go through its loop in different ways"))
 
 
 class _Course:
     """Steers one launch. limit: the cycle in which `look` is to be called."""
 
-    def __init__(self, spec: SamplingSpec, launch: Steered, searches: int) -> None:
-        self._spec, self._launch = spec, launch
+    def __init__(self, spec: SamplingSpec, launch: Steered, searches: int, not_within: str) -> None:
+        self._spec, self._launch, self._not_within = spec, launch, not_within
         self._resident = launch.resident
         self._total = launch.workgroups
         self._waves = launch.wavefronts_per_workgroup
@@ -203,10 +225,7 @@ class _Course:
     # -- the machine
 
     def _look(self) -> np.ndarray:
-        state = self._launch.context.state
-        counts = self._launch.counts()
-        more = (int(state.ended_instructions), int(state.ended), counts.l2.dirty_lines_at_end)
-        return np.append(self._vector.values(counts.sections), more)
+        return looked(self._launch, self._vector)
 
     def _filling(self, now: np.ndarray, counted: np.ndarray) -> bool:
         """Tell whether a lap still filled L2 with what will have to be written back, so that DRAM is to have more work.
@@ -246,7 +265,8 @@ class _Course:
         confidence = self._spec.confidence
         strata = [one for one in self._strata if one.jumps]
         if not strata:
-            facts.sampling = Sampling(confidence, WHOLE, self.reason, rounds, simulated, simulated)
+            why = f"{self.reason}; nor within workgroups: {self._not_within}" if self._not_within else self.reason
+            facts.sampling = Sampling(confidence, WHOLE, why, rounds, simulated, simulated)
             return
         size = len(self._vector.timed)
         added, doubts = np.zeros(size), list[Replicates]()
@@ -261,22 +281,16 @@ class _Course:
             doubts += [Replicates(d.factor, d.deviations[:, :size].copy()) for d in found.doubts]
         skipped = sum(one.skipped for one in strata)
         exact = {"workgroups": skipped, "wavefronts_ended": skipped * self._waves, "wavefronts": skipped * self._waves}
-        for name, count in exact.items():
-            at = self._vector.at("kernel", name)
-            added[at] = count
-            for doubt in doubts:
-                doubt.deviations[:, at] = 0
-        before = facts.stalls
-        facts.sections = self._vector.added(facts.sections, added)
-        scale = {reason: facts.stalls[reason] / n for reason, n in before.items() if n}
-        for hotspot in facts.hotspots:
-            for reason in hotspot.stalls:
-                hotspot.stalls[reason] = round(hotspot.stalls[reason] * scale.get(reason, 1.0))
-        whole = int(facts.kernel.wavefront_instructions)
-        found_doubts = tuple(Doubt(self._vector, doubt) for doubt in doubts)
-        functional = self._spec.functional
+        complete(facts, self._vector, added, doubts, exact)
         facts.sampling = Sampling(
-            confidence, WINDOWS, _reason(strata), rounds, whole, simulated, functional, found_doubts
+            confidence,
+            WINDOWS,
+            _reason(strata),
+            rounds,
+            int(facts.kernel.wavefront_instructions),
+            simulated,
+            self._spec.functional,
+            tuple(Doubt(self._vector, doubt) for doubt in doubts),
         )
 
     def _check_work(self, stratum: Stratum, simulated: int) -> None:

@@ -5,6 +5,9 @@ from gpusim.base.spec import Spec, param
 _MEASURED = "measured on whole launches of all kinds (docs/sampling.md)"
 
 
+WITHIN_FROM = 0.03
+
+
 class SamplingSpec(Spec):
     """How a launch is sampled.
 
@@ -72,4 +75,22 @@ class SamplingSpec(Spec):
         ge=0,
         le=1,
     )
+    within: bool | None = param(
+        None,
+        "pass over iterations of loops within workgroups too, where whole ones cannot be; none: if an error of"
+        f" {WITHIN_FROM:.0%} or more is wanted",
+        "custom: what it is off by is not known as well as by how much whole workgroups are",
+    )
+    within_bias: float = param(
+        0.02,
+        "standard uncertainty of the time of what is passed over within workgroups, relative",
+        _MEASURED,
+        ge=0,
+        le=1,
+    )
     seed: int = param(1, "of the random places of laps", "custom", ge=0, lt=2**32)
+
+    @property
+    def goes_within(self) -> bool:
+        """Whether iterations may be passed over within workgroups."""
+        return self.error >= WITHIN_FROM if self.within is None else self.within

@@ -54,6 +54,11 @@ class Work:
         self._before = np.concatenate([[0], np.cumsum(blocks.sum(axis=1))])
 
     @property
+    def each(self) -> np.ndarray:
+        """Instructions of each workgroup."""
+        return np.diff(self._before)
+
+    @property
     def total(self) -> int:
         """Instructions of the grid."""
         return int(self._before[-1])

@@ -15,7 +15,7 @@ from gpusim.core.occupancy import residency
 from gpusim.core.prepare import prepare_core
 from gpusim.core.simulator import simulate
 from gpusim.results import metrics
-from gpusim.sampling.sampler import Sampler
+from gpusim.sampling.sampler import sampled
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling_check.case import Case, Prepared
 from gpusim.sampling_check.cases import CASES
@@ -121,8 +121,8 @@ def _simulated(case: Case, spec: SamplingSpec | None) -> tuple[RunFacts, float]:
         run_functional(launch, residency=residency(launch, prepared.gpu))
     start = time.process_time()
     searches = 0 if prepared.engine is None else prepared.engine.shifters
-    steerer = None if spec is None else Sampler(spec, searches)
-    facts = simulate(prepared.launch, prepared.gpu, prepared.engine, steerer=steerer)
+    run = partial(simulate, prepared.launch, prepared.gpu, prepared.engine)
+    facts = run() if spec is None else sampled(lambda steerer: run(steerer=steerer), spec, searches)
     return facts, time.process_time() - start
 
 

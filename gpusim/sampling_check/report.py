@@ -11,11 +11,17 @@ from gpusim.base.sums import plain_sum
 from gpusim.base.table import Cell, Column, Table
 from gpusim.base.version import __version__
 from gpusim.sampling.spec import SamplingSpec
+from gpusim.sampling_check.few import FEW
 from gpusim.sampling_check.measure import Outcome
 from gpusim.sampling_check.uneven import UNEVEN
 
 MANY_ROUNDS = 30
 LEAST_ROUNDS = 3 + SamplingSpec().tail_rounds  # the first, a lap, what is resident at its end, and the tail
+_PARTS = (  # title, kind; '': all others
+    ("Workgroups that are alike", ""),
+    ("Few rounds of long workgroups", FEW),
+    ("Work that differs along the grid", UNEVEN),
+)
 _BANDS = (0, 5, 15, 30, 60, 150, 400)  # rounds, from which rows of the table of savings begin
 
 
@@ -78,14 +84,14 @@ def document(outcomes: Sequence[Outcome], spec: SamplingSpec) -> dict[str, Any]:
 
 
 def markdown(outcomes: Sequence[Outcome]) -> str:
-    """Write figures and tables: of launches whose workgroups are alike, then of those whose work differs.
+    """Write figures and tables: of launches whose workgroups are alike, of few rounds, and of those whose work differs.
 
     If several versions of sampling measured them, each version has figures of its own and the rows name theirs.
     """
     several = len({one.policy for one in outcomes}) > 1
     parts = []
-    for title, uneven in (("Workgroups that are alike", False), ("Work that differs along the grid", True)):
-        these = [one for one in outcomes if (one.kind == UNEVEN) is uneven]
+    for title, kind in _PARTS:
+        these = [one for one in outcomes if (one.kind if one.kind in (FEW, UNEVEN) else "") == kind]
         if not these:
             continue
         parts.append(f"## {title}\n")

@@ -112,6 +112,7 @@ def _plain_sampling(sampling: Sampling) -> dict[str, Any]:
             "rows": len(doubt.replicates.deviations),
             "deviations": b64encode(doubt.replicates.deviations.astype("<f8").tobytes()).decode(),
             "times": doubt.times,
+            "shared": doubt.replicates.shared,
         }
         for doubt in sampling.doubts
     ]
@@ -126,7 +127,8 @@ def _restored_sampling(held: Mapping[str, Any]) -> Sampling:
         keys = tuple((section, name) for section, name in held_vector["keys"])
         vector = CountVector(keys, tuple(held_vector["sizes"]), tuple(held_vector["whole"]))
         deviations = np.frombuffer(b64decode(doubt["deviations"]), "<f8").reshape(doubt["rows"], sum(vector.sizes))
-        doubts.append(Doubt(vector, Replicates(doubt["factor"], deviations), doubt["times"]))
+        replicates = Replicates(doubt["factor"], deviations, doubt["shared"])
+        doubts.append(Doubt(vector, replicates, doubt["times"]))
     return Sampling(**{**held, "doubts": tuple(doubts)})
 
 

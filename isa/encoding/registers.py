@@ -104,6 +104,30 @@ def registers(instruction: Instruction) -> tuple[int, int]:
     return reads, writes
 
 
+def address_registers(instruction: Instruction) -> int:
+    """Return the mask of the registers that decide where a memory instruction accesses, 0 for another instruction."""
+    opcode, fields = instruction.opcode, instruction.fields
+    if opcode.encoding not in ("flat", "mubuf", "mtbuf", "ds", "smem"):
+        return 0
+    mask = M0 if opcode.encoding == "ds" else 0
+    mask |= EXEC if opcode.encoding != "smem" else 0
+    for operand in parse_operands(opcode.operands):
+        field = operand.field
+        if field == "addr":
+            mask |= vgpr_mask(fields["addr"], operand.dwords)
+        elif field == "vaddr":
+            mask |= vgpr_mask(fields["vaddr"], fields["offen"] + fields["idxen"])
+        elif field == "soffset":
+            mask |= source_mask(fields["soffset"], operand.dwords)
+        elif field == "srsrc":
+            mask |= scalar_mask(4 * fields["srsrc"], operand.dwords)
+        elif field == "sbase":
+            mask |= scalar_mask(2 * fields["sbase"], operand.dwords)
+        elif field == "offset" and not fields.get("imm", 1):
+            mask |= scalar_mask(fields["offset"] & 0x7F)
+    return mask
+
+
 @cache
 def _plan(opcode: Opcode) -> tuple[tuple[Operand, ...], int, int, bool, bool]:
     """Return what an opcode reads and writes.

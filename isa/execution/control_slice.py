@@ -5,7 +5,7 @@ control flow can take. Loads are needed where they decide, stores to memory neve
 leaves memory as it is. What is not needed is passed over, whole stretches of code at a time, and counted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -64,13 +64,26 @@ def prefix(counted: np.ndarray) -> np.ndarray:
 def control_slice(program: Program) -> ControlSlice:
     """Return the slice of a kernel's program that decides its control flow; raises NotSliced."""
     instructions = program.instructions
-    _refuse(program.kernel, instructions)
+    refuse(program.kernel, instructions)
     after = successors(instructions)
+    entered = entered_instructions(instructions)
+    table = program.table.copy()
+    passed = pass_needless(table, needed_instructions(instructions, after), entered)
+    begins = np.zeros(len(table), np.int64)
+    begins[[k for k in entered if k < len(table)]] = 1
+    begins[[k + 1 for k, ways in enumerate(after) if k + 1 < len(table) and ways != [k + 1]]] = 1
+    return ControlSlice(replace(program, table=table), passed, np.cumsum(begins))
+
+
+def entered_instructions(instructions: Sequence[Instruction]) -> set[int]:
+    """Return the numbers of the instructions that others jump to, or that follow a jump."""
     index = {instruction.address: k for k, instruction in enumerate(instructions)}
     entered = {index[t] for i in instructions for t in (i.branch_target, *i.jump_targets) if t in index}
-    entered |= {k + 1 for k, i in enumerate(instructions) if "jump" in i.opcode.flags}
-    needed = needed_instructions(instructions, after)
-    table = program.table.copy()
+    return entered | {k + 1 for k, i in enumerate(instructions) if "jump" in i.opcode.flags}
+
+
+def pass_needless(table: np.ndarray, needed: Sequence[bool], entered: Set[int]) -> np.ndarray:
+    """Have a program's table pass over what is not needed; return the instructions that each row stands for."""
     passed = np.ones(len(table), np.int64)
     k = 0
     while k < len(table):
@@ -82,13 +95,10 @@ def control_slice(program: Program) -> ControlSlice:
             table["kind"][k], table["condition"][k], table["target"][k] = Kind.BRANCH, Condition.ALWAYS, end
             passed[k] = end - k
         k = max(end, k + 1)
-    begins = np.zeros(len(table), np.int64)
-    begins[[k for k in entered if k < len(table)]] = 1
-    begins[[k + 1 for k, ways in enumerate(after) if k + 1 < len(table) and ways != [k + 1]]] = 1
-    return ControlSlice(replace(program, table=table), passed, np.cumsum(begins))
+    return passed
 
 
-def _refuse(kernel: Kernel, instructions: Sequence[Instruction]) -> None:
+def refuse(kernel: Kernel, instructions: Sequence[Instruction]) -> None:
     """Raise NotSliced for what a slice cannot follow."""
     if kernel.private_segment_bytes:
         raise NotSliced("it has private memory")
@@ -100,17 +110,20 @@ def _refuse(kernel: Kernel, instructions: Sequence[Instruction]) -> None:
             raise NotSliced(f"{name} at {instruction.address:#x} may go anywhere")
 
 
-def needed_instructions(instructions: Sequence[Instruction], after: Sequence[Sequence[int]]) -> list[bool]:
+def needed_instructions(
+    instructions: Sequence[Instruction], after: Sequence[Sequence[int]], asked: Sequence[int] = ()
+) -> list[bool]:
     """Tell of each instruction whether control flow may depend on it; raises NotSliced.
 
-    after: the instructions that may follow each.
+    after: the instructions that may follow each; asked: of each the registers that are to be known where it stands,
+    though it need not be executed; none: those that control flow depends on are.
     """
     effects = [_effects(one) for one in instructions]
     narrowing = all(_narrows(one) for one, (_, writes, _) in zip(instructions, effects, strict=True) if writes & EXEC)
     needed = [_is_control(one) for one in instructions]
     shared = False  # whether a needed instruction reads LDS: then whatever writes to it is needed
     while True:
-        _mark(needed, effects, after, narrowing)
+        _mark(needed, effects, after, narrowing, asked or [0] * len(needed))
         reads_lds = any(n and _reads_lds(one) for n, one in zip(needed, instructions, strict=True))
         if shared or not reads_lds:
             break
@@ -124,9 +137,13 @@ def needed_instructions(instructions: Sequence[Instruction], after: Sequence[Seq
 
 
 def _mark(
-    needed: list[bool], effects: Sequence[tuple[int, int, int]], after: Sequence[Sequence[int]], narrowing: bool
+    needed: list[bool],
+    effects: Sequence[tuple[int, int, int]],
+    after: Sequence[Sequence[int]],
+    narrowing: bool,
+    asked: Sequence[int],
 ) -> None:
-    """Mark, backwards along control flow, all instructions that write what a needed one reads.
+    """Mark, backwards along control flow, all instructions that write what a needed one reads, or what is asked.
 
     effects: registers read, written, and overwritten as a whole; narrowing: lanes are only ever switched off, so that
     a vector register is overwritten in all lanes that will be looked at.
@@ -147,6 +164,7 @@ def _mark(
         if needed[k]:
             live &= ~(overwrites if narrowing else overwrites & (SCALARS | SCC))
             live |= reads
+        live |= asked[k]
         if live != wanted[k]:
             wanted[k] = live
             pending += before[k]

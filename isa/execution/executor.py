@@ -4,7 +4,7 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,9 +28,10 @@ from isa.execution.faults import (
     null_text,
 )
 from isa.execution.flat_access import access_lanes
-from isa.execution.interpreter import memory_instruction, produce
+from isa.execution.interpreter import memory_instruction
 from isa.execution.kept_programs import program
 from isa.execution.launch_setup import LaunchBlock, load_image, user_data
+from isa.execution.producer import produce
 from isa.execution.program import Program
 from isa.execution.program_table import PROGRAM_ROW
 from isa.execution.resident import WavefrontGroup, note_resident
@@ -117,6 +118,14 @@ def _check_workgroup(launch: "Launch") -> None:
         )
 
 
+class Resident(NamedTuple):
+    """Wavefronts: their slots, the numbers of their workgroups, the instructions that each has executed."""
+
+    slots: np.ndarray
+    workgroups: np.ndarray
+    executed: np.ndarray
+
+
 class FunctionalContext:
     """Everything one launch needs to execute, for `slots` resident wavefronts of `workgroup_slots` workgroups.
 
@@ -178,6 +187,11 @@ class FunctionalContext:
             held[:] = 0
         self._lay_out_memory()
         self._lay_out_launch()
+
+    def attach_passage(self, passage: np.ndarray, parts: Sequence[np.ndarray]) -> None:
+        """Have wavefronts pass over what a PASSAGE record says. parts: the arrays whose addresses it holds."""
+        self._keep["parts of the passage"] = tuple(parts)
+        self.state.passage = self._buffer("passage", passage)
 
     def _buffer(self, name: str, array: np.ndarray) -> int:
         self._keep[name] = array
@@ -280,6 +294,17 @@ class FunctionalContext:
         self.state.region_count = len(regions)
 
     @property
+    def slots(self) -> int:
+        """Number of wavefront slots."""
+        return self._slots
+
+    @property
+    def table(self) -> np.ndarray:
+        """The program's table as it is executed."""
+        table: np.ndarray = self._keep["table"]
+        return table
+
+    @property
     def instructions(self) -> list[Instruction]:
         """The static code that segments index."""
         return self.program.instructions
@@ -306,6 +331,13 @@ class FunctionalContext:
         if not ended:
             return 0
         return max(int(self.state.ended_instructions) * wavefronts // ended, self.executed_instructions)
+
+    @property
+    def resident_wavefronts(self) -> "Resident":
+        """The wavefronts that have begun and not ended, by slot."""
+        held = self._keep["wavefronts"]
+        slots = np.flatnonzero(held["register_file"] > 0)
+        return Resident(slots, held["workgroup"][slots], held["executed"][slots])
 
     @property
     def oldest_workgroup(self) -> int:

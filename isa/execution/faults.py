@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     FAULT_PRIVATE,
     FAULT_TRAP,
     FAULT_NO_END,
-) = range(-1, -13, -1)
+    FAULT_PASSAGE,
+) = range(-1, -14, -1)
 
 # An endless loop is one of a wavefront, or of all of a full GPU, which would reach the limit of one after hours
 WAVEFRONTS_TO_LIMIT = 64  # instructions of all wavefronts, as a multiple of those of one, without one of them ending
@@ -44,6 +45,7 @@ _TEXT = {
     FAULT_REGISTER: "register index out of range",
     FAULT_LINES: "one instruction touches more than 128 memory lines",
     FAULT_PRIVATE: "access outside the work-item's private memory",
+    FAULT_PASSAGE: "a loop is not as long, or not the same every time, as its first wavefront's",
     FAULT_TRAP: "the kernel stopped itself (trap)",
 }
 ENDLESS = {FAULT_LIMIT, FAULT_NO_END}

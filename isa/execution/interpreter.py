@@ -263,14 +263,3 @@ def run_slice(context: Context, slot):
         context.fault.pc = pc
         return code
     return status
-
-
-@jit
-def produce(context_address, slot, unused0, unused1):  # type: ignore[no-untyped-def]
-    """Run the next slice of the wavefront in `slot` in its floating-point mode, as a trace producer (`isa.trace`)."""
-    context = context_at(context_address, 0)
-    mode = ld_i64(wavefront_at(context.wavefronts, slot).scalars, MODE_WORD)
-    host = call_lane_op(context.helpers.set_host_float_mode, mode, 0, 0, 0, 0, 0)
-    status = run_slice(context, slot)
-    call_lane_op(context.helpers.restore_host_float_mode, host, 0, 0, 0, 0, 0)
-    return status

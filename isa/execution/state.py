@@ -80,6 +80,19 @@ REGION = State(
     },
 )
 
+PASSAGE = State(
+    "passage",
+    {
+        "wanted": Field((), "address of int64 by wavefront slot: iterations to pass over before its next slice"),
+        "length": Field((), "instructions of an iteration"),
+        "steps": Field((), "rows of `fast` that one takes"),
+        "exact": Field((), "address of a program of what addresses and control flow need, row for row, with a stop"),
+        "fast": Field((), "the same, which jumps over what is not needed"),
+        "plain": Field((), "`exact` without the stop"),
+        "trace": Field((), "address of a trace buffer that nobody reads"),
+    },
+)
+
 CONTEXT = State(
     "context",
     {
@@ -127,6 +140,7 @@ CONTEXT = State(
         "work": Field((), "address of the work area of memory instructions"),
         "region_count": Field((), "sparse regions in use"),
         "regions": Field((MAX_REGIONS,), "sparse regions", REGION.dtype()),
+        "passage": Field((), "address of what wavefronts are to pass over (PASSAGE), or 0"),
         "launch": Field((), "the launch", LAUNCH.dtype()),
         "helpers": Field((), "the lane library's helpers", HELPERS.dtype()),
         "fault": Field((), "what the last fault was about", FAULT.dtype()),
@@ -191,6 +205,7 @@ context_at = record_at(CONTEXT)
 wavefront_at = record_at(WAVEFRONT)
 work_at = record_at(WORK)
 pattern_at = record_at(PATTERN)
+passage_at = record_at(PASSAGE)
 SCC_OFFSET = offset_of(WAVEFRONT, "scc")
 
 if TYPE_CHECKING:
@@ -198,5 +213,6 @@ if TYPE_CHECKING:
     Wavefront = Any
     Work = Any
     Pattern = Any
+    Passage = Any
 else:
-    Context, Wavefront, Work, Pattern = (record_type(s) for s in (CONTEXT, WAVEFRONT, WORK, PATTERN))
+    Context, Wavefront, Work, Pattern, Passage = (record_type(s) for s in (CONTEXT, WAVEFRONT, WORK, PATTERN, PASSAGE))

@@ -86,6 +86,21 @@ def test_independent_launches_add_in_quadrature_and_the_same_one_in_full() -> No
     assert combined([facts(), facts()]).sampling is None
 
 
+def test_what_launches_share_adds_up_beside_what_is_their_own() -> None:
+    """Two launches are off by 30 and 40 cycles together, and by 5 and 12 each: 70, and 13, in quadrature."""
+    both = []
+    for together, own in ((30, 5), (40, 12)):
+        one, other = sampled(kernel__cycles=together), sampled(kernel__cycles=own)
+        (shared,) = known(one).doubts
+        shared = replace(shared, replicates=replace(shared.replicates, shared="what both are"))
+        one.sampling = replace(known(one), doubts=(shared, *known(other).doubts))
+        both.append(one)
+    assert half_width(both[0], "kernel.cycles") == pytest.approx(sqrt(30**2 + 5**2))
+    whole = combined(both)
+    assert half_width(whole, "kernel.cycles") == pytest.approx(sqrt(70**2 + 13**2))
+    assert known(whole).half_width("kernel", "cycles") == pytest.approx(sqrt(70**2 + 13**2))
+
+
 def test_what_was_simulated_of_several() -> None:
     a, whole = sampled(kernel__cycles=1), facts()
     both = combined([a, a, whole]).sampling

@@ -224,7 +224,9 @@ def samplings(draw: st.DrawFn) -> Sampling:
     doubts = []
     for _ in range(draw(st.integers(0, 3))):
         deviations = random.normal(scale=draw(st.floats(0, 1e12)), size=(draw(st.integers(0, 3)), sum(vector.sizes)))
-        replicates = Replicates(draw(st.floats(0, 1e3)), deviations)
+        replicates = Replicates(
+            draw(st.floats(0, 1e3)), deviations, draw(st.text(max_size=3)) if len(deviations) == 1 else ""
+        )
         doubts.append(Doubt(vector, replicates, draw(st.integers(1, 9))))
     return Sampling(
         *(draw(st.floats(0.5, 0.999)), draw(st.sampled_from([WHOLE, WINDOWS])), draw(st.text())),
@@ -248,6 +250,7 @@ def test_how_a_launch_was_sampled_comes_back_as_it_was(sampling: Sampling) -> No
     assert len(back.doubts) == len(sampling.doubts)
     for one, other in zip(back.doubts, sampling.doubts, strict=True):
         assert (one.vector, one.times, one.replicates.factor) == (other.vector, other.times, other.replicates.factor)
+        assert one.replicates.shared == other.replicates.shared
         assert np.array_equal(one.replicates.deviations, other.replicates.deviations)
     for section, name in sampling.doubts[0].vector.keys if sampling.doubts else ():
         assert back.half_width(section, name) == sampling.half_width(section, name)

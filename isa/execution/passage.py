@@ -1,0 +1,173 @@
+"""Loops whose iterations need not all be simulated: what is known of one, and how a launch's wavefronts pass over some.
+
+A loop serves if every iteration executes the same instructions, and if what it accesses follows from registers alone.
+Then a wavefront is taken on by any number of iterations by executing what addresses and control flow need: a backward
+slice (`isa.execution.control_slice`) of which registers hold what they would hold. What else registers and LDS hold is
+of an earlier iteration, which nothing that takes time depends on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusim.jit import address_of, records, views
+from isa.encoding.instruction import Instruction
+from isa.encoding.register_index import successors
+from isa.encoding.registers import address_registers
+from isa.execution.codes import Kind
+from isa.execution.control_slice import (
+    NotSliced,
+    entered_instructions,
+    needed_instructions,
+    pass_needless,
+    refuse,
+)
+from isa.execution.executor import FunctionalContext, program_of
+from isa.execution.producer import produce
+from isa.execution.state import PASSAGE
+from isa.execution.wave_state import start
+from isa.launch import Launch
+from isa.object.code_object import Kernel
+from isa.opcodes.opcode import LDS, VMEM
+from isa.trace import BARRIER, END, TRACE_WORDS
+
+_LEAST_ITERATIONS = 4  # of which the first are looked at row for row
+_MOST_ITERATIONS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop of a kernel as the first wavefront of a launch goes through it.
+
+    stop: number of an instruction that each iteration executes once, and that addresses and control flow do not need;
+    needed: of each instruction whether they do; first: instructions up to the first stop, it among them; length: of an
+    iteration; steps: rows of it that are left once what is not needed is jumped over; iterations: times that the stop
+    is passed.
+    """
+
+    stop: int
+    needed: tuple[bool, ...]
+    first: int
+    length: int
+    steps: int
+    iterations: int
+
+
+class Passage:
+    """What wavefronts of a running context pass over of a loop.
+
+    wanted: int64 by wavefront slot, iterations to pass over before its next slice. Where a wavefront's loop ends
+    before, or is not as the first one's, the launch ends with an ExecutionFault.
+    """
+
+    def __init__(self, context: FunctionalContext, loop: Loop) -> None:
+        programs = _Programs(context, loop.stop, loop.needed)
+        buffer = records(PASSAGE)
+        state = views(buffer)[0]
+        self.wanted, trace = np.zeros(context.slots, np.int64), np.zeros(TRACE_WORDS, np.int64)
+        state.wanted, state.trace, state.length, state.steps = (
+            address_of(self.wanted), address_of(trace), loop.length, loop.steps,
+        )  # fmt: skip
+        state.exact, state.fast, state.plain = map(address_of, (programs.exact, programs.fast, programs.plain))
+        context.attach_passage(buffer, (programs.exact, programs.fast, programs.plain, self.wanted, trace))
+
+
+class _Programs:
+    """The programs of PASSAGE, for one context. exact, fast, plain: their tables."""
+
+    def __init__(self, context: FunctionalContext, stop: int, needed: Sequence[bool]) -> None:
+        instructions, table = context.instructions, context.table
+        self.plain, self.fast = table.copy(), table.copy()
+        self.plain["kind"][~np.array(needed)] = Kind.NO_OPERATION
+        pass_needless(self.fast, needed, entered_instructions(instructions) | {stop, stop + 1})
+        self.exact = self.plain.copy()
+        for stopping in (self.exact, self.fast):
+            stopping["kind"][stop] = Kind.BARRIER
+
+
+def find_loop(launch: Launch) -> Loop:
+    """Find the loop that a launch's first wavefront spends most instructions in; raises NotSliced."""
+    kernel = launch.kernel
+    instructions = program_of(kernel).instructions
+    needed = _needed(kernel, instructions)
+    stops = _stops(instructions, needed)
+    if not stops:
+        raise NotSliced("it has no loop whose accesses follow from registers alone")
+    context = FunctionalContext(launch, launch.wavefronts_per_workgroup, 1, shared_trace=True)
+    found, why = [], "no loop of it has an instruction that neither addresses nor control flow need"
+    for stop in stops:
+        try:
+            found.append(_measured(context, stop, needed))
+        except NotSliced as refused:
+            why = str(refused)
+    if not found:
+        raise NotSliced(why)
+    return max(found, key=lambda one: one.length * one.iterations)
+
+
+def _needed(kernel: Kernel, instructions: Sequence[Instruction]) -> tuple[bool, ...]:
+    """Tell of each instruction whether an address or control flow depends on it; raises NotSliced."""
+    refuse(kernel, instructions)
+    after = successors(instructions)
+    needed = needed_instructions(instructions, after, [address_registers(one) for one in instructions])
+    for need, one in zip(needed, instructions, strict=True):
+        opcode = one.opcode
+        if need and opcode.unit == LDS and opcode.flags & {"load", "atomic"}:
+            raise NotSliced(f"{opcode.mnemonic} at {one.address:#x} decides what is accessed")
+    barrier = [one.opcode.mnemonic == "s_barrier" for one in instructions]
+    return tuple(need and not waits for need, waits in zip(needed, barrier, strict=True))
+
+
+def _stops(instructions: Sequence[Instruction], needed: Sequence[bool]) -> list[int]:
+    """Return a place to stop at of each loop: in the block that ends with the jump back, or else in its first one."""
+    index = {one.address: k for k, one in enumerate(instructions)}
+    entered = entered_instructions(instructions)
+    ends = {k for k, one in enumerate(instructions) if one.branch_target is not None}
+    stops = []
+    for end, one in enumerate(instructions):
+        begin = index.get(one.branch_target or -1, end + 1)
+        if begin > end:
+            continue
+        if any(needed[k] and instructions[k].opcode.unit == VMEM for k in range(begin, end + 1)):
+            continue  # what it loads decides
+        latch = end
+        while latch > begin and latch not in entered and latch - 1 not in ends:
+            latch -= 1
+        head = next((k for k in range(begin, end) if k in ends), end)
+        stops += [k for k in (*range(latch, end), *range(begin, head)) if not needed[k]][:1]
+    return stops
+
+
+def _measured(context: FunctionalContext, stop: int, needed: tuple[bool, ...]) -> Loop:
+    """Go through a loop with a launch's first wavefront; raises NotSliced if iterations differ, or are few."""
+    programs = _Programs(context, stop, needed)
+    start(context.address, 0, 0, 0)
+    first, *lengths = (_to_the_stop(context, programs.exact) for _ in range(_LEAST_ITERATIONS))
+    steps, iterations, length = 0, _LEAST_ITERATIONS, lengths[0]
+    if set(lengths) != {length}:
+        raise NotSliced(f"iterations of its loop differ: {lengths[0]} and {lengths[-1]} instructions")
+    if not length:
+        raise NotSliced("its loop has few iterations")
+    while taken := _to_the_stop(context, programs.fast):
+        steps = steps or taken
+        iterations += 1
+        if taken != steps:
+            raise NotSliced("iterations of its loop differ")
+        if iterations > _MOST_ITERATIONS:
+            raise NotSliced("its loop does not end")
+    context.state.program = address_of(context.table)
+    return Loop(stop, needed, first, length, steps, iterations)
+
+
+def _to_the_stop(context: FunctionalContext, program: np.ndarray) -> int:
+    """Run the first wavefront to a program's stop; return how many rows it took, 0 if it has ended."""
+    wave = context.wavefronts[0]
+    context.state.program = address_of(program)
+    if not wave.register_file:
+        return 0
+    before = wave.executed
+    while (status := int(produce(context.address, 0, 0, 0))) not in (BARRIER, END):
+        if status < 0:
+            raise context.fault()
+    return int(wave.executed - before) if status == BARRIER else 0
