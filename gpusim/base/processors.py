@@ -1,6 +1,8 @@
 """The host's processors."""
 
 import os
+import platform
+from pathlib import Path
 
 
 def default_jobs() -> int:
@@ -18,3 +20,14 @@ def share_left(processes: int) -> float:
     except (AttributeError, OSError):
         return 1.0
     return min(1.0, (os.cpu_count() or 1) / (processes + others))
+
+
+def processor_name() -> str:
+    """Return the processor's model name, as far as the system tells it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.errors import SimulationError, UserError, unknown_name
+from gpusim.base.processors import processor_name
 from gpusim.base.version import __version__
 from gpusim.bench.cases import CASES, GEMM_SETTINGS, BenchCase
 from gpusim.config.run import RunConfig, load_run
@@ -120,7 +121,7 @@ def measure(
         date=time.strftime("%Y-%m-%dT%H:%M:%S"),
         version=__version__,
         machine=f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}",
-        processor=_processor(),
+        processor=processor_name(),
         case=case.name,
         bound=case.bound,
         kernel=facts.kernel.name,
@@ -143,17 +144,6 @@ def measure(
 def _check(case: BenchCase, wrong: str | None) -> None:
     if wrong is not None:
         raise BenchError(f"{case.name}: the result is wrong: {wrong}")
-
-
-def _processor() -> str:
-    """Return the processor's model name, as far as the system tells it."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor()
 
 
 def read_history(path: Path) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """`gpusim layers`: what a network's layers cost, without simulating."""
 
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -11,9 +12,10 @@ from gpusim.base.files import write_whole
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
 from gpusim.base.picture import check_format, require_matplotlib
 from gpusim.base.table import Column, Table, columns
-from gpusim.cli.options import JsonOption, PhaseOption, Source
+from gpusim.cli.options import JsonOption, PhaseOption, SetOption, Source
 
 if TYPE_CHECKING:
+    from gpusim.config.network_run import NetworkSettings
     from gpusim.core.gpu_spec import GpuSpec
     from workloads.networks.compared import Summary
     from workloads.networks.figures import LayerFigures
@@ -22,7 +24,29 @@ if TYPE_CHECKING:
     from workloads.networks.memory import MemoryPlan
     from workloads.networks.schedule import Schedule
 
+DEFAULT_GPU = "mi6"  # as of `gpusim net`
 PLAIN = ("layer", "kind", "output", "gemm", "macs", "parameters", "biases", "memory_bytes", "live_bytes")
+
+
+@dataclass(frozen=True)
+class EstimateOptions:
+    """What is estimated, and by which fit."""
+
+    estimate: Annotated[
+        bool,
+        typer.Option(
+            "--estimate", help="Instead: how long each layer and pass would take, about; without --gpu on mi6."
+        ),
+    ] = False
+    fitted: Annotated[
+        Path | None,
+        typer.Option(
+            "--fitted",
+            metavar="FILE",
+            help="With --estimate: a fit that fit-estimates wrote. [default: the shipped one]",
+        ),
+    ] = None
+    sets: SetOption = field(default_factory=list)
 
 
 def layers(
@@ -38,6 +62,7 @@ def layers(
     gpu: Annotated[
         str | None, typer.Option(metavar="GPU", help="GPU whose memory must do: a shipped one or a file's path.")
     ] = None,
+    asked: EstimateOptions = EstimateOptions(),
     json_file: JsonOption = None,
     picture: Annotated[
         Path | None,
@@ -51,10 +76,14 @@ def layers(
     if more:
         if gpu is not None:
             raise UserError("--gpu: belongs to a single network, whose memory is held against the GPU's")
+        if asked.estimate or asked.fitted is not None or asked.sets:
+            option = "--estimate" if asked.estimate else "--set" if asked.sets else "--fitted"
+            raise UserError(f"{option}: belongs to a single network, whose layers are estimated")
         _compare(source, more, batch, phase == "train", json_file, picture)
         return
     from gpusim.config.files import opened
-    from gpusim.config.gpu import GPU_FOLDER, load_gpu
+    from gpusim.config.gpu import GPU_FOLDER
+    from gpusim.config.network_run import load_settings
     from gpusim.core.gpu_spec import GpuSpec
     from gpusim.report.document import as_json
     from workloads.networks.compared import summary_of
@@ -63,13 +92,27 @@ def layers(
 
     network = source.load()
     inputs = [Path(network.source)]
-    spec = None
+    settings = spec = None
+    if gpu is None and asked.estimate:
+        gpu = DEFAULT_GPU
     if gpu is not None:
         file = opened(gpu, GPU_FOLDER)
-        spec = load_gpu(file)
+        settings = load_settings(file, asked.sets)
+        spec = settings.gpu
         inputs += file.files
+    elif asked.sets:
+        raise UserError(f"--set {asked.sets[0]}: belongs to --estimate, or to --gpu")
+    if asked.fitted is not None:
+        if not asked.estimate:
+            raise UserError(f"--fitted {asked.fitted}: belongs to --estimate")
+        inputs.append(asked.fitted)
     check_outputs({"--json": json_file, "--picture": picture}, inputs)
     train = phase == "train"
+    if asked.estimate and picture is not None:
+        raise UserError(f"--picture {picture}: draws what is counted, and has nothing of --estimate")
+    if asked.estimate and settings is not None:
+        _estimate(network, settings, batch if batch is not None else network.batch or 1, train, asked.fitted, json_file)
+        return
     planned = plan_of(network, 1 if batch is None else batch, train)
     from gpusim.networks.storage import check_room, launch_counts, network_plan
     from gpusim.running.operators import gpu_facts
@@ -91,6 +134,24 @@ def layers(
     if picture is not None:
         _draw(picture, [summary_of(planned, figures)])
     show(planned, figures, batch is None, spec, sys.stderr if json_file == STANDARD_OUTPUT else sys.stdout)
+
+
+def _estimate(
+    network: "Network", settings: "NetworkSettings", batch: int, train: bool, file: Path | None, json_file: Path | None
+) -> None:
+    from gpusim.estimates import text
+    from gpusim.estimates.fitted import SHIPPED, load_fitted
+    from gpusim.estimates.network import estimate
+    from gpusim.report.document import as_json
+
+    found = estimate(network, settings, batch, train, fitted=load_fitted(file or SHIPPED))
+    cost, out = found.cost(), sys.stderr if json_file == STANDARD_OUTPUT else sys.stdout
+    if json_file is not None:
+        put(json_file, as_json(text.document(found, cost)))
+    table = text.table(found, cost)
+    if not out.isatty():
+        out.write(f"{table.title}\n")  # a pipe's reader too is to know that it is an estimate
+    table.show(out)
 
 
 def _compare(

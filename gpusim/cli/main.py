@@ -71,6 +71,9 @@ SECTIONS: Sections = {
             "gpusim.cli.microbench.microbench", "Measure the model's latencies, bandwidths and rates."
         ),
         "correlate": Command("gpusim.cli.correlate.correlate", "Set the model beside points measured on a card."),
+        "fit-estimates": Command(
+            "gpusim.cli.fit_estimates.fit_estimates", "Fit what layers --estimate rests on to stored launches."
+        ),
         "check-sampling": Command("gpusim.cli.check_sampling.check_sampling", "Hold sampled launches to whole ones."),
     },
 }

@@ -33,6 +33,7 @@ from gpusim.networks.launches import (
     deciding,
     found_in_l2,
     launch_class,
+    made_up_classes,
 )
 from gpusim.networks.pieces import Piece, depended_on, pieces
 from gpusim.networks.sparse import check_made_up, check_operators
@@ -267,21 +268,18 @@ class Execution:
     def _classes(
         self, step: Step, operators: tuple[TensorOperator, ...], iteration: Iteration
     ) -> tuple[LaunchClass, ...]:
+        past = self.how.l1_bypass(step.layer, step.what)
+        if not self.how.real:
+            return tuple(made_up_classes(operators, str(self.how.sparsity(step.layer)), past))
         found = []
         # rounding in sparse layers changes the values of all later steps
-        past = self.how.l1_bypass(step.layer, step.what)
         made_by = f"{step.name}{', after sparse layers' if iteration.sparse_convolution else ''}"
         for operator in operators:
             primitive = operator.primitive
-            transferable = not (self.how.real and deciding(primitive))
-            for number, launch in enumerate(operator.launches):
-                if not self.how.real:
-                    zeros = f", {self.how.sparsity(step.layer)} zeros" if primitive.skips_zeros_of else ""
-                    values = class_of_values(primitive, f"made up{zeros}")
-                else:  # other launches of the operator skip other images' zeros
-                    part = f", launch {number}" if primitive.skips_zeros_of else ""
-                    values = class_of_values(primitive, made_by + part)
-                found.append(launch_class(launch, values, transferable, past))
+            for number, launch in enumerate(operator.launches):  # each skips other images' zeros
+                part = f", launch {number}" if primitive.skips_zeros_of else ""
+                values = class_of_values(primitive, made_by + part)
+                found.append(launch_class(launch, values, not deciding(primitive), past))
         return tuple(found)
 
     def _is_known(self, one: LaunchClass, sampling: SamplingSpec | None) -> bool:

@@ -85,6 +85,19 @@ def launch_class(launch: "Launch", values: str, transferable: bool, l1_bypass: b
     )
 
 
+def made_up_classes(operators: Sequence[TensorOperator], zeros: str = "", l1_bypass: bool = False) -> list[LaunchClass]:
+    """Return the classes of all launches of operators over made-up values.
+
+    zeros: says how many are to be skipped; l1_bypass: whether loads go past L1.
+    """
+    found = []
+    for operator in operators:
+        skipped = f", {zeros} zeros" if operator.primitive.skips_zeros_of else ""
+        values = class_of_values(operator.primitive, f"made up{skipped}")
+        found += [launch_class(launch, values, True, l1_bypass) for launch in operator.launches]
+    return found
+
+
 class Before(NamedTuple):
     """A launch before another one. number: in its operator; moved_bytes: an estimate of the bytes that it reads and
     stores.

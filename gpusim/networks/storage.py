@@ -74,11 +74,14 @@ class Storage:
     has_memory: bool = True
 
     @classmethod
-    def allocate(cls, planned: MemoryPlan, gpu: GpuSpec) -> "Storage":
-        """Allocate zeroed memory; raises DeviceMemoryError where the GPU's memory is too small (see `check_room`)."""
+    def allocate(cls, planned: MemoryPlan, gpu: GpuSpec, beside_bytes: int = 0) -> "Storage":
+        """Allocate zeroed memory; raises DeviceMemoryError where the GPU's memory is too small (see `check_room`).
+
+        beside_bytes: that it has in addition to the GPU's, as for the code of many kernels.
+        """
         # what lies above the plan is never reached; a host may not even promise a large GPU's memory
         needed = round_up(planned.bytes, ALIGNMENT) + OVERHEAD_BYTES
-        size = min(gpu.memory_mib << 20, needed)
+        size = min(gpu.memory_mib << 20, needed) + beside_bytes
         memory = DeviceMemory(size, *returnable(size))
         return cls(planned, memory, memory.allocate(max(planned.bytes, ALIGNMENT), "the network"))
 

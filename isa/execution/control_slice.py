@@ -18,7 +18,7 @@ from isa.execution.program import Program
 from isa.object.code_object import Kernel
 from isa.opcodes.opcode import LDS, VALU, VMEM
 
-BLOCKS = 8  # columns of `ControlSlice.prefix`
+BLOCKS = 8  # columns of a prefix
 _LEAST_PASSED = 3  # instructions that are passed over at once: fewer are as fast one by one
 _ALWAYS = ("s_barrier", "s_endpgm", "s_setreg", "s_trap", "s_setkill")
 _AT_RUN_TIME = "s_set_gpr_idx"
@@ -34,12 +34,31 @@ class NotSliced(Exception):
 class ControlSlice:
     """A program that executes what decides a kernel's control flow.
 
-    prefix: int64 [instructions + 1, BLOCKS], the kernel's instructions before an index by their basic block, the blocks
-    being dealt out to the columns in turn; passed over ones count where they are passed over.
+    passed: int64 [instructions], how many of the kernel's instructions each one stands for, itself included: those that
+    are passed over count where they are passed over. block: of each instruction the number of its basic block.
     """
 
     program: Program
-    prefix: np.ndarray
+    passed: np.ndarray
+    block: np.ndarray
+
+    def by_block(self) -> np.ndarray:
+        """Return the prefix that counts instructions by basic block, these being dealt out to the columns in turn."""
+        counted = np.zeros((len(self.passed), BLOCKS), np.int64)
+        counted[np.arange(len(counted)), self.block % BLOCKS] = self.passed
+        return prefix(counted)
+
+    def by_kind(self, kinds: np.ndarray) -> np.ndarray:
+        """Return the prefix that counts, of each of the kernel's instructions, what `kinds` says: int64 [instructions,
+        BLOCKS].
+        """
+        before, at = prefix(kinds), np.arange(len(kinds))
+        return prefix(before[at + self.passed] - before[at])
+
+
+def prefix(counted: np.ndarray) -> np.ndarray:
+    """Return the sums of the rows before each index: int64 [instructions + 1, BLOCKS]."""
+    return np.concatenate([np.zeros((1, counted.shape[1]), np.int64), np.cumsum(counted, axis=0)])
 
 
 def control_slice(program: Program) -> ControlSlice:
@@ -52,7 +71,7 @@ def control_slice(program: Program) -> ControlSlice:
     entered |= {k + 1 for k, i in enumerate(instructions) if "jump" in i.opcode.flags}
     needed = needed_instructions(instructions, after)
     table = program.table.copy()
-    weights = np.ones(len(table), np.int64)
+    passed = np.ones(len(table), np.int64)
     k = 0
     while k < len(table):
         end = k
@@ -61,14 +80,12 @@ def control_slice(program: Program) -> ControlSlice:
         table["kind"][k:end] = Kind.NO_OPERATION
         if end - k >= _LEAST_PASSED and end < len(table):
             table["kind"][k], table["condition"][k], table["target"][k] = Kind.BRANCH, Condition.ALWAYS, end
-            weights[k] = end - k
+            passed[k] = end - k
         k = max(end, k + 1)
     begins = np.zeros(len(table), np.int64)
     begins[[k for k in entered if k < len(table)]] = 1
     begins[[k + 1 for k, ways in enumerate(after) if k + 1 < len(table) and ways != [k + 1]]] = 1
-    prefix = np.zeros((len(table) + 1, BLOCKS), np.int64)
-    prefix[np.arange(1, len(table) + 1), np.cumsum(begins) % BLOCKS] = weights
-    return ControlSlice(replace(program, table=table), np.cumsum(prefix, axis=0))
+    return ControlSlice(replace(program, table=table), passed, np.cumsum(begins))
 
 
 def _refuse(kernel: Kernel, instructions: Sequence[Instruction]) -> None:

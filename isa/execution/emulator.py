@@ -28,8 +28,9 @@ from gpusim.jit import (
     st_i64,
     views,
 )
-from isa.execution.control_slice import BLOCKS, control_slice
+from isa.execution.control_slice import BLOCKS, NotSliced, control_slice, prefix
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter, program_of
+from isa.execution.program import Program
 from isa.execution.resident import AT_BARRIER, WavefrontGroup, grouped
 from isa.opcodes.opcode import UNIT_NAMES
 from isa.trace import (
@@ -53,6 +54,7 @@ from isa.trace import (
 if TYPE_CHECKING:
     from isa.execution.context_pool import ContextPool
     from isa.launch import Launch, Residency
+    from isa.object.code_object import Kernel
 
 UNITS = len(UNIT_NAMES)
 LINE_KINDS = ("load", "store", "atomic", "scalar", "sparse")
@@ -98,7 +100,7 @@ RUN = State(
         "turn": Field((), "which of them runs: its place in `order`; -1: none"),
         "other": Field((), "place in `order` of the last one to run that was not the oldest"),
         "block_prefix": Field(
-            (), "address of int64 [instructions + 1, BLOCKS] (`ControlSlice.prefix`), or 0: all counts"
+            (), "address of int64 [instructions + 1, BLOCKS] (`control_slice.prefix`), or 0: all counts"
         ),
         "blocks": Field((), "address of int64 [BLOCKS]: the workgroup's that began last; the next one's follow"),
         "counters": Field((), "what was counted", COUNTERS.dtype()),
@@ -408,19 +410,63 @@ def executed_blocks(
     Raises NotSliced, ExecutionFault.
     """
     sliced = control_slice(program_of(launch.kernel))
+    x, y, z = launch.workgroups
+    every = [range(x * y * z)]
+    return _counted(launch, sliced.program, sliced.by_block(), every, shadows, max_instructions)
+
+
+def kinds_counted(kernel: "Kernel", kinds: np.ndarray) -> tuple[Program, np.ndarray]:
+    """Return what `executed_kinds` executes of a kernel, and the prefix that counts.
+
+    kinds: int64 [instructions, BLOCKS], what to count of each instruction. A kernel that cannot be sliced is executed
+    with all that it stores.
+    """
+    program = program_of(kernel)
+    try:
+        sliced = control_slice(program)
+    except NotSliced:
+        return program, prefix(kinds)
+    return sliced.program, sliced.by_kind(kinds)
+
+
+def executed_kinds(
+    launch: "Launch",
+    counted: tuple[Program, np.ndarray],
+    workgroups: Sequence[int],
+    max_instructions: int = MAX_INSTRUCTIONS,
+) -> np.ndarray:
+    """Return what some workgroups of a launch execute, by their numbers: int64 [workgroup, BLOCKS].
+
+    counted: of the launch's kernel (`kinds_counted`). As `executed_blocks`. Raises ExecutionFault.
+    """
+    chosen = [range(k, k + 1) for k in workgroups]
+    return _counted(launch, *counted, chosen, None, max_instructions)
+
+
+def _counted(
+    launch: "Launch",
+    program: Program,
+    before: np.ndarray,
+    workgroups: Sequence[range],
+    shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None,
+    max_instructions: int,
+) -> np.ndarray:
+    """Execute a program on workgroups, one after another, and add up what a prefix says: int64 [workgroup, BLOCKS]."""
     held = launch.workgroup_at_a_time
     context = FunctionalContext(
-        launch, held.wavefront_slots, held.workgroup_slots, max_instructions, shared_trace=True, program=sliced.program
+        launch, held.wavefront_slots, held.workgroup_slots, max_instructions, shared_trace=True, program=program
     )
     if shadows is not None:
         context.register_regions(shadows)
     compile_interpreter(run_slices)
-    x, y, z = launch.workgroups
-    blocks = np.zeros((x * y * z, BLOCKS), np.int64)
-    run, kept = _new_run(context, range(x * y * z), held)
-    run.block_prefix, run.blocks = address_of(sliced.prefix), address_of(blocks)
-    _loop(context, address_of(kept[0]), run, None, None)
-    return blocks
+    found = []
+    for chosen in workgroups:
+        counts = np.zeros((len(chosen), BLOCKS), np.int64)
+        run, kept = _new_run(context, chosen, held)
+        run.block_prefix, run.blocks = address_of(before), address_of(counts)
+        _loop(context, address_of(kept[0]), run, None, None)
+        found.append(counts)
+    return np.concatenate(found)
 
 
 def _new_run(context: FunctionalContext, chosen: range, held: "Residency") -> tuple[Any, tuple[np.ndarray, ...]]:

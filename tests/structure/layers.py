@@ -45,8 +45,8 @@ FLOORS = (
     Floor(
         "the way of a run",
         (
-            *("gpusim.host", "gpusim.api", "gpusim.running", "gpusim.hip", "gpusim.networks", "gpusim.microbench"),
-            *("gpusim.correlation", "gpusim.jobs"),
+            *("gpusim.host", "gpusim.api", "gpusim.running", "gpusim.hip", "gpusim.networks", "gpusim.estimates"),
+            *("gpusim.microbench", "gpusim.correlation", "gpusim.jobs"),
         ),
     ),
     Floor("many runs", ("gpusim.compare", "gpusim.sweep", "gpusim.training"), apart=True),

@@ -148,6 +148,7 @@ def waits() -> str:
 
 
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
+    "README": correlation_pages.SECTIONS,
     "kernels": {
         "dense": dense_kernels.choices_table,
         **sparse_kernels.SECTIONS,

@@ -10,11 +10,11 @@ from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.cli.correlate import CorrelateOptions, correlate
 from gpusim.cli.options import JobOptions, LiveOptions, StoreOptions
 
-RESULT = Path(__file__).resolve().parents[3] / "docs" / "correlation" / "rocblas-r9nano.json"
+RESULT = Path(__file__).resolve().parents[3] / "docs" / "correlation" / "rocblas-r9nano-extrapolated.json"
 
 
 def shown(tmp_path: Path, changed: dict[str, Any], **options: Any) -> tuple[int, dict[str, Any]]:
-    """Exit code and JSON object of the shipped result with some keys changed."""
+    """Exit code and JSON object of an earlier version's result with some keys changed."""
     earlier, again = tmp_path / "earlier.json", tmp_path / "again.json"
     earlier.write_text(json.dumps({**json.loads(RESULT.read_text(encoding="utf-8")), **changed}), encoding="utf-8")
     asked = CorrelateOptions(earlier=earlier, **options)

@@ -1,0 +1,108 @@
+"""Is what a launch asks for counted as executing all of it counts, and do bounds stay below simulated cycles?"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.occupancy import occupancy
+from gpusim.core.simulator import simulate
+from gpusim.estimates import launch_work as module
+from gpusim.estimates.bounds import bounds
+from gpusim.estimates.fitted import load_fitted
+from gpusim.estimates.launch_work import launch_work
+from gpusim.estimates.launches import Asked, moved_bytes
+from isa.device_memory import DeviceMemory
+from isa.execution import emulator
+from isa.execution.control_slice import BLOCKS, NotSliced
+from isa.execution.emulator import executed_kinds, kinds_counted, run_functional
+from isa.execution.executor import program_of
+from isa.execution.faults import ExecutionFault
+from isa.opcodes.opcode import LDS, SALU, SMEM
+from workloads.operators.activation import ActivationForward
+from workloads.operators.conv_implicit import ImplicitBackwardWeights, ImplicitForward
+from workloads.operators.convolution import Convolution
+from workloads.operators.operator import GpuFacts
+from workloads.operators.pooling import Pooling, PoolingForward
+from workloads.operators.primitive import Primitive, TensorOperator, build
+
+pytestmark = pytest.mark.compiled_tier
+GPU = GpuSpec()
+CONVOLUTION = Convolution((2, 8, 12, 12), 24, (3, 3), padding=(1, 1, 1, 1))
+PRIMITIVES: Sequence[Primitive] = (
+    ActivationForward("relu", (3, 7, 50, 50)),  # its last workgroup has less to do
+    PoolingForward(Pooling("max", (3, 3), (2, 2)), (2, 8, 17, 17)),
+    ImplicitForward(CONVOLUTION),
+    ImplicitBackwardWeights(CONVOLUTION),
+)
+
+
+def operator(primitive: Primitive) -> TensorOperator:
+    return build(primitive, DeviceMemory(1 << 24), GpuFacts(GPU.cus, GPU.cu.lds_kib << 10))
+
+
+@pytest.mark.parametrize("primitive", PRIMITIVES, ids=lambda one: one.name)
+def test_counts_are_those_of_the_whole_launch_and_bounds_below_its_cycles(primitive: Primitive) -> None:
+    correction, one = load_fitted().correction, operator(primitive)
+    for number, launch in enumerate(one.launches):
+        found = launch_work(launch, GPU)
+        whole = run_functional(launch)
+        assert found.counted
+        assert found.instructions == pytest.approx(whole.wavefront_instructions, rel=0.03)
+        assert found.scalar_instructions == pytest.approx(
+            whole.instructions["salu"] + whole.instructions["smem"], rel=0.03
+        )
+        lines = sum(whole.lines[kind] for kind in ("load", "store", "atomic"))
+        assert found.load_lines + found.store_lines == pytest.approx(lines, rel=0.5, abs=64)  # of one workgroup's first
+        assert found.missed_lines <= found.load_lines
+        assert found.lds_cycles == pytest.approx(whole.lds_cycles, rel=0.25)
+        asked = Asked(found, *moved_bytes(one, number), occupancy(launch, GPU.cu).workgroups_per_cu)
+        limits, facts = bounds(asked, GPU), simulate(launch, GPU)
+        # groups that are not looked at may do less: the first and the last one stand for themselves alone
+        assert limits.most <= 1.03 * facts.cycles
+        assert correction.cycles(asked, launch.kernel.name, GPU).cycles >= limits.most
+        assert limits.least["dispatch"] == facts.roofline.dispatch
+        assert limits.likely["l2"] == pytest.approx(facts.roofline.l2, rel=0.6, abs=64)
+
+
+def test_a_kernel_that_cannot_be_sliced_is_executed_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+    launch = operator(PRIMITIVES[1]).launches[0]
+    kernel = launch.kernel
+    units = np.array([one.opcode.unit for one in program_of(kernel).instructions])
+    kinds = np.zeros((len(units), BLOCKS), np.int64)
+    kinds[:, 0], kinds[:, 1], kinds[:, 2] = 1, (units == SALU) | (units == SMEM), units == LDS
+    sliced = executed_kinds(launch, kinds_counted(kernel, kinds), [0, 2])
+
+    def refuse(_: object) -> None:
+        raise NotSliced("for the test")
+
+    monkeypatch.setattr(emulator, "control_slice", refuse)
+    assert np.array_equal(executed_kinds(launch, kinds_counted(kernel, kinds), [0, 2]), sliced)
+    assert sliced[:, 0].min() > 0
+
+
+def test_a_kernel_that_cannot_be_executed_is_counted_once_and_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    launch = operator(PRIMITIVES[0]).launches[0]
+
+    class Fault(ExecutionFault):
+        def __init__(self) -> None:
+            pass
+
+    def fail(*_: object) -> None:
+        raise Fault
+
+    monkeypatch.setattr(module, "executed_kinds", fail)
+    found = launch_work(launch, GPU)
+    x, y, z = launch.workgroups
+    static = len(program_of(launch.kernel).instructions)
+    assert not found.counted
+    assert found.instructions == static * x * y * z * launch.wavefronts_per_workgroup
+
+
+def test_arrays_by_chunks_count_once() -> None:
+    one = operator(ImplicitForward(CONVOLUTION))
+    read, written = (sum(sizes) for sizes in zip(*(moved_bytes(one, n) for n in range(len(one.launches))), strict=True))
+    work = one.primitive.work
+    assert written >= work.written_bytes and read >= work.read_bytes
+    assert written <= work.stored_bytes + work.read_bytes and read <= 2 * (work.read_bytes + work.stored_bytes)

@@ -1,0 +1,88 @@
+"""Does the fit find coefficients that are known, hold for a group that it has not seen, and stay above hard bounds?"""
+
+from math import exp
+
+import numpy as np
+import pytest
+
+from gpusim.estimates.cost import Rates, Spent, fit_rates
+from gpusim.estimates.launch_work import LaunchWork
+from gpusim.estimates.launches import Asked
+from gpusim.estimates.model import NONE, Example, fit, left_out
+
+WEIGHTS = {"share": 0.8, "turns": -0.3}
+KERNELS = {"a": 0.4, "b": -0.1, "c": -0.3}  # whose mean is zero, as a shrunk fit has it
+CONSTANT = 0.25
+NEXT_TO_NOTHING = 1e-9  # of shrinking
+
+
+def made_up(groups: str = "xyz", each: int = 60) -> list[Example]:
+    """Examples whose cycles follow a rule; a group has values of its own, within those of the others together."""
+    random, found = np.random.default_rng(5), []
+    for group in groups:
+        for k in range(each):
+            values = {name: float(random.uniform(-1, 1)) for name in WEIGHTS}
+            if k < 4:  # the ends of what is seen
+                values = dict(zip(WEIGHTS, [(-1.0, -1.0), (-1.0, 1.0), (1.0, -1.0), (1.0, 1.0)][k], strict=True))
+            kernel, together = "abc"[k % 3], float(random.uniform(1e3, 1e7))
+            rule = CONSTANT + KERNELS[kernel] + sum(WEIGHTS[name] * value for name, value in values.items())
+            found.append(Example(group, kernel, values, together, 1.0, together * exp(rule)))
+    return found
+
+
+def test_known_coefficients_are_found() -> None:
+    fitted = fit(made_up(), NEXT_TO_NOTHING, NEXT_TO_NOTHING)
+    for name, weight in WEIGHTS.items():
+        feature = fitted.features[name]
+        assert feature.weight / feature.deviation == pytest.approx(weight, abs=1e-6)
+    for kernel, part in KERNELS.items():
+        assert fitted.kernels[kernel] - fitted.kernels["a"] == pytest.approx(part - KERNELS["a"], abs=1e-6)
+
+
+def test_a_group_left_out_is_foretold_by_the_others() -> None:
+    examples = made_up()
+    assert left_out(examples, NEXT_TO_NOTHING, NEXT_TO_NOTHING) == pytest.approx([e.cycles for e in examples], rel=1e-6)
+    odd = [Example(**{**vars(e), "cycles": 3 * e.cycles}) if e.group == "z" else e for e in examples]
+    found = left_out(odd, NEXT_TO_NOTHING, NEXT_TO_NOTHING)
+    of_z = [estimated / e.cycles for estimated, e in zip(found, odd, strict=True) if e.group == "z"]
+    assert of_z == pytest.approx([1 / 3] * len(of_z), rel=1e-6), "what z does is not in the fit that estimates it"
+    shared = Example(**{**vars(odd[-1]), "group": "x", "key": "same"})
+    found = left_out([*odd[:-1], Example(**{**vars(odd[-1]), "key": "same"}), shared], NEXT_TO_NOTHING, NEXT_TO_NOTHING)
+    assert found[-2] / odd[-1].cycles == pytest.approx(1 / 3, rel=1e-6), "nor is a launch of z's that x has too"
+
+
+def test_an_unknown_kernel_gets_what_is_common_and_no_value_leads_out_of_what_was_seen() -> None:
+    fitted = fit(made_up(), NEXT_TO_NOTHING, NEXT_TO_NOTHING)
+    middle = dict.fromkeys(WEIGHTS, 0.0)
+    assert fitted.factor(middle, "new") == pytest.approx(exp(CONSTANT), rel=0.02)
+    assert fitted.factor({"share": 50.0, "turns": 0.0}, "a") == fitted.factor({"share": 1.0, "turns": 0.0}, "a")
+
+
+def test_no_estimate_is_below_what_no_run_can_beat() -> None:
+    one = Example("x", "a", dict.fromkeys(WEIGHTS, 0.0), 100.0, 90.0, 50.0)
+    assert one.estimated(NONE) == 100.0
+    assert one.estimated(fit([one])) == 90.0
+    with pytest.raises(ValueError, match="two groups"):
+        left_out([one])
+    with pytest.raises(ValueError, match="no examples"):
+        fit([])
+
+
+def asked(instructions: float, lines: float, read_bytes: float) -> Asked:
+    return Asked(LaunchWork(1, 1, instructions, 0, 0, 0, lines, lines, 0, 0, 0, 0), read_bytes, 0.0, 1)
+
+
+def test_rates_of_simulating_are_found_and_none_is_negative() -> None:
+    truth = Rates(0.004, 3e-8, 2e-7, 5e-7, 6.5, 1e8)
+    random = np.random.default_rng(3)
+    spent = []
+    for share in (1.0, 0.25):
+        for _ in range(20):
+            one = asked(*(float(x) for x in random.uniform(1e4, 1e7, 2)), read_bytes=float(random.uniform(1e4, 1e8)))
+            spent.append(Spent(one, truth.seconds(one, share), share, 6.5 if share < 1 else None))
+    found = fit_rates(spent, 1e8, 0.0)
+    assert vars(found) == pytest.approx(vars(truth), rel=1e-6)
+    faster = [Spent(s.asked, 1e-3 + 3e-8 * s.share * s.asked.work.instructions, s.share) for s in spent]
+    found = fit_rates(faster, 1e8, 4.0)
+    assert min(vars(found).values()) >= 0 and found.sampled_rounds == 4.0
+    assert found.instruction_s == pytest.approx(3e-8, rel=1e-3)
