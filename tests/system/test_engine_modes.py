@@ -82,13 +82,14 @@ def test_columns_are_evicted_from_the_sib_and_profiled_again() -> None:
 
 
 @pytest.mark.parametrize("kernel", ["dib_algorithm3", "sgemm_dib_tiled"])
-def test_the_hardware_of_dong_2020_gives_the_same_result_and_equal_work_in_more_cycles(kernel: str) -> None:
+def test_the_hardware_of_dong_2020_gives_the_same_result_and_as_much_work_in_more_cycles(kernel: str) -> None:
     sizes = ("sib_kib=16", "prefetch_buffer_kib=8", "data_buffer_lines=2", "compaction_units=4")
     listed = counts(kernel, 0.6, load_engine("dong2020", sizes))
     free = counts(kernel, 0.6, load_engine("default", sizes))
     assert listed.engine.responses > 0 and listed.engine.bank_conflict_cycles > 0 == free.engine.bank_conflict_cycles
     if kernel == "sgemm_dib_tiled":  # of the other one, what is fetched, and how often, depends on who comes first
-        assert listed.engine.lines_fetched == free.engine.lines_fetched
+        assert listed.engine.requests == free.engine.requests
+        assert listed.engine.lines_fetched == pytest.approx(free.engine.lines_fetched, rel=0.01)
         assert listed.cycles > free.cycles
 
 

@@ -95,15 +95,17 @@ def test_layers_and_passes_of_a_network_cover_their_launches(tmp_path: Path) -> 
 
 def test_iterations_of_one_run_follow_one_another() -> None:
     """As of DNNMark's benchmarks: each begins when the one before it has ended."""
-    facts = RunFacts.of(kernel={"name": "k", "cycles": 3000, "clock_ghz": 1.0}, roofline={"valu": 1.0}, stalls={})
+    facts = RunFacts.of(
+        kernel={"name": "k", "cycles": 3000, "clock_ghz": 1.0, "single_flops": 0}, roofline={"valu": 1.0}, stalls={}
+    )
     step = SimpleNamespace(classes=["class"], simulated=[0], work=[], verification=None)
     row = SimpleNamespace(
         layer="conv", what=Pass.FORWARD, steps=[step, step], operators="gemm", macs=1, needed_macs=1, zeros=None,
-        why_dense="", facts=facts,
+        why_dense="", facts=facts, joined=(), why_apart={},
     )  # fmt: skip
     found = SimpleNamespace(
         settings=SimpleNamespace(gpu=GpuSpec(kernel_launch_us=LAUNCH_US)), rows=[row], stopped_by="", planned_bytes=7,
-        of_class={Class("k"): facts}, schedule=SimpleNamespace(network=SimpleNamespace(named={})),
+        of_class={Class("k"): facts}, schedule=SimpleNamespace(network=SimpleNamespace(named={}), apart={}),
     )  # fmt: skip
     step.classes = list(found.of_class)
     record = RunRecord(False, "", [])

@@ -324,7 +324,7 @@ def test_fewer_multiply_accumulates_are_told_from_those_of_the_definition() -> N
 
 
 def _winograd(c: Convolution, size: int) -> tuple[ConvolutionPass, ...]:
-    return WinogradForward(c, size=size), WinogradBackwardData(c, size), WinogradBackwardWeights(c, size)
+    return WinogradForward(c, size=size), WinogradBackwardData(c, size=size), WinogradBackwardWeights(c, size=size)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -338,17 +338,17 @@ def test_a_tap_that_is_left_out_is_beyond_the_bound(size: int, channels: int, le
     wrong[:, left_out, 1, 2] = 0
     for primitive, inputs in (
         (WinogradForward(c, size=size), {"x": x}),
-        (WinogradBackwardData(c, size), {"dy": dy}),
+        (WinogradBackwardData(c, size=size), {"dy": dy}),
     ):
         ((name, value),) = primitive.reference({**inputs, "weight": weight}).items()
         off = primitive.reference({**inputs, "weight": wrong})[name].value
         seen = np.abs(off - value.value) > value.bound
         most = seen[:, left_out] if name == "dx" else seen
         assert most.mean() > 0.8
-    value = WinogradBackwardWeights(c, size).reference({"x": x, "dy": dy})["dweight"]
+    value = WinogradBackwardWeights(c, size=size).reference({"x": x, "dy": dy})["dweight"]
     missing = dy.copy()
     missing[:, :, 5, 6] = 0  # a window
-    off = WinogradBackwardWeights(c, size).reference({"x": x, "dy": missing})["dweight"].value
+    off = WinogradBackwardWeights(c, size=size).reference({"x": x, "dy": missing})["dweight"].value
     assert (np.abs(off - value.value) > value.bound).mean() > 0.8
 
 
