@@ -8,10 +8,9 @@ from gpusim.config.network_run import NetworkSettings
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.occupancy import occupancy, residency
 from gpusim.estimates.launch_work import LaunchWork, launch_work
-from gpusim.networks.binding import Iteration
 from gpusim.networks.launches import LaunchClass, made_up_classes
-from gpusim.networks.run import schedule_of, selected_layers
-from gpusim.networks.storage import Storage, check_room, network_plan
+from gpusim.networks.run import planned_iteration, selected_layers
+from gpusim.networks.storage import Storage
 from gpusim.running.operators import gpu_facts
 from isa.execution.emulator import run_functional
 from isa.execution.faults import ExecutionFault
@@ -86,18 +85,11 @@ def placed_launches(
 
     layers: as of gpusim.networks.run.Wanted; chosen: algorithms by layer and pass.
     """
-    schedule = schedule_of(network, settings, batch, train)
-    iteration = Iteration.under(settings, chosen=chosen)
-    planned = network_plan(schedule, iteration)
-
-    def with_batch(images: int) -> MemoryPlan:
-        return network_plan(schedule_of(network, settings, images, train), iteration)
-
-    check_room(planned, settings.gpu, with_batch)
+    planned, iteration = planned_iteration(network, settings, batch, train, chosen)
     storage, selected = Storage.allocate(planned, settings.gpu, CODE_BYTES), selected_layers(network, layers)
     looked = looked or Looked(settings.gpu)
     found = []
-    for step in schedule.steps:
+    for step in planned.schedule.steps:
         if selected is not None and step.layer not in selected:
             continue
         for operator in storage.operators(step, gpu_facts(settings.gpu), iteration):

@@ -21,7 +21,6 @@ from gpusim.core.occupancy import occupancy
 from gpusim.core.sampled import WHOLE
 from gpusim.host.command_processor import RunOptions
 from gpusim.networks.binding import Iteration, parts_of
-from gpusim.networks.effort import SAMPLED_ROUNDS
 from gpusim.networks.launches import LaunchClass, launch_class
 from gpusim.networks.run import Wanted, run_iteration, schedule_of, selected_layers
 from gpusim.networks.storage import Storage, fits, network_plan
@@ -43,7 +42,7 @@ ERROR = 0.03  # relative, of all that is measured at a time: less than the diffe
 ATTAINED = 0.95  # of the SIMDs' rate, which no kernel exceeds: the best reaches 0.91 (docs/kernels.md)
 # What costs more to measure is left unmeasured where something else computes the pass: some minutes of a processor
 MOST_EFFORT = 9e8
-MACS_OF_INSTRUCTION = 60
+SAMPLED_ROUNDS, MACS_OF_INSTRUCTION = 6, 60  # rounds of workgroups simulated of a launch; MACs of an instruction
 Place = tuple[str, Pass]
 
 

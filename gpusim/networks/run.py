@@ -101,6 +101,32 @@ def schedule_of(network: Network, settings: NetworkSettings, batch: int, train: 
     return training(network, batch, loss, Update(settings.training.update), settings.fusion)
 
 
+def planned_iteration(
+    network: Network,
+    settings: NetworkSettings,
+    batch: int,
+    train: bool,
+    chosen: Mapping[tuple[str, Pass], str] | None = None,
+) -> tuple[MemoryPlan, Iteration]:
+    """Return the memory plan of an iteration without engine, and its ways; raises UserError where no memory holds it.
+
+    chosen: convolution algorithms by layer and pass.
+    """
+    iteration = Iteration.under(settings, chosen=chosen)
+    planned = network_plan(schedule_of(network, settings, batch, train), iteration)
+    check_planned(network, settings, planned, iteration)
+    return planned, iteration
+
+
+def check_planned(network: Network, settings: NetworkSettings, planned: MemoryPlan, iteration: Iteration) -> None:
+    """Raise UserError where the GPU's memory does not hold the plan; it says which batch would fit."""
+
+    def with_batch(batch: int) -> MemoryPlan:
+        return network_plan(schedule_of(network, settings, batch, planned.schedule.training), iteration)
+
+    check_room(planned, settings.gpu, with_batch)
+
+
 def run_iteration(
     network: Network,
     settings: NetworkSettings,
@@ -135,11 +161,7 @@ def run_iteration(
             f"{what}: {planned.bytes >> 20} MiB of tensors with batch {wanted.batch} are run on synthetic data; given"
             f" {what} need real data: up to {MOST_REAL_BYTES >> 20} MiB, or data = real"
         )
-
-    def with_batch(batch: int) -> MemoryPlan:
-        return network_plan(schedule_of(network, settings, batch, wanted.train), iteration)
-
-    check_room(planned, settings.gpu, with_batch)
+    check_planned(network, settings, planned, iteration)
     storage = Storage.allocate(planned, settings.gpu)
     if real:
         fill(storage, settings.seed, given)

@@ -13,9 +13,9 @@ from gpusim.config.layer_figure import NetworkFigure
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.reproduction import Reproduction
 from gpusim.config.run import RunConfig
-from gpusim.networks.effort import expected_instructions
+from gpusim.estimates.network import cost_of
 from gpusim.networks.job import NetworkJob, work_of_network
-from gpusim.networks.run import Wanted
+from gpusim.networks.run import Wanted, planned_iteration
 from gpusim.reproduce.network_points import Asked, NetworkPoint, network_of, network_points, settings_of
 from gpusim.reproduce.points import Point, points_of, shape_of
 from gpusim.store.work import Work, work_of_run
@@ -24,7 +24,7 @@ from workloads.networks.graph import Network
 from workloads.vendor.libraries import VendorProduct
 
 PREPARED_MB_PER_S = 150.0  # of the dense operand: drawn, im2col, packed; measured
-INSTRUCTIONS_PER_S = 1.45e7  # wavefront instructions of networks' launches; measured
+STARTED_S = 2.0  # of a process that runs a network
 
 
 class PlannedPoint(Protocol):
@@ -92,19 +92,23 @@ class Planned:
 
 @dataclass(frozen=True)
 class PlannedNetwork:
-    """A network's run with its settings. seconds: estimated processor time; products: none that is not ours."""
+    """A network's run with its settings. products: none that is not ours."""
 
     point: NetworkPoint
     network: Network
     settings: NetworkSettings
     wanted: Wanted
-    seconds: float
     products: tuple[VendorProduct, ...] = ()
 
     @property
     def key(self) -> str:
         """The point's unique name."""
         return self.point.key
+
+    @cached_property
+    def seconds(self) -> float:
+        """Estimated processor time (`gpusim.estimates`)."""
+        return STARTED_S + cost_of(self.network, self.settings, self.wanted).cpu_s
 
     @cached_property
     def work(self) -> Work:
@@ -184,10 +188,10 @@ def _planned_network(reproduction: Reproduction, point: NetworkPoint, exact: boo
     network, settings = network_of(runs.networks[point.network].network), settings_of(reproduction, point, exact)
     wanted = Wanted(point.batch, runs.phase == "train", data="synthetic", verify=False)
     try:
-        instructions = expected_instructions(network, settings, wanted)
+        planned_iteration(network, settings, wanted.batch, wanted.train)
     except UserError as error:
         raise UserError(*(f"{point.key}: {problem}" for problem in error.problems)) from None
-    return PlannedNetwork(point, network, settings, wanted, 2.0 + instructions / INSTRUCTIONS_PER_S)
+    return PlannedNetwork(point, network, settings, wanted)
 
 
 def _seconds(reproduction: Reproduction, point: Point, config: RunConfig, exact: bool) -> float:
