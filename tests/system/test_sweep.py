@@ -92,6 +92,8 @@ def test_points_whose_processes_are_killed_are_run_again(folder: Path) -> None:
     script = f"from gpusim.cli.main import invoke; raise SystemExit(invoke({[*SWEEP, '--jobs', '2']!r}))"
     process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
     killed = 0
+    while process.poll() is None and not Path("gpusim.db").exists():  # what is killed before is no point's process
+        time.sleep(0.01)
     while process.poll() is None and killed < 3:
         time.sleep(draws.uniform(0.0, 0.1))
         for child in children(process.pid)[:1]:
