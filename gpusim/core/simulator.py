@@ -135,7 +135,8 @@ def simulate(
 
     def steered() -> "Steered":
         from gpusim.core.steering import Steered
-        from isa.execution.emulator import executed_blocks, run_functional
+        from isa.execution.counting import executed_blocks
+        from isa.execution.emulator import run_functional
 
         def counts() -> RunFacts:
             return _facts(m, gpu, launch, fit, int(m.wheel.now))

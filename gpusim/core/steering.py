@@ -16,7 +16,7 @@ class Steered:
 
     context: its functional part; counts: its facts up to now; resident: workgroups that the machine holds at a time;
     execute: executes workgroups of the grid without timing and returns how many instructions they had; work: finds how
-    many each workgroup has (`isa.execution.emulator.executed_blocks`); l2_lines: lines that L2 holds.
+    many each workgroup has (`isa.execution.counting.executed_blocks`); l2_lines: lines that L2 holds.
     """
 
     m: Any

@@ -29,7 +29,8 @@ from gpusim.core.gpu_spec import GpuSpec
 from isa.encoding.instruction import Instruction
 from isa.execution.context_pool import ContextPool
 from isa.execution.control_slice import BLOCKS
-from isa.execution.emulator import executed_kinds, kinds_counted, run_functional
+from isa.execution.counting import executed_kinds, kinds_counted
+from isa.execution.emulator import run_functional
 from isa.execution.executor import program_of
 from isa.execution.faults import ExecutionFault
 from isa.execution.program import Program

@@ -1,7 +1,7 @@
 """What each workgroup of a grid executes, and the stretches of the grid whose workgroups are alike.
 
 What is known before anything is simulated: a functional pass over what decides control flow
-(`isa.execution.emulator.executed_blocks`) counts instructions of every workgroup by basic block. A stretch ends where
+(`isa.execution.counting.executed_blocks`) counts instructions of every workgroup by basic block. A stretch ends where
 the mean of the next half a round of workgroups, in any block or in all together, differs from that of the stretch by
 more than a tolerance and more than chance allows: workgroups that differ at random are alike in that sense. Each
 stretch is a stratum (Cochran 1977, chapter 5): it is settled in, measured and estimated for itself.

@@ -28,9 +28,8 @@ from gpusim.jit import (
     st_i64,
     views,
 )
-from isa.execution.control_slice import BLOCKS, NotSliced, control_slice, prefix
-from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter, program_of
-from isa.execution.program import Program
+from isa.execution.control_slice import BLOCKS
+from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter
 from isa.execution.resident import AT_BARRIER, WavefrontGroup, grouped
 from isa.opcodes.opcode import UNIT_NAMES
 from isa.trace import (
@@ -54,7 +53,6 @@ from isa.trace import (
 if TYPE_CHECKING:
     from isa.execution.context_pool import ContextPool
     from isa.launch import Launch, Residency
-    from isa.object.code_object import Kernel
 
 UNITS = len(UNIT_NAMES)
 LINE_KINDS = ("load", "store", "atomic", "scalar", "sparse")
@@ -378,8 +376,8 @@ def run_functional(
         context.register_regions(shadows)
     compile_s = context.compile_s + compile_interpreter(run_slices)
     x, y, z = launch.workgroups
-    run, kept = _new_run(context, range(x * y * z) if workgroups is None else workgroups, held)
-    seconds, finished = _loop(context, address_of(kept[0]), run, observer, serve)
+    run, kept = new_run(context, range(x * y * z) if workgroups is None else workgroups, held)
+    seconds, finished = run_loop(context, address_of(kept[0]), run, observer, serve)
     counters = run.counters
     return FunctionalResult(
         instructions=dict(zip(UNIT_NAMES, counters.instructions, strict=True)),
@@ -396,80 +394,7 @@ def run_functional(
     )
 
 
-def executed_blocks(
-    launch: "Launch",
-    shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
-    max_instructions: int = MAX_INSTRUCTIONS,
-) -> np.ndarray:
-    """Return how many instructions each workgroup of a launch executes: int64 [workgroup, BLOCKS], by basic block.
-
-    Only what decides control flow is executed (`isa.execution.control_slice`); memory stays as it is. The counts are
-    wrong where what is executed depends on what the launch itself writes to memory. shadows, max_instructions: as of
-    `run_functional`.
-
-    Raises NotSliced, ExecutionFault.
-    """
-    sliced = control_slice(program_of(launch.kernel))
-    x, y, z = launch.workgroups
-    every = [range(x * y * z)]
-    return _counted(launch, sliced.program, sliced.by_block(), every, shadows, max_instructions)
-
-
-def kinds_counted(kernel: "Kernel", kinds: np.ndarray) -> tuple[Program, np.ndarray]:
-    """Return what `executed_kinds` executes of a kernel, and the prefix that counts.
-
-    kinds: int64 [instructions, BLOCKS], what to count of each instruction. A kernel that cannot be sliced is executed
-    with all that it stores.
-    """
-    program = program_of(kernel)
-    try:
-        sliced = control_slice(program)
-    except NotSliced:
-        return program, prefix(kinds)
-    return sliced.program, sliced.by_kind(kinds)
-
-
-def executed_kinds(
-    launch: "Launch",
-    counted: tuple[Program, np.ndarray],
-    workgroups: Sequence[int],
-    max_instructions: int = MAX_INSTRUCTIONS,
-) -> np.ndarray:
-    """Return what some workgroups of a launch execute, by their numbers: int64 [workgroup, BLOCKS].
-
-    counted: of the launch's kernel (`kinds_counted`). As `executed_blocks`. Raises ExecutionFault.
-    """
-    chosen = [range(k, k + 1) for k in workgroups]
-    return _counted(launch, *counted, chosen, None, max_instructions)
-
-
-def _counted(
-    launch: "Launch",
-    program: Program,
-    before: np.ndarray,
-    workgroups: Sequence[range],
-    shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None,
-    max_instructions: int,
-) -> np.ndarray:
-    """Execute a program on workgroups, one after another, and add up what a prefix says: int64 [workgroup, BLOCKS]."""
-    held = launch.workgroup_at_a_time
-    context = FunctionalContext(
-        launch, held.wavefront_slots, held.workgroup_slots, max_instructions, shared_trace=True, program=program
-    )
-    if shadows is not None:
-        context.register_regions(shadows)
-    compile_interpreter(run_slices)
-    found = []
-    for chosen in workgroups:
-        counts = np.zeros((len(chosen), BLOCKS), np.int64)
-        run, kept = _new_run(context, chosen, held)
-        run.block_prefix, run.blocks = address_of(before), address_of(counts)
-        _loop(context, address_of(kept[0]), run, None, None)
-        found.append(counts)
-    return np.concatenate(found)
-
-
-def _new_run(context: FunctionalContext, chosen: range, held: "Residency") -> tuple[Any, tuple[np.ndarray, ...]]:
+def new_run(context: FunctionalContext, chosen: range, held: "Residency") -> tuple[Any, tuple[np.ndarray, ...]]:
     """Return a run of some workgroups, not begun, with the arrays that hold it, its own first."""
     most = min(held.workgroups, max(1, len(chosen)))
     wavefronts = context.launch.wavefronts_per_workgroup
@@ -484,7 +409,7 @@ def _new_run(context: FunctionalContext, chosen: range, held: "Residency") -> tu
     return run, (buffer, waves, order)
 
 
-def _loop(
+def run_loop(
     context: FunctionalContext,
     address: int,
     run: Any,

@@ -14,9 +14,10 @@ from gpusim.estimates.fitted import load_fitted
 from gpusim.estimates.launch_work import launch_work
 from gpusim.estimates.launches import Asked, moved_bytes
 from isa.device_memory import DeviceMemory
-from isa.execution import emulator
+from isa.execution import counting
 from isa.execution.control_slice import BLOCKS, NotSliced
-from isa.execution.emulator import executed_kinds, kinds_counted, run_functional
+from isa.execution.counting import executed_kinds, kinds_counted
+from isa.execution.emulator import run_functional
 from isa.execution.executor import program_of
 from isa.execution.faults import ExecutionFault
 from isa.opcodes.opcode import LDS, SALU, SMEM
@@ -77,7 +78,7 @@ def test_a_kernel_that_cannot_be_sliced_is_executed_instead(monkeypatch: pytest.
     def refuse(_: object) -> None:
         raise NotSliced("for the test")
 
-    monkeypatch.setattr(emulator, "control_slice", refuse)
+    monkeypatch.setattr(counting, "control_slice", refuse)
     assert np.array_equal(executed_kinds(launch, kinds_counted(kernel, kinds), [0, 2]), sliced)
     assert sliced[:, 0].min() > 0
 

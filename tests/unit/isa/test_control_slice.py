@@ -10,7 +10,8 @@ from isa.encoding.instruction import Instruction
 from isa.encoding.register_index import successors
 from isa.execution.codes import Kind
 from isa.execution.control_slice import NotSliced, control_slice, needed_instructions
-from isa.execution.emulator import executed_blocks, run_functional
+from isa.execution.counting import executed_blocks
+from isa.execution.emulator import run_functional
 from isa.execution.executor import program_of
 from isa.kernarg import Pointer, pack
 from isa.launch import Launch

@@ -1,0 +1,86 @@
+"""What workgroups of a launch would execute, counted without executing more of it than decides that."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gpusim.jit import address_of
+from isa.execution.control_slice import BLOCKS, NotSliced, control_slice, prefix
+from isa.execution.emulator import new_run, run_loop, run_slices
+from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter, program_of
+from isa.execution.program import Program
+from isa.launch import Launch
+from isa.object.code_object import Kernel
+
+
+def executed_blocks(
+    launch: Launch,
+    shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
+    max_instructions: int = MAX_INSTRUCTIONS,
+) -> np.ndarray:
+    """Return how many instructions each workgroup of a launch executes: int64 [workgroup, BLOCKS], by basic block.
+
+    Only what decides control flow is executed (`isa.execution.control_slice`); memory stays as it is. The counts are
+    wrong where what is executed depends on what the launch itself writes to memory. shadows, max_instructions: as of
+    `run_functional`.
+
+    Raises NotSliced, ExecutionFault.
+    """
+    sliced = control_slice(program_of(launch.kernel))
+    x, y, z = launch.workgroups
+    every = [range(x * y * z)]
+    return _counted(launch, sliced.program, sliced.by_block(), every, shadows, max_instructions)
+
+
+def kinds_counted(kernel: Kernel, kinds: np.ndarray) -> tuple[Program, np.ndarray]:
+    """Return what `executed_kinds` executes of a kernel, and the prefix that counts.
+
+    kinds: int64 [instructions, BLOCKS], what to count of each instruction. A kernel that cannot be sliced is executed
+    with all that it stores.
+    """
+    program = program_of(kernel)
+    try:
+        sliced = control_slice(program)
+    except NotSliced:
+        return program, prefix(kinds)
+    return sliced.program, sliced.by_kind(kinds)
+
+
+def executed_kinds(
+    launch: Launch,
+    counted: tuple[Program, np.ndarray],
+    workgroups: Sequence[int],
+    max_instructions: int = MAX_INSTRUCTIONS,
+) -> np.ndarray:
+    """Return what some workgroups of a launch execute, by their numbers: int64 [workgroup, BLOCKS].
+
+    counted: of the launch's kernel (`kinds_counted`). As `executed_blocks`. Raises ExecutionFault.
+    """
+    chosen = [range(k, k + 1) for k in workgroups]
+    return _counted(launch, *counted, chosen, None, max_instructions)
+
+
+def _counted(
+    launch: Launch,
+    program: Program,
+    before: np.ndarray,
+    workgroups: Sequence[range],
+    shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None,
+    max_instructions: int,
+) -> np.ndarray:
+    """Execute a program on workgroups, one after another, and add up what a prefix says: int64 [workgroup, BLOCKS]."""
+    held = launch.workgroup_at_a_time
+    context = FunctionalContext(
+        launch, held.wavefront_slots, held.workgroup_slots, max_instructions, shared_trace=True, program=program
+    )
+    if shadows is not None:
+        context.register_regions(shadows)
+    compile_interpreter(run_slices)
+    found = []
+    for chosen in workgroups:
+        counts = np.zeros((len(chosen), BLOCKS), np.int64)
+        run, kept = new_run(context, chosen, held)
+        run.block_prefix, run.blocks = address_of(before), address_of(counts)
+        run_loop(context, address_of(kept[0]), run, None, None)
+        found.append(counts)
+    return np.concatenate(found)
