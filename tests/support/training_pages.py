@@ -9,8 +9,9 @@ from gpusim.config import files
 from gpusim.config.train_phase import FOLDER, load_training
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.report.layout import PIPE_WIDTH
-from gpusim.training import published, report
+from gpusim.training import report
 from gpusim.training.measure import Measured, measure
+from tests.support import published_stages as published
 from tests.support.pages import table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "networks" / "alexnet.md"

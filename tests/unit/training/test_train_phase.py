@@ -11,7 +11,7 @@ import yaml
 from gpusim.cli.main import invoke
 from gpusim.config.train_phase import load_training
 from gpusim.store.reading import Results
-from gpusim.training.published import ARRAY, DISK, both, claims, stage_times
+from tests.support.published_stages import ARRAY, DISK, both, claims, stage_times
 from tests.support.trace_reader import read_trace
 
 NETWORK = {

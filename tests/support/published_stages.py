@@ -1,7 +1,7 @@
-"""What Li, Zhang and Cao (JFCST 2018 (10), sections 3.3 and 5.1) say of the six stages, beside what is simulated.
+"""docs/training.md: what Li, Zhang and Cao (JFCST 2018 (10), sections 3.3 and 5.1) say of the six stages, beside ours.
 
-Figure 3 is the line of stages in time, figure 4 their times per iteration on a disk array and on one disk. Both follow
-from one training (`alexnet-2018` as shipped) on the two storages. A claim is a figure with the limits within which it
+Figure 4 has their times per iteration on a disk array and on one disk. It follows
+from one training on the two storages. A claim is a figure with the limits within which it
 holds; whoever judges it has only to ask `holds`.
 """
 
@@ -12,7 +12,6 @@ from pathlib import Path
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Column, Table
 from gpusim.config.train_phase import load_training
-from gpusim.host.stages import Span
 from gpusim.training.measure import Measured, measure
 
 TRAINING = "alexnet-2018"
@@ -48,11 +47,6 @@ def both(
         storage: measure(load_training(training, {**(sets or {}), "storage": storage}), store)
         for storage in (ARRAY, DISK)
     }
-
-
-def stages_in_time(found: Measured, iterations: int = 4) -> list[Span]:
-    """Return what figure 3 draws: when each resource did what in the first iterations."""
-    return [span for span in found.pace.trained.spans if span.iteration < iterations]
 
 
 def stage_times(found: Mapping[str, Measured]) -> Table:
