@@ -9,13 +9,16 @@ from gpusim.base.errors import MissingExtraError
 from gpusim.base.files import folder
 from gpusim.base.interrupt import interrupt_python
 
+_MODELS = "vggnet11, resnet10, cifarnet, cifar7; alexnet, vgg16, resnet18."
 _IMAGES = (
     "CIFAR-10 images as .npz (x_train, y_train, ...); for alexnet, vgg16 and resnet18 a folder or .zip of photographs."
 )
 
 
 def capture(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="vggnet11, resnet10; alexnet, vgg16, resnet18.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="vggnet11, resnet10, cifarnet, cifar7; alexnet, vgg16, resnet18.")
+    ],
     images: Annotated[
         Path,
         typer.Argument(metavar="IMAGES", help=_IMAGES),
@@ -25,6 +28,9 @@ def capture(
     batch: Annotated[int, typer.Option(help="Images in a training batch.")] = 128,
     seed: Annotated[int, typer.Option(help="Seed of initial weights, order and augmentation.")] = 0,
     captured_images: Annotated[int, typer.Option("--images", help="Images whose maps are stored.")] = 256,
+    block: Annotated[
+        int | None, typer.Option("--circulant", metavar="BLOCK", help="Circulant weights of cifar7: 16, 32 or 64.")
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, ... as PyTorch names it.")] = "auto",
 ) -> None:
     """Train a network and store the activation maps of its layers (needs the extra 'capture')."""
@@ -43,6 +49,6 @@ def capture(
         print(f"epoch {epoch.epoch}/{epochs}: loss {epoch.train_loss:.4f}, {accuracy}{test}", flush=True)
 
     recipe = Recipe.of(model, epochs, batch, seed)
-    for layer in captured(model, images, folder(out), recipe, device, captured_images, report):
+    for layer in captured(model, images, folder(out), recipe, device, captured_images, report, block):
         shape = "x".join(map(str, layer.shape))
         print(f"{layer.path}: {layer.point.source_layer}, {shape}, {100 * layer.sparsity:.1f} % zeros")

@@ -1,7 +1,7 @@
 """`gpusim capture`: train a network on images and store the input maps of its convolutions.
 
 Of VGGNet-11 and ResNet-10 on CIFAR-10 images those with 3x3x512x512 filters, of AlexNet, VGG-16 and ResNet-18 on
-photographs all but the first.
+photographs all but the first, of CifarNet and `cifar7` none: these leave the curves of their training alone.
 
 PyTorch is imported when a capture starts, and only then: the rest of the simulator does without it.
 """
@@ -70,7 +70,10 @@ CAPTURE_POINTS: Mapping[str, tuple[CapturePoint, ...]] = {
         CapturePoint("layerB", "conv6", "VGGNet-11 conv 5, counted from zero", (512, 4, 4), 0.70),
         CapturePoint("layerC", "conv8", "VGGNet-11 conv 7, counted from zero", (512, 2, 2), 0.85),
     ),
+    "cifarnet": (),
+    "cifar7": (),
 }
+BLOCKS = (16, 32, 64)  # of circulant weights, Dong 2020, 7.4: cifar7's layers have whole blocks of these
 ALL_POINTS = {**CAPTURE_POINTS, **PHOTOGRAPHS}
 
 
@@ -146,8 +149,12 @@ def capture(
     device: str = "auto",
     captured_images: int = 256,
     report: Callable[[EpochRecord], None] = lambda record: None,
+    block: int | None = None,
 ) -> list[CapturedLayer]:
     """Train `model` on `images` and write its layers' files and `MODEL.csv` (a row for each epoch) to folder `output`.
+
+    block: of the circulant weights of `cifar7`, one of BLOCKS; its curves are then called `cifar7-bcmBLOCK.csv`. None:
+    dense weights.
 
     The maps are those of the last training steps: images as augmented, batch statistics, weights as they are at that
     step. device: 'auto' (an accelerator if there is one), 'cpu', 'cuda', ... as PyTorch names it. Raise UserError for a
@@ -155,6 +162,10 @@ def capture(
     """
     if model not in ALL_POINTS:
         raise CaptureError(unknown_name("model", model, ALL_POINTS))
+    if block is not None and (model != "cifar7" or block not in BLOCKS):
+        raise CaptureError(
+            f"circulant blocks of {block} in {model}: allowed are {', '.join(map(str, BLOCKS))} in cifar7"
+        )
     recipe = recipe or Recipe.of(model, Recipe.epochs, Recipe.batch, Recipe.seed)
     torch = require_torch()
     classes = importlib.import_module("workloads.data.models").CLASSES
@@ -171,12 +182,12 @@ def capture(
             f"found {len(image_set.x_train)} training images"
         )
     folder(Path(output))
-    trainer = _Trainer(torch, model, image_set, recipe, training_device(torch, device), recorded_steps)
+    trainer = _Trainer(torch, model, image_set, recipe, training_device(torch, device), recorded_steps, block)
     history = []
     for epoch in range(1, recipe.epochs + 1):
         history.append(trainer.run_epoch(epoch))
         report(history[-1])
-    _write_history(Path(output) / f"{model}.csv", history)
+    _write_history(Path(output) / f"{model}{f'-bcm{block}' if block else ''}.csv", history)
     return [
         _store(point, Path(output), trainer.maps(point.module)[:captured_images], trainer.described(history[-1]))
         for point in ALL_POINTS[model]
@@ -208,7 +219,14 @@ class _Trainer:
     """A network in training, with the inputs of its convolutions in each epoch's last steps."""
 
     def __init__(
-        self, torch: Any, model: str, images: ImageSet, recipe: Recipe, device: Any, recorded_steps: int
+        self,
+        torch: Any,
+        model: str,
+        images: ImageSet,
+        recipe: Recipe,
+        device: Any,
+        recorded_steps: int,
+        block: int | None,
     ) -> None:
         self.torch, self.model, self.images, self.recipe, self.device = torch, model, images, recipe, device
         self.recorded_steps = recorded_steps
@@ -217,7 +235,7 @@ class _Trainer:
         # Plain FP32, and the same kernels in each run: the maps are to be those of FP32 training.
         torch.backends.cudnn.deterministic = True
         torch.backends.cudnn.allow_tf32 = False
-        self.network = importlib.import_module("workloads.data.models").build(model, images.classes).to(device)
+        self.network = importlib.import_module("workloads.data.models").build(model, images.classes, block).to(device)
         self.optimizer = torch.optim.SGD(
             self.network.parameters(),
             lr=recipe.peak_learning_rate,
@@ -274,13 +292,19 @@ class _Trainer:
 
     @contextmanager
     def _recording(self, active: bool, first: bool) -> Iterator[None]:
-        """Keep, while `active`, the inputs of convolutions but the first and projections; `first` drops older ones."""
+        """Keep, while `active`, the inputs of convolutions but the first and projections; `first` drops older ones.
+
+        An average of activations is seldom zero: what an average pool reads is kept beside what a convolution does.
+        """
         hooks: list[Any] = []
         if active:
             if first:
                 self.recorded = {}
             for name, module in self.network.named_modules():
-                if isinstance(module, self.torch.nn.Conv2d) and module.kernel_size != (1, 1) and module.in_channels > 3:
+                layer = (
+                    isinstance(module, self.torch.nn.Conv2d) and module.kernel_size != (1, 1) and module.in_channels > 3
+                )
+                if layer or isinstance(module, self.torch.nn.AvgPool2d):
                     kept = self.recorded.setdefault(name, [])
                     hooks.append(module.register_forward_pre_hook(_keep_input(kept)))
         try:

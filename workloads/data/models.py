@@ -1,6 +1,7 @@
 """The networks that `gpusim capture` trains (needs PyTorch: import this module only where it is used).
 
-VGGNet-11 and ResNet-10 are the CIFAR-10 variants; AlexNet, VGG-16 and ResNet-18 take images of 224 x 224.
+VGGNet-11, ResNet-10, CifarNet and the seven layers of `cifar7` are for CIFAR-10; AlexNet, VGG-16 and ResNet-18 take
+images of 224 x 224.
 
 Convolutions are numbered from one in module names, as in the networks' own papers.
 """
@@ -10,6 +11,7 @@ from collections import OrderedDict
 import torch
 from torch import nn
 
+from workloads.data.circulant_modules import CirculantConvolution, CirculantLinear
 from workloads.shapes import ALEXNET, VGGNET16, ConvLayer
 
 CLASSES = 10
@@ -22,13 +24,14 @@ _WIDE_CLASSIFIER = 4096
 _DROPOUT = 0.5
 
 
-def build(model: str, classes: int = CLASSES) -> nn.Module:
+def build(model: str, classes: int = CLASSES, block: int | None = None) -> nn.Module:
     """Build a network by name, initialised from PyTorch's current seed.
 
     Input float32 [images, 3, side, side], output [images, classes] (no softmax: the loss applies it); side: 32 for
-    'vggnet11' and 'resnet10', which have ten classes, 224 for 'alexnet', 'vgg16' and 'resnet18'.
+    'vggnet11', 'resnet10', 'cifarnet' and 'cifar7', which have ten classes, 224 for 'alexnet', 'vgg16' and 'resnet18'.
+    block: of cifar7's circulant weights; None: dense ones.
     """
-    small = {"vggnet11": vggnet_11, "resnet10": resnet_10}
+    small = {"vggnet11": vggnet_11, "resnet10": resnet_10, "cifarnet": cifarnet, "cifar7": lambda: cifar_7(block)}
     large = {"alexnet": alexnet, "vgg16": vgg_16, "resnet18": resnet_18}
     network = small[model]() if model in small else large[model](classes)
     for module in network.modules():
@@ -101,6 +104,43 @@ def resnet_10() -> nn.Module:
     return nn.Sequential(layers)
 
 
+def cifarnet() -> nn.Module:
+    """Build Caffe's quick network for CIFAR-10, three 5x5 convolutions, two fully connected layers.
+
+    Its pools round up; average pools count no padding, as PyTorch's do.
+    """
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    channels = 3
+    for number, filters in enumerate((32, 32, 64), start=1):
+        layers[f"conv{number}"] = nn.Conv2d(channels, filters, 5, padding=2)
+        if number == 1:
+            layers["pool1"] = nn.MaxPool2d(3, 2, ceil_mode=True)
+        layers[f"relu{number}"] = nn.ReLU()
+        if number > 1:
+            layers[f"pool{number}"] = nn.AvgPool2d(3, 2, ceil_mode=True)
+        channels = filters
+    layers |= {"flatten": nn.Flatten(), "ip1": nn.Linear(64 * 4 * 4, 64), "ip2": nn.Linear(64, CLASSES)}
+    return nn.Sequential(layers)
+
+
+def cifar_7(block: int | None) -> nn.Module:
+    """Build four 3x3 convolutions and three fully connected layers, for Dong 2020's figure 7.12, which names no sizes.
+
+    block: all weights but the first and the last layer's are circulant in blocks of this; those two have 27 inputs and
+    ten outputs, fewer than a block.
+    """
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    channels = 3
+    for number, filters in enumerate((64, 64, 128, 128), start=1):
+        dense = nn.Conv2d(channels, filters, 3, padding=1)
+        layers[f"conv{number}"] = CirculantConvolution(channels, filters, block) if block and number > 1 else dense
+        layers[f"relu{number}"] = nn.ReLU()
+        if number in (2, 4):
+            layers[f"pool{number // 2}"] = nn.MaxPool2d(2)
+        channels = filters
+    return nn.Sequential(layers | _classifier(channels * 8 * 8, _CLASSIFIER_WIDTH, CLASSES, block))
+
+
 def alexnet(classes: int) -> nn.Module:
     """Build five convolutions as in `workloads.shapes.ALEXNET`, three max-pools, three fully connected layers."""
     layers: OrderedDict[str, nn.Module] = OrderedDict()
@@ -147,10 +187,10 @@ def _convolution(number: int, layer: ConvLayer) -> OrderedDict[str, nn.Module]:
     return OrderedDict([(f"conv{number}", made), (f"relu{number}", nn.ReLU())])
 
 
-def _classifier(inputs: int, width: int, classes: int) -> OrderedDict[str, nn.Module]:
+def _classifier(inputs: int, width: int, classes: int, block: int | None = None) -> OrderedDict[str, nn.Module]:
     layers: OrderedDict[str, nn.Module] = OrderedDict(flatten=nn.Flatten())
     for number in (1, 2):
-        layers[f"fc{number}"] = nn.Linear(inputs, width)
+        layers[f"fc{number}"] = CirculantLinear(inputs, width, block) if block else nn.Linear(inputs, width)
         layers[f"fc{number}_relu"] = nn.ReLU()
         layers[f"fc{number}_dropout"] = nn.Dropout(_DROPOUT)
         inputs = width
