@@ -154,6 +154,21 @@ class CurvesFigure(Figure):
     maps: tuple[str, ...] = param((), "maps that are shown; none: all", "user")
 
 
+class LearningFigure(Figure):
+    """Loss and accuracy over trainings, several of each network, from different seeds."""
+
+    kind: Literal["learning"] = param("learning", "what is shown", "")
+    trainings: dict[str, tuple[str, ...]] = param(
+        ..., "files of curves by name, one for each seed; others are compared with the first name", "gpusim capture",
+        min_length=2,
+    )  # fmt: skip
+
+    def located(self, path: Path) -> Self:
+        """Return the figure with its files found; raise UserError."""
+        found = {name: tuple(_found(path, file) for file in files) for name, files in self.trainings.items()}
+        return self.model_copy(update={"trainings": found})
+
+
 class MonitorFigure(Figure):
     """The sparsity monitor's measurements along recorded curves."""
 

@@ -30,6 +30,9 @@ class NetworkFile(Spec):
     name: str | None = param(None, "in reports; none: the file's name", "user")
     input: Any = param(..., "an image's shape: [3, 227, 227], or one for each input by name", "the network")
     batch: int | None = param(None, "batch that the network is meant for; --batch decides", "user", ge=1, le=MAX_BATCH)
+    input_gradients: bool = param(
+        False, "training computes the gradients of the inputs too, as that of a layer within a network does", "user"
+    )
     blocks: dict[str, Any] | None = param(None, "lists of layers by name, for entries of layers with block", "user")
     layers: list[dict[str, Any]] = param(
         ..., "each with name, kind, inputs (none: the layer before) and the kind's values", "the network",
@@ -147,7 +150,8 @@ def _described_by_yaml(document: files.Document) -> Described:
         rest = {key: value for key, value in values.items() if key not in _LAYER_KEYS}
         layers.append(DescribedLayer(name, kind, tuple(read), rest))
         before = name
-    return Described(file.name or document.path.stem, source, inputs, tuple(layers), file.batch)
+    name = file.name or document.path.stem
+    return Described(name, source, inputs, tuple(layers), file.batch, file.input_gradients)
 
 
 def _inputs(source: str, given: Any) -> dict[str, Shape]:

@@ -20,6 +20,7 @@ from gpusim.config.figure import (
     ComparedFigure,
     CurvesFigure,
     Figure,
+    LearningFigure,
     LibrariesFigure,
     MapFigure,
     MonitorFigure,
@@ -120,6 +121,7 @@ AnyFigure = Annotated[
     | Annotated[BreakdownFigure, Tag("breakdown")]
     | Annotated[MapFigure, Tag("map")]
     | Annotated[CurvesFigure, Tag("curves")]
+    | Annotated[LearningFigure, Tag("learning")]
     | Annotated[MonitorFigure, Tag("monitor")]
     | Annotated[OverheadsFigure, Tag("overheads")]
     | Annotated[LibrariesFigure, Tag("libraries")]

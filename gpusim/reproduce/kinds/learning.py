@@ -1,0 +1,148 @@
+"""Loss and accuracy over trainings, as `gpusim capture` recorded them from several seeds."""
+
+import csv
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import stdev
+
+from gpusim.base.errors import UserError
+from gpusim.base.picture import Picture
+from gpusim.base.progress import percent
+from gpusim.base.sums import plain_sum
+from gpusim.base.table import Column, Table
+from gpusim.config.figure import LearningFigure
+from gpusim.config.reproduction import Reproduction
+from gpusim.reproduce.kept import Results
+from gpusim.reproduce.pictures import lines
+from gpusim.reproduce.values import Value
+from gpusim.sampling.student import quantile
+
+CONFIDENCE = 0.95
+_COLUMNS = ("epoch", "train_loss", "test_accuracy")
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over seeds. half_width: of its confidence interval at 95 %, by Student's t; 0 of one seed alone."""
+
+    value: float
+    half_width: float
+
+    @classmethod
+    def of(cls, values: list[float]) -> "Mean":
+        """Return the mean of independent values."""
+        mean = plain_sum(values) / len(values)
+        if len(values) < 2:
+            return cls(mean, 0.0)
+        return cls(mean, quantile(CONFIDENCE, len(values) - 1) * stdev(values) / math.sqrt(len(values)))
+
+
+@dataclass(frozen=True)
+class Training:
+    """What one seed's curves say, by epoch from 1."""
+
+    loss: list[float]
+    accuracy: list[float]
+
+    def epochs_to(self, loss: float) -> float:
+        """Return after how many epochs the loss is first at or below one, between epochs by a straight line.
+
+        Infinite where it never is.
+        """
+        for at, held in enumerate(self.loss):
+            if held <= loss:
+                before = self.loss[at - 1] if at else held
+                return at + 1.0 if before == held else at + (before - loss) / (before - held)
+        return math.inf
+
+
+def _read(path: str) -> Training:
+    """Read a file of curves; raise UserError for one that is not."""
+    rows = list(csv.DictReader(Path(path).read_text(encoding="utf-8").splitlines()))
+    try:
+        held = [[float(row[column]) for column in _COLUMNS] for row in rows]
+    except (KeyError, ValueError, TypeError):
+        raise UserError(f"{path}: is no file of curves with columns {', '.join(_COLUMNS)} in every row") from None
+    if not held:
+        raise UserError(f"{path}: has no epoch")
+    return Training([loss for _, loss, _ in held], [accuracy for _, _, accuracy in held])
+
+
+def _trainings(figure: LearningFigure) -> dict[str, list[Training]]:
+    return {name: [_read(path) for path in paths] for name, paths in figure.trainings.items()}
+
+
+def _half_way(held: dict[str, list[Training]]) -> float:
+    """Return the loss half-way between the first network's first and last epoch."""
+    first = next(iter(held.values()))
+    return (Mean.of([one.loss[0] for one in first]).value + Mean.of([one.loss[-1] for one in first]).value) / 2
+
+
+def _measured(held: dict[str, list[Training]]) -> Iterator[tuple[str, dict[str, Mean]]]:
+    """Yield what is measured of each network, with its last epoch's values."""
+    level = _half_way(held)
+    base: dict[str, Mean] = {}
+    for name, seeds in held.items():
+        found = {
+            "test_accuracy": Mean.of([one.accuracy[-1] for one in seeds]),
+            "loss": Mean.of([one.loss[-1] for one in seeds]),
+            "epochs": Mean.of([one.epochs_to(level) for one in seeds]),
+        }
+        base = base or found
+        lost = base["test_accuracy"].value - found["test_accuracy"].value
+        width = math.hypot(base["test_accuracy"].half_width, found["test_accuracy"].half_width)
+        yield name, {**found, "accuracy_lost": Mean(lost, width if found is not base else 0.0)}
+
+
+def tables(reproduction: Reproduction, figure: LearningFigure, results: Results) -> Iterator[Table]:
+    """Yield a table with a row for each network: means over seeds with half-widths."""
+    held = _trainings(figure)
+    columns = [Column("weights"), Column("seeds"), Column("epochs")]
+    columns += [Column("loss, last epoch"), Column("test accuracy"), Column("accuracy lost")]
+    columns += [Column(f"epochs to a loss of {_half_way(held):.2f}")]
+    rows: list[list[object]] = []
+    for name, found in _measured(held):
+        epochs = found["epochs"]
+        rows.append(
+            [
+                *(name, len(held[name]), len(held[name][0].loss), _text(found["loss"], "{:.3f}".format)),
+                *(_text(found["test_accuracy"], percent), _text(found["accuracy_lost"], percent)),
+                _text(epochs, partial("{:.1f}".format)) if math.isfinite(epochs.value) else "never",
+            ]
+        )
+    yield Table(columns, rows)
+
+
+def _text(mean: Mean, shown: object) -> str:
+    assert callable(shown)
+    return f"{shown(mean.value)} ± {shown(mean.half_width)}" if mean.half_width else str(shown(mean.value))
+
+
+def values(reproduction: Reproduction, figure: LearningFigure, results: Results) -> Iterator[Value]:
+    """Yield each network's values of the last epoch, and its epochs to a loss over the first network's; for any GPU."""
+    held = _trainings(figure)
+    first: dict[str, Mean] = {}
+    for name, found in _measured(held):
+        first = first or found
+        for gpu in reproduction.columns:
+            labels = {"weights": name, "gpu": gpu}
+            for measure in ("test_accuracy", "loss", "accuracy_lost"):
+                yield Value(measure, gpu, labels, found[measure].value, half_width=found[measure].half_width)
+            above, below = found["epochs"], first["epochs"]
+            ratio = above.value / below.value
+            if found is not first and math.isfinite(ratio):
+                width = ratio * math.hypot(above.half_width / above.value, below.half_width / below.value)
+                yield Value("epochs_over_first", gpu, labels, ratio, half_width=width)
+
+
+def picture(reproduction: Reproduction, figure: LearningFigure, results: Results) -> Picture:
+    """Draw the mean test accuracy of each network over the epochs."""
+    curves = {}
+    for name, seeds in _trainings(figure).items():
+        epochs = min(len(one.accuracy) for one in seeds)
+        means = [100 * Mean.of([one.accuracy[at] for one in seeds]).value for at in range(epochs)]
+        curves[name] = (list(range(1, epochs + 1)), means)
+    return lines(figure.title, ("epoch", "test accuracy in %"), curves)
