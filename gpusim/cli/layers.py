@@ -85,6 +85,7 @@ def layers(
     from gpusim.config.gpu import GPU_FOLDER
     from gpusim.config.network_run import load_settings
     from gpusim.core.gpu_spec import GpuSpec
+    from gpusim.networks.circulant import with_circulant_layers
     from gpusim.report.document import as_json
     from workloads.networks.compared import summary_of
     from workloads.networks.figures import document, layer_figures
@@ -99,6 +100,7 @@ def layers(
         file = opened(gpu, GPU_FOLDER)
         settings = load_settings(file, asked.sets)
         spec = settings.gpu
+        network = with_circulant_layers(network, settings.block_circulant)
         inputs += file.files
     elif asked.sets:
         raise UserError(f"--set {asked.sets[0]}: belongs to --estimate, or to --gpu")

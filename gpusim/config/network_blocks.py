@@ -30,7 +30,8 @@ def expanded(source: str, first: str, blocks: Mapping[str, Any], layers: Sequenc
     used: set[str] = set()
     for entry in layers:
         before = found[-1].get("name") if found else first
-        if "block" not in entry:
+        # a layer's own value of this name is a number
+        if "block" not in entry or ("kind" in entry and isinstance(entry["block"], int)):
             found.append(entry)
             continue
         name: Any = entry.get("name")
@@ -61,7 +62,7 @@ def _check_block(where: str, inner: Any) -> None:
             raise UserError(f"{where}: number {number + 1}: name: {said}; '{BEFORE}' is what the block reads")
         if name in names:
             raise UserError(f"{where}: '{name}' is the name of two layers")
-        if "block" in layer:
+        if "block" in layer and "kind" not in layer:
             raise UserError(f"{where}: '{name}': a block within a block is not possible")
         names.append(name)
 

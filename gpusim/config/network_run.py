@@ -12,6 +12,8 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.energy.spec import EnergySpec
 from gpusim.sampling.spec import SamplingSpec
 from spartan.engine_spec import EngineSpec
+from workloads.circulant import Flow, Lanes
+from workloads.networks.block_circulant import FLOW_MEANING, LANES_MEANING, SOURCE
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS, SPARSE_ALGORITHMS
 from workloads.operators.conv_buffer import BUFFER_BYTES
 
@@ -28,6 +30,22 @@ class TrainingSpec(Spec):
     rate: float = param(0.01, "learning rate", "Krizhevsky 2012, section 5", gt=0)
     momentum: float = param(0.9, "of SGD", "Krizhevsky 2012, section 5", ge=0, lt=1)
     decay: float = param(0.0, "weight decay, a part of the gradient", "none, as in DNNMark", ge=0)
+
+
+class BlockCirculantSpec(Spec):
+    """Which dense layers become block-circulant, and how such layers are computed, those of the network's file too."""
+
+    block: Literal[16, 32, 64] | None = param(
+        None, "values of a block that dense layers get; null: circulant layers are those of the file", SOURCE
+    )
+    layers: Literal["fully_connected", "all"] | list[str] = param(
+        "fully_connected",
+        "which get it, where a block is no larger than their matrix: fully connected ones; all: convolutions too; or "
+        "their names",
+        SOURCE,
+    )
+    flow: Flow | None = param(None, f"{FLOW_MEANING}; null: as the layer says", SOURCE)
+    lanes: Lanes | None = param(None, f"{LANES_MEANING}; null: as the layer says", SOURCE)
 
 
 class NetworkSettings(Spec):
@@ -48,6 +66,7 @@ class NetworkSettings(Spec):
         "Dong 2020, chapter 6",
         among=SPARSE_ALGORITHMS,
     )
+    block_circulant: BlockCirculantSpec = BlockCirculantSpec()
     engine: EngineSpec = EngineSpec()
     energy: EnergySpec = EnergySpec()
     sparsity: Fraction | None = param(

@@ -13,6 +13,7 @@ from typing import Any
 
 from gpusim.base.errors import UserError
 from gpusim.config.network_run import AUTO, DEFAULT_ALGORITHM, NetworkSettings, TrainingSpec
+from workloads.networks.block_circulant import BlockCirculantConvolution
 from workloads.networks.graph import Layer
 from workloads.networks.kind import Pass
 from workloads.networks.schedule import Schedule, Step
@@ -20,6 +21,11 @@ from workloads.operators.activation import ActivationBackward, ActivationForward
 from workloads.operators.add import Add
 from workloads.operators.batch_norm import BatchNormBackward, BatchNormInference, BatchNormTraining
 from workloads.operators.bias import BiasBackward
+from workloads.operators.block_circulant import (
+    BlockCirculantBackwardData,
+    BlockCirculantBackwardWeights,
+    BlockCirculantForward,
+)
 from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat, Split
 from workloads.operators.conv_algorithms import ALGORITHMS, ConvolutionAlgorithm
@@ -344,11 +350,13 @@ def _convolution(case: Case) -> Use | tuple[Use, ...]:
 
 
 def _backward_data(
-    case: Case, made: ConvolutionBackwardData | FullyConnectedBackwardData, why: str
+    case: Case, made: ConvolutionBackwardData | FullyConnectedBackwardData | BlockCirculantBackwardData, why: str
 ) -> Use | tuple[Use, ...]:
     if not case.step.joined:
         return Use(made)
-    return (Use(made), _relu_apart(case, why)) if why else Use(replace(made, masked=True))
+    if why or isinstance(made, BlockCirculantBackwardData):
+        return Use(made), _relu_apart(case, why)
+    return Use(replace(made, masked=True))
 
 
 def _fully_connected(case: Case) -> Use | tuple[Use, ...]:
@@ -363,6 +371,20 @@ def _fully_connected(case: Case) -> Use | tuple[Use, ...]:
     if case.step.what is Pass.BACKWARD_WEIGHTS:
         return Use(FullyConnectedBackwardWeights(shape, outputs))
     return _backward_data(case, made := FullyConnectedBackwardData(shape, outputs), made.why_not_last)
+
+
+def _block_circulant(case: Case) -> Use | tuple[Use, ...]:
+    kind = case.kind
+    windows = _windows(case) if isinstance(kind, BlockCirculantConvolution) else None
+    shape = case.input_shape, windows.filters if windows else kind.outputs, kind.block, kind.flow, kind.lanes, windows
+    why = "the kernels of circulant blocks end with transforms"
+    if case.step.what is Pass.FORWARD:
+        forward = BlockCirculantForward(*shape, bias=kind.bias)
+        apart = (_relu_apart(case, why), *_pooling_apart(case, why)) if case.step.joined else ()
+        return Use(forward), *apart
+    if case.step.what is Pass.BACKWARD_WEIGHTS:
+        return Use(BlockCirculantBackwardWeights(*shape))
+    return _backward_data(case, BlockCirculantBackwardData(*shape), why)
 
 
 def _bias_gradient(case: Case) -> Use:
@@ -380,6 +402,8 @@ COMMON: Mapping[Pass, Row] = {
 _OF_KIND: Mapping[str, Row] = {
     "convolution": _convolution,
     "fully_connected": _fully_connected,
+    "block_circulant": _block_circulant,
+    "block_circulant_convolution": _block_circulant,
     "max_pool": partial(_pooling, "max"),
     "average_pool": partial(_pooling, "average"),
     "lrn": _lrn,

@@ -16,6 +16,7 @@ from gpusim.config.workload import EngineMode
 from gpusim.core.facts import RunFacts
 from gpusim.host.command_processor import RunOptions
 from gpusim.networks.binding import Iteration
+from gpusim.networks.circulant import with_circulant_layers
 from gpusim.networks.execution import Execution, How, StepResult
 from gpusim.networks.kept import Kept
 from gpusim.networks.launches import LaunchClass
@@ -94,7 +95,8 @@ class NetworkRecord:
 
 
 def schedule_of(network: Network, settings: NetworkSettings, batch: int, train: bool) -> Schedule:
-    """Return the steps of an iteration; raises UserError."""
+    """Return the steps of an iteration, with circulant layers as the settings say; raises UserError."""
+    network = with_circulant_layers(network, settings.block_circulant)
     if not train:
         return inference(network, batch, settings.fusion)
     loss = Loss.GIVEN if network.input_gradients else Loss.CROSS_ENTROPY

@@ -67,7 +67,7 @@ class Convolution(LayerKind):
         """Return a pass each for the gradients of weights, bias and data, with a kernel each (DNNMark, section 3)."""
         return weighted_backward(self.bias)
 
-    def workspace(self, what: Pass, inputs: Sequence[Shape]) -> Shape:
+    def workspace(self, what: Pass, inputs: Sequence[Shape], batch: int = 1, training: bool = False) -> Shape:
         """Return the shape of im2col of one image, as Caffe has it; (0,) where that is the image, or other passes."""
         if what not in (Pass.FORWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS) or self.is_matrix:
             return (0,)

@@ -145,8 +145,10 @@ class LayerKind(Spec):
         """Return the passes that compute gradients; gradients not needed, and passes without others, are left out."""
         return self.BACKWARD
 
-    def workspace(self, what: Pass, inputs: Sequence[Shape]) -> Shape:
-        """Return the shape of the workspace that a pass needs when it works image by image; (0,) if it needs none."""
+    def workspace(self, what: Pass, inputs: Sequence[Shape], batch: int = 1, training: bool = False) -> Shape:
+        """Return the shape of the workspace that a pass needs, of an image's where it works image by image; (0,) if it
+        needs none.
+        """
         return (0,)
 
     def one_shape(self, inputs: Sequence[Shape]) -> None:

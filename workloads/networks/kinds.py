@@ -5,6 +5,7 @@ To add one: its class in the file of its family, its row here, a case in tests/u
 
 from collections.abc import Mapping
 
+from workloads.networks.block_circulant import BlockCirculant, BlockCirculantConvolution
 from workloads.networks.convolution import Convolution
 from workloads.networks.fully_connected import FullyConnected
 from workloads.networks.joins import Add, Bypass, Concat, Flatten, Multiply
@@ -16,6 +17,8 @@ from workloads.networks.pooling import AveragePool, MaxPool
 KINDS: Mapping[str, type[LayerKind]] = {
     "convolution": Convolution,
     "fully_connected": FullyConnected,
+    "block_circulant": BlockCirculant,
+    "block_circulant_convolution": BlockCirculantConvolution,
     "max_pool": MaxPool,
     "average_pool": AveragePool,
     "lrn": Lrn,

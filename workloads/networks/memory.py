@@ -75,7 +75,7 @@ class MemoryPlan:
 def im2col_per_image(schedule: Schedule, step: Step) -> int:
     """Return the workspace in bytes of layers that work image by image, as Caffe does with a GEMM library."""
     layer = schedule.network[step.layer]
-    return 4 * elements(layer.kind.workspace(step.what, layer.input_shapes))
+    return 4 * elements(layer.kind.workspace(step.what, layer.input_shapes, schedule.batch, schedule.training))
 
 
 def no_workspace(schedule: Schedule, step: Step) -> int:

@@ -1,0 +1,76 @@
+"""Networks whose dense layers become block-circulant, as the settings of a run say."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from gpusim.base.errors import UserError, unknown_name
+from gpusim.config.network_run import BlockCirculantSpec
+from workloads.networks.block_circulant import BlockCirculant, BlockCirculantConvolution, circulant
+from workloads.networks.fully_connected import FullyConnected
+from workloads.networks.graph import Layer, Network
+from workloads.networks.kind import ShapeError
+
+CIRCULANT = BlockCirculant | BlockCirculantConvolution
+
+
+def with_circulant_layers(network: Network, asked: BlockCirculantSpec) -> Network:
+    """Return the network with circulant layers as asked; raise UserError for a layer that cannot be one.
+
+    A layer that is not named and whose matrix has no such block stays dense, and the network's remarks say so. The same
+    network comes back where nothing is asked, and where it has been done already.
+    """
+    if asked == BlockCirculantSpec():
+        return network
+    if isinstance(asked.layers, list):
+        for name in asked.layers:
+            if name not in network.named:
+                raise UserError(f"block_circulant.layers: {unknown_name('layer', name, network.named)}")
+    remarks = list(network.remarks)
+    layers = [_made(layer, network, asked, remarks) for layer in network.layers]
+    if not any(isinstance(layer.kind, CIRCULANT) for layer in layers):
+        said = ", ".join(f"{name} {value}" for name, value in asked.model_dump(exclude_defaults=True).items())
+        why = "".join(f"; {remark}" for remark in remarks if remark not in network.remarks)
+        raise UserError(f"block_circulant: {said}: {network.name} has no layer that is circulant, or can be{why}")
+    changed = [layer.name for layer in layers if type(layer.kind) is not type(network[layer.name].kind)]
+    values = network.values
+    if values is not None and changed:
+        held = values
+
+        def without(layer: str, role: str) -> np.ndarray:
+            if layer in changed and role == "weight":
+                raise KeyError(layer)
+            return held(layer, role)
+
+        values = without
+        remarks.append(f"weights of circulant layers are drawn anew, not the file's: {', '.join(changed)}")
+    return replace(network, layers=tuple(layers), values=values, remarks=tuple(dict.fromkeys(remarks)))
+
+
+def _made(layer: Layer, network: Network, asked: BlockCirculantSpec, remarks: list[str]) -> Layer:
+    """Return a layer as asked; add to the remarks why it stays dense."""
+    kind, named = layer.kind, isinstance(asked.layers, list)
+    if not isinstance(kind, CIRCULANT) and asked.block is not None and _is_asked(layer, asked):
+        made = circulant(kind, asked.block)
+        where = f"block_circulant.layers: {network.name}: layer '{layer.name}'"
+        if made is None and named:
+            raise UserError(f"{where}: {layer.kind_name} has no matrix; allowed are fully_connected and convolution")
+        if made is not None:
+            try:
+                made.output(layer.input_shapes)
+            except ShapeError as error:
+                if named:
+                    raise UserError(f"{where}: {error}") from None
+                remarks.append(f"{layer.name} stays dense: {error}")
+            else:
+                kind = made
+    if isinstance(kind, CIRCULANT):
+        ways = {name: value for name in ("flow", "lanes") if (value := getattr(asked, name)) is not None}
+        kind = kind.model_copy(update=ways)
+    return replace(layer, kind=kind)
+
+
+def _is_asked(layer: Layer, asked: BlockCirculantSpec) -> bool:
+    if isinstance(asked.layers, list):
+        return layer.name in asked.layers
+    return asked.layers == "all" or isinstance(layer.kind, FullyConnected)

@@ -1,0 +1,150 @@
+"""Block-circulant matrices (Dong 2020, chapter 7): their blocks, what passes multiply, and what flows leave in memory.
+
+A matrix of p x q blocks takes n vectors of q blocks to p blocks. Three arrays have an entry for each pair of blocks:
+the weights w_ij, the inputs X_bj and the outputs a_bi, of which any two give the third, added up over the index that it
+has not (7.1 to 7.3). Indices are `b` (vectors, n), `i` (rows of blocks, p) and `j` (columns, q) as there; a layout is
+the order of an array's indices, the last one fastest before a block's frequencies.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Literal, get_args
+
+BLOCKS = (16, 32, 64)  # values of a block, for which there are transforms: those that the source evaluates
+# as (a) of figure 7.2; as (b); the same with products in the mappings of algorithms 6 and 7, each also with what it
+# stores laid out for the sums (8); with products that are added up at once (9)
+BASELINE, FUSED = "baseline", "fused"
+Flow = Literal["baseline", "optimised", "o1", "o1_sum", "o2", "o2_sum", "fused"]
+Lanes = Literal["source", "wavefront"]  # places that a workgroup has: as for warps of 32, so that wavefronts are full
+FLOWS, LANES = get_args(Flow), get_args(Lanes)
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A matrix of `outputs` rows and `inputs` columns in circulant blocks, and n vectors that it multiplies.
+
+    Rows and columns that are no multiple of the block are filled with zeros. The source fills them up to powers of two;
+    blocks of zeros alone are left out here, which changes no result.
+    """
+
+    vectors: int
+    inputs: int
+    outputs: int
+    block: int
+
+    @property
+    def problem(self) -> str:
+        """Why there is no such matrix, '' where there is."""
+        if self.block not in BLOCKS:
+            return f"block {self.block} is not allowed: must be {', '.join(map(str, BLOCKS[:-1]))} or {BLOCKS[-1]}"
+        fit = [block for block in BLOCKS if block <= min(self.inputs, self.outputs)]
+        if self.block in fit:
+            return ""
+        allowed = f"allowed are {', '.join(map(str, fit))}" if fit else "no block is as small as it"
+        return f"block {self.block} is larger than its matrix of {self.outputs} × {self.inputs} values: {allowed}"
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """The number of places of each index."""
+        return {"b": self.vectors, "i": -(-self.outputs // self.block), "j": -(-self.inputs // self.block)}
+
+    @property
+    def bins(self) -> int:
+        """Frequencies of a block, k' of the source."""
+        return self.block // 2 + 1
+
+    @property
+    def products(self) -> int:
+        """Pairs of blocks that are multiplied."""
+        return prod(self.sizes.values())
+
+    @property
+    def macs(self) -> int:
+        """Real multiply-accumulates of their frequencies, the first and the last of which are real."""
+        return self.products * (4 * (self.bins - 2) + 2)
+
+    def shape(self, layout: str) -> Shape:
+        """Return the shape of an array of this layout, as pairs of floats."""
+        return (*(self.sizes[index] for index in layout), self.bins, 2)
+
+
+@dataclass(frozen=True)
+class Product:
+    """What a pass multiplies. shared, other: layouts of the two arrays, of which `shared` has no second index in the
+    mappings; the other one's frequencies are conjugated if `conjugated` is set; result: the layout of the sums.
+    """
+
+    shared: str
+    other: str
+    result: str
+    conjugated: bool
+
+    @property
+    def summed(self) -> str:
+        """The index that the sums go over."""
+        (index,) = set("bij") - set(self.result)
+        return index
+
+    @property
+    def mapping(self) -> str:
+        """The indices of M1, M2 and M3 of algorithms 6 and 7."""
+        (second,) = set(self.other) - {self.summed}
+        (third,) = set(self.shared) - {self.summed}
+        return self.summed + second + third
+
+
+FORWARD = Product("bj", "ij", "bi", conjugated=False)  # (7.1)
+WEIGHTS = Product("bi", "bj", "ij", conjugated=True)  # (7.2)
+DATA = Product("bi", "ij", "bj", conjugated=True)  # (7.3)
+# layouts of the arrays that O1 and O2 have reorganised
+_REORGANISED: Mapping[str, Mapping[Product, tuple[str, ...]]] = {
+    "o1": {FORWARD: (), WEIGHTS: ("bi", "bj"), DATA: ("ij",)},
+    # printed as p x k x q, in which neighbouring work-items still find no neighbours; q x p x k does what the text says
+    # of it: a block's work-items read one range of frequencies
+    "o2": {FORWARD: ("ij",), WEIGHTS: (), DATA: ()},
+}
+
+
+def mapping_of(flow: str) -> str:
+    """Return 'o1' or 'o2' for flows with these mappings, '' for others."""
+    way = flow.removesuffix("_sum")
+    return way if way in _REORGANISED else ""
+
+
+def reorganised(flow: str, product: Product) -> tuple[str, ...]:
+    """Return the layouts of the arrays that a flow has reorganised: their two indices change places."""
+    return _REORGANISED[mapping_of(flow)][product] if mapping_of(flow) else ()
+
+
+def products_layout(flow: str, product: Product) -> str:
+    """Return the layout of products that are stored: n x p x q, or with the summed index last."""
+    return product.mapping[::-1] if flow.endswith("_sum") else "bij"
+
+
+def left(blocks: Blocks, flow: str, product: Product, windows: bool) -> dict[str, Shape]:
+    """Return the shapes of what a pass's launches leave for its later ones, by name.
+
+    windows: the vectors are rows of im2col, which are made of maps and become maps.
+    """
+    baseline = flow == BASELINE
+    arrays = {"bj": "x", "ij": "weight", "bi": "dy"}
+    read = {FORWARD: ("bj", "ij"), WEIGHTS: ("bi", "bj"), DATA: ("bi", "ij")}[product]
+    found: dict[str, Shape] = {}
+    if baseline:
+        found |= {f"{arrays[layout]}_transform": blocks.shape(layout) for layout in read}
+        if product is not FORWARD:
+            found[f"{arrays[product.other]}_reordered"] = (*blocks.shape(product.other)[:-2], blocks.block)
+        found |= {"products": blocks.shape("bij"), "values": (*blocks.shape("bij")[:-2], blocks.block)}
+    else:
+        found |= {f"reorganised_{layout}": blocks.shape(layout[::-1]) for layout in reorganised(flow, product)}
+        if flow != FUSED:
+            found["products"] = blocks.shape(products_layout(flow, product))
+        found["sums"] = blocks.shape(product.result)
+    if windows:
+        columns = {"x": blocks.inputs, "dx": blocks.inputs, "y": blocks.outputs, "dy": blocks.outputs}
+        rows = {FORWARD: ("x", "y"), WEIGHTS: ("x", "dy") if baseline else ("dy",), DATA: ("dy", "dx")}[product]
+        rows = rows if baseline or product is not DATA else ("dx",)
+        found |= {f"{name}_rows": (blocks.vectors, columns[name]) for name in rows}
+    return found
