@@ -10,6 +10,7 @@ from gpusim.config import files
 from gpusim.config.claim import Label
 from gpusim.config.figure import Figure
 from gpusim.config.train_phase import FOLDER as TRAINING_FOLDER
+from gpusim.config.train_phase import GpuCount
 
 Direction = Literal["forward", "backward", "update"]
 
@@ -101,6 +102,20 @@ class StagesFigure(NetworkFigure):
     kind: Literal["stages"] = param("stages", "what is shown", "")
     training: str = param(..., "a training of gpusim train-phase: a shipped one's name, or a file", "user")
     storages: tuple[str, ...] = param(..., "storages: shipped ones' names, or files", "user", min_length=1)
+
+    def located(self, path: Path) -> Self:
+        """Return the figure with its training's file found; raise UserError."""
+        return self.model_copy(update={"training": str(files.find(self.training, TRAINING_FOLDER, path))})
+
+
+class ScalingFigure(NetworkFigure):
+    """Bars of an iteration on several GPUs with the times of runs' layers: each way against the first."""
+
+    kind: Literal["scaling"] = param("scaling", "what is shown", "")
+    training: str = param(..., "a training of gpusim train-phase: a shipped one's name, or a file", "user")
+    gpus_trained: tuple[GpuCount, ...] = param(
+        ..., "numbers of GPUs, each with a batch of its own", "user", min_length=1
+    )
 
     def located(self, path: Path) -> Self:
         """Return the figure with its training's file found; raise UserError."""

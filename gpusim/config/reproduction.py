@@ -35,6 +35,7 @@ from gpusim.config.layer_figure import (
     LayerMemoryFigure,
     NetworkFigure,
     RatiosFigure,
+    ScalingFigure,
     StackFigure,
     StagesFigure,
 )
@@ -133,6 +134,7 @@ AnyFigure = Annotated[
     | Annotated[LaunchesFigure, Tag("launches")]
     | Annotated[LayerMemoryFigure, Tag("layer_memory")]
     | Annotated[GridsFigure, Tag("grids")]
+    | Annotated[ScalingFigure, Tag("scaling")]
     | Annotated[StagesFigure, Tag("stages")],
     Discriminator("kind"),
 ]

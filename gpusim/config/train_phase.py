@@ -16,6 +16,7 @@ from gpusim.config import files
 from gpusim.config.check import checked
 from gpusim.config.gpu import layered
 from gpusim.config.network import NETWORK_FOLDER
+from gpusim.config.network_run import BlockCirculantSpec
 from gpusim.config.tree import Assignment, Sets, Tree, assignments
 from gpusim.core.gpu_spec import GpuSpec
 from workloads.networks.described import MAX_BATCH
@@ -181,6 +182,7 @@ class TrainPhaseSpec(Spec):
     batch: int = param(..., "images of one GPU in an iteration", "user", ge=1, le=MAX_BATCH)
     update: Literal["sgd", "adam"] = param("sgd", "optimizer, which decides the memory of its state", "the usual one")
     gpu: GpuSpec = param(..., "the GPU", "user")
+    block_circulant: BlockCirculantSpec = BlockCirculantSpec()
     compute: ComputeSpec = ComputeSpec()
     dataset: DatasetSpec = DatasetSpec()
     storage: StorageSpec = param(..., "what images are read from", "user")

@@ -22,6 +22,7 @@ from gpusim.host.stages import (
     simulate,
     steady_us,
 )
+from gpusim.networks.circulant import with_circulant_layers
 from gpusim.training.line import check_memory, line_of
 from gpusim.training.times import GpuTimes, gpu_times, share_of
 from workloads.networks.graph import Network
@@ -149,7 +150,7 @@ class Measured:
 def measure(asked: TrainPhase, store: Path) -> Measured:
     """Simulate a training, with times from a store or its file; raises UserError for what is missing or too large."""
     spec = asked.spec
-    network = load_network(asked.network)
+    network = with_circulant_layers(load_network(asked.network), spec.block_circulant)
     check_memory(asked, network, spec.batch)
     times = gpu_times(asked, network, spec.batch, store)
     line = line_of(asked, network, times, spec.gpus[0], spec.batch)

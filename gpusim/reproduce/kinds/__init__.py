@@ -24,6 +24,7 @@ from gpusim.reproduce.kinds import (
     libraries,
     monitor,
     overheads,
+    scaling,
     stages,
     training,
 )
@@ -56,6 +57,7 @@ _KINDS = {
     "launches": Kind(launches.tables, values=launches.values),
     "grids": Kind(grids.tables, values=grids.values),
     "stages": Kind(stages.tables, stages.picture, stages.values),
+    "scaling": Kind(scaling.tables, scaling.picture, scaling.values),
     "layer_memory": Kind(layer_memory.tables, layer_memory.picture, layer_memory.values),
 }
 

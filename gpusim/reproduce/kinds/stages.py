@@ -3,50 +3,31 @@
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from gpusim.base.picture import Picture
 from gpusim.base.table import Column, Table
 from gpusim.config.layer_figure import StagesFigure
 from gpusim.config.reproduction import Reproduction
-from gpusim.config.train_phase import load_training
 from gpusim.reproduce.kept import Results
-from gpusim.reproduce.kept_network import KeptNetwork
 from gpusim.reproduce.network_points import NetworkPoint, network_points
 from gpusim.reproduce.pictures import Bars, bars
+from gpusim.reproduce.trained import trained
 from gpusim.reproduce.values import Value
-from gpusim.training.measure import Measured, measure
+from gpusim.training.measure import Measured
 
 ITERATION = "iteration"
-_NO_STORE = Path("gpusim.db")  # is not read where the times are given
-
-
-def _times(kept: KeptNetwork) -> dict[str, dict[str, float]]:
-    """Return the times of each layer's directions in milliseconds, as a training takes them."""
-    found: dict[str, dict[str, float]] = {}
-    for row in kept.rows:
-        if row.by == "direction":
-            found.setdefault(row.layer, {})[f"{row.part}_ms"] = row.metrics["kernel.time_us"] / 1e3
-    return found
 
 
 def _measured(
     reproduction: Reproduction, figure: StagesFigure, results: Results
 ) -> Iterator[tuple[NetworkPoint, Mapping[str, Measured]]]:
     """Yield each known point with its training on each storage."""
-    runs = reproduction.runs
     for point in network_points(reproduction, figure):
-        kept = results.networks.get(point.key)
-        if kept is None:
-            continue
-        subject = runs.networks[point.network]
-        laid: dict[str, Any] = {"network": subject.network, "batch": point.batch, "gpu": runs.gpu_files[point.gpu]}
-        laid |= {path: value for path, value in subject.sets.items() if path.startswith("gpu.")}
-        laid |= {"compute": {"layers": _times(kept)}}
-        on = {
-            one: measure(load_training(figure.training, {**laid, "storage": one}), _NO_STORE) for one in figure.storages
-        }
-        yield point, {Path(storage).stem: found for storage, found in on.items()}
+        if point.key in results.networks:
+            on = {
+                one: trained(reproduction, figure.training, point, results, {"storage": one}) for one in figure.storages
+            }
+            yield point, {Path(storage).stem: found for storage, found in on.items()}
 
 
 def _work(found: Measured) -> dict[str, float]:
