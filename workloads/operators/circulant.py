@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isa.kernarg import Local, Pointer
-from workloads.circulant import BASELINE, FLOWS, FORWARD, FUSED, Blocks, Product, mapping_of
+from workloads.circulant import BASELINE, FLOWS, FORWARD, FUSED, Blocks, Product, apart, mapping_of
 from workloads.operators.launching import GROUP, divisor, launch, words
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import OperatorError
@@ -22,15 +22,16 @@ LANES_OF_BLOCK = {16: 2, 32: 4, 64: 4}  # workloads/kernels/circulant_transform.
 WAVEFRONT, WORKGROUP = 64, 1024  # lanes; most work-items
 
 
-def strides(blocks: Blocks, layout: str, order: str, of_block: int | None = None) -> np.ndarray:
+def strides(blocks: Blocks, layout: str, order: str, of_block: int | None = None, more: int = 0) -> np.ndarray:
     """Return the steps along the indices in `order`, in elements; 0 for those that the array has not.
 
-    of_block: elements of a block, None: its frequencies.
+    of_block: elements of a block, None: its frequencies; more: blocks that follow those of the last index.
     """
     elements, steps = blocks.bins if of_block is None else of_block, []
+    sizes = {**blocks.sizes, layout[-1]: blocks.sizes[layout[-1]] + more}
     for index in order:
         after = layout[layout.index(index) + 1 :] if index in layout else ""
-        steps.append(elements * prod(blocks.sizes[n] for n in after) if index in layout else 0)
+        steps.append(elements * prod(sizes[n] for n in after) if index in layout else 0)
     return words(*steps)
 
 
@@ -130,8 +131,12 @@ def fused(
             f" {held_bytes} bytes of LDS; a compute unit has {gpu.lds_bytes}: allowed are {', '.join(FLOWS[:-1])}"
         )
     values = dict(zip(("shared", "other", "result"), map(_at, tensors), strict=True))
-    layouts = (product.shared, product.other, product.result)
-    steps = [strides(blocks, layout, order) for layout in layouts]
+    more = apart(blocks, FUSED) if product.other == "ij" else 0
+    steps = [
+        strides(blocks, product.shared, order),
+        strides(blocks, product.other, order, more=more),
+        strides(blocks, product.result, order),
+    ]
     values |= dict(zip(("by_shared", "by_other", "by_result"), steps, strict=True))
     values |= {"bins": blocks.bins, "share": share, "firsts": blocks.sizes[second], "depth": blocks.sizes[summed]}
     values["held"] = Local(held_bytes)
