@@ -102,8 +102,8 @@ DATA = Product("bi", "ij", "bj", conjugated=True)  # (7.3)
 # layouts of the arrays that O1 and O2 have reorganised
 _REORGANISED: Mapping[str, Mapping[Product, tuple[str, ...]]] = {
     "o1": {FORWARD: (), WEIGHTS: ("bi", "bj"), DATA: ("ij",)},
-    # printed as p x k x q, in which neighbouring work-items still find no neighbours; q x p x k does what the text says
-    # of it: a block's work-items read one range of frequencies
+    # printed as p x k x q, in which neighbouring work-items find no neighbours; DNNMark's code has q x p x k, of which
+    # a workgroup reads one range
     "o2": {FORWARD: ("ij",), WEIGHTS: (), DATA: ()},
 }
 
