@@ -18,6 +18,7 @@ BASELINE, FUSED = "baseline", "fused"
 Flow = Literal["baseline", "optimised", "o1", "o1_sum", "o2", "o2_sum", "fused"]
 Lanes = Literal["source", "wavefront"]  # places that a workgroup has: as for warps of 32, so that wavefronts are full
 FLOWS, LANES = get_args(Flow), get_args(Lanes)
+CHANNEL_BYTES = 256  # consecutive bytes in a memory channel
 Shape = tuple[int, ...]
 
 
@@ -101,8 +102,8 @@ DATA = Product("bi", "ij", "bj", conjugated=True)  # (7.3)
 # layouts of the arrays that O1 and O2 have reorganised
 _REORGANISED: Mapping[str, Mapping[Product, tuple[str, ...]]] = {
     "o1": {FORWARD: (), WEIGHTS: ("bi", "bj"), DATA: ("ij",)},
-    # printed as p x k x q, in which neighbouring work-items still find no neighbours; q x p x k does what the text says
-    # of it: a block's work-items read one range of frequencies
+    # printed as p x k x q, in which neighbouring work-items find no neighbours; DNNMark's code has q x p x k, of which
+    # a workgroup reads one range
     "o2": {FORWARD: ("ij",), WEIGHTS: (), DATA: ()},
 }
 
@@ -121,6 +122,25 @@ def reorganised(flow: str, product: Product) -> tuple[str, ...]:
 def products_layout(flow: str, product: Product) -> str:
     """Return the layout of products that are stored: n x p x q, or with the summed index last."""
     return product.mapping[::-1] if flow.endswith("_sum") else "bij"
+
+
+def apart(blocks: Blocks, flow: str) -> int:
+    """Return the blocks of zeros that follow each row of blocks of the weights' frequencies.
+
+    Forward, the fused kernel reads as many rows at a time as a workgroup has. Where they lie an even number of a memory
+    channel's 256 bytes apart, they meet in few channels.
+    """
+    if flow != FUSED:
+        return 0
+    bytes_of_block = 8 * blocks.bins
+    is_even = blocks.sizes["j"] * bytes_of_block // CHANNEL_BYTES % 2 == 0
+    return -(-CHANNEL_BYTES // bytes_of_block) if is_even else 0
+
+
+def kept(blocks: Blocks, flow: str, layout: str) -> Shape:
+    """Return the shape of an array's frequencies as passes hand them on: those of the weights with rows apart."""
+    shape = blocks.shape(layout)
+    return shape if layout != "ij" else (shape[0], shape[1] + apart(blocks, flow), *shape[2:])
 
 
 def left(blocks: Blocks, flow: str, product: Product, windows: bool) -> dict[str, Shape]:

@@ -83,36 +83,45 @@ KERNEL void circulant_reorganise(global const float2_t *restrict x, global float
   y[item] = x[((ulong)row * columns + column) * by_block.divisor + bin];
 }
 
-/* A product that is stored: a workgroup has (block / 2 + 1) x share work-items, for `share` places of the second
-   dimension, and a place of the first and of the third each; `shared` does not depend on the second. */
+/* A product that is stored, of a pair of blocks: a workgroup has block / 2 + 1 work-items. */
 INLINE void product(bool conjugated, global const float2_t *restrict shared, global const float2_t *restrict other,
-                    global float2_t *restrict result, Strides by_shared, Strides by_other, Strides by_result, uint share,
-                    uint seconds) {
-  const uint bin = local_id_x(), second = group_id_y() * share + local_id_y();
-  if (second >= seconds) return;
-  const float2_t a = shared[start_of(by_shared, group_id_x(), second, group_id_z()) + bin];
-  const float2_t b = other[start_of(by_other, group_id_x(), second, group_id_z()) + bin];
-  result[start_of(by_result, group_id_x(), second, group_id_z()) + bin] = times(a, conjugated ? conjugate(b) : b);
+                    global float2_t *restrict result, Strides by_shared, Strides by_other, Strides by_result) {
+  const uint bin = local_id_x(), first = group_id_x(), second = group_id_y(), third = group_id_z();
+  const float2_t a = shared[start_of(by_shared, first, second, third) + bin];
+  const float2_t b = other[start_of(by_other, first, second, third) + bin];
+  result[start_of(by_result, first, second, third) + bin] = times(a, conjugated ? conjugate(b) : b);
 }
 
-/* The same by workgroups of `lanes` x share work-items, for as many places of the first dimension, one after another
-   in memory with all their frequencies, and `share` places of the second. by_block: bins of a block. */
-INLINE void product_chunk(bool conjugated, global const float2_t *restrict shared,
-                          global const float2_t *restrict other, global float2_t *restrict result, Strides by_shared,
-                          Strides by_other, Strides by_result, Divisor by_block, uint lanes, uint share, uint firsts,
-                          uint seconds) {
-  const uint second = group_id_y() * share + local_id_y(), end = firsts * by_block.divisor;
-  if (second >= seconds) return;
-  const uint begin = group_id_x() * lanes * by_block.divisor + local_id_x();
-  shared += start_of(by_shared, 0u, second, group_id_z());
-  other += start_of(by_other, 0u, second, group_id_z());
-  result += start_of(by_result, 0u, second, group_id_z());
-  for (uint step = 0; step < by_block.divisor; ++step) {
-    const uint at = begin + step * lanes;
-    if (at >= end) return;
-    const uint first = quotient(at, by_block), bin = remainder_of(at, first, by_block);
-    result[(ulong)by_result.first * first + bin] = times(shared[at], conjugated ? conjugate(other[at]) : other[at]);
-  }
+/* The same for several places of the second dimension, whose work-items find the value that they share in `held`. */
+INLINE void product_shared(bool conjugated, global const float2_t *restrict shared,
+                           global const float2_t *restrict other, global float2_t *restrict result, bool inside,
+                           uint second, uint seconds, local float2_t *held) {
+  const uint lane = local_id_x();
+  if (local_id_y() == 0u && inside) held[lane] = *shared;
+  workgroup_barrier();
+  if (second < seconds && inside) *result = times(held[lane], conjugated ? conjugate(*other) : *other);
+}
+
+/* O2: all frequencies of a block. */
+INLINE void product_o2(bool conjugated, global const float2_t *restrict shared, global const float2_t *restrict other,
+                       global float2_t *restrict result, Strides by_shared, Strides by_other, Strides by_result,
+                       uint share, uint seconds, local float2_t *held) {
+  const uint bin = local_id_x(), first = group_id_x(), third = group_id_z();
+  const uint second = group_id_y() * share + local_id_y();
+  product_shared(conjugated, shared + start_of(by_shared, first, 0u, third) + bin,
+                 other + start_of(by_other, first, second, third) + bin,
+                 result + start_of(by_result, first, second, third) + bin, true, second, seconds, held);
+}
+
+/* O1: `lanes` frequencies of blocks of the first dimension, `count` in all, which lie one after another in both arrays. */
+INLINE void product_o1(bool conjugated, global const float2_t *restrict shared, global const float2_t *restrict other,
+                       global float2_t *restrict result, Strides by_shared, Strides by_other, Strides by_result,
+                       Divisor by_block, uint lanes, uint share, uint count, uint seconds, local float2_t *held) {
+  const uint at = group_id_x() * lanes + local_id_x(), second = group_id_y() * share + local_id_y();
+  const uint first = quotient(at, by_block), bin = remainder_of(at, first, by_block), third = group_id_z();
+  product_shared(conjugated, shared + start_of(by_shared, 0u, 0u, third) + at,
+                 other + start_of(by_other, 0u, second, third) + at,
+                 result + start_of(by_result, first, second, third) + bin, at < count, second, seconds, held);
 }
 
 /* The product added up over `depth` places, of which strides .third are a step: a workgroup has `share` places of the first
@@ -150,17 +159,22 @@ INLINE void product_sum(bool conjugated, global const float2_t *restrict shared,
 }
 
 #define PRODUCTS(name, conjugated)                                                                                     \
-  ANY_SIZE void circulant_multiply##name(                                                                              \
-      global const float2_t *restrict shared, global const float2_t *restrict other, global float2_t *restrict result, \
-      Strides by_shared, Strides by_other, Strides by_result, uint share, uint seconds) {                              \
-    product(conjugated, shared, other, result, by_shared, by_other, by_result, share, seconds);                        \
+  ANY_SIZE void circulant_multiply##name(global const float2_t *restrict shared, global const float2_t *restrict other,\
+                                         global float2_t *restrict result, Strides by_shared, Strides by_other,        \
+                                         Strides by_result) {                                                          \
+    product(conjugated, shared, other, result, by_shared, by_other, by_result);                                        \
   }                                                                                                                    \
   ANY_SIZE void circulant_multiply_o1##name(                                                                           \
       global const float2_t *restrict shared, global const float2_t *restrict other, global float2_t *restrict result, \
-      Strides by_shared, Strides by_other, Strides by_result, Divisor by_block, uint lanes, uint share, uint firsts,   \
-      uint seconds) {                                                                                                  \
-    product_chunk(conjugated, shared, other, result, by_shared, by_other, by_result, by_block, lanes, share, firsts,   \
-                  seconds);                                                                                            \
+      Strides by_shared, Strides by_other, Strides by_result, Divisor by_block, uint lanes, uint share, uint count,    \
+      uint seconds, local float2_t *held) {                                                                            \
+    product_o1(conjugated, shared, other, result, by_shared, by_other, by_result, by_block, lanes, share, count,       \
+               seconds, held);                                                                                         \
+  }                                                                                                                    \
+  ANY_SIZE void circulant_multiply_o2##name(                                                                           \
+      global const float2_t *restrict shared, global const float2_t *restrict other, global float2_t *restrict result, \
+      Strides by_shared, Strides by_other, Strides by_result, uint share, uint seconds, local float2_t *held) {        \
+    product_o2(conjugated, shared, other, result, by_shared, by_other, by_result, share, seconds, held);               \
   }                                                                                                                    \
   ANY_SIZE void circulant_fused##name(                                                                                 \
       global const float2_t *restrict shared, global const float2_t *restrict other, global float2_t *restrict result, \

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gpusim.base.spec import Spec, param
-from workloads.circulant import BASELINE, BLOCKS, DATA, FORWARD, FUSED, WEIGHTS, Blocks, Flow, Lanes, left
+from workloads.circulant import BASELINE, BLOCKS, DATA, FORWARD, FUSED, WEIGHTS, Blocks, Flow, Lanes, kept, left
 from workloads.networks.convolution import Convolution
 from workloads.networks.fully_connected import FullyConnected
 from workloads.networks.kind import (
@@ -55,8 +55,8 @@ class _Circulant(Spec):
         if not self.keeps:
             return Anatomy({**dense.parameters, "weight": weights})
         of_image = {name: Saved(blocks.shape(layout)) for name, layout in (("x", "bj"), ("dy", "bi"))}
-        saved = {"weight_transform": Saved(blocks.shape("ij"), per_image=False)}
-        saved |= {f"{name}_transform": kept for name, kept in of_image.items()}
+        saved = {"weight_transform": Saved(kept(blocks, self.flow, "ij"), per_image=False)}
+        saved |= {f"{name}_transform": one for name, one in of_image.items()}
         return Anatomy({**dense.parameters, "weight": weights}, saved=saved)
 
     def forward_pass(self, bias: bool, training: bool) -> PassSpec:
@@ -83,7 +83,7 @@ class _Circulant(Spec):
         blocks = self.blocks(gemm, batch)
         shapes = list(left(blocks, self.flow, _PRODUCTS[what], windows).values())
         if what is Pass.FORWARD and self.keeps and not training:
-            shapes += [blocks.shape("ij"), blocks.shape("bj")]
+            shapes += [kept(blocks, self.flow, layout) for layout in ("ij", "bj")]
         return (sum(map(elements, shapes)),)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpusim.base.errors import UserError, unknown_name
+from workloads.circulant import BLOCKS
 from workloads.networks.described import MAX_BATCH, MAX_INPUT, MAX_LAYERS, Described, DescribedLayer
 from workloads.networks.tensor import Shape
 
@@ -129,6 +130,12 @@ def _dropout(words: Words) -> tuple[str, dict[str, Any]]:
     return "dropout", {"probability": words.number("dropout_probability", 0.5), "seed": words.whole("random_seed", 0)}
 
 
+def _circulant(words: Words) -> tuple[str, dict[str, Any]]:
+    flow = words.one_of("optimized", {"NO": "baseline", "O1": "o1_sum", "O2": "o2_sum", "KF": "fused"}, "KF")
+    block = int(words.one_of("block_size", {str(block): block for block in BLOCKS}, "32"))
+    return "block_circulant", {"outputs": words.whole("num_output", 4096), "block": block, "flow": flow, "bias": False}
+
+
 _WINDOW_WORDS = tuple(word + side for word in ("kernel_size", "pad", "stride") for side in ("", "_h", "_w"))
 _CONVOLUTION_WORDS = (
     *("conv_mode", "num_output", "propagation", *_WINDOW_WORDS),
@@ -145,6 +152,7 @@ SECTIONS: Mapping[str, tuple[tuple[str, ...], Reader | None]] = {
         ("num_output",),
         lambda words: ("fully_connected", {"outputs": words.whole("num_output", 4096), "bias": False}),
     ),
+    "BCMFullyConnected": (("num_output", "block_size", "optimized"), _circulant),
     "Softmax": (("softmax_algo", "softmax_mode"), _softmax),
     "BatchNorm": (("batchnorm_mode", "save_intermediates", "exp_avg_factor", "epsilon"), _batch_norm),
     "Dropout": (("dropout_probability", "random_seed"), _dropout),

@@ -99,7 +99,7 @@ class BlockCirculant(Primitive):
 
     def frequencies(self, layout: str) -> Operand:
         """Return the operand of an array's frequencies: [N, ..., bins, 2] of vectors, [p, q, bins, 2] of weights."""
-        shape = self.blocks.shape(layout)
+        shape = matrices.kept(self.blocks, self.flow, layout)
         if "b" not in layout:
             return Operand(shape, data=spectrum, by_image=False)
         positions = (self.windows.positions,) if self.windows else ()
@@ -169,6 +169,10 @@ class BlockCirculant(Primitive):
         filled = np.zeros((len(rows), blocks * self.block))
         filled[:, : rows.shape[-1]] = rows
         return np.fft.rfft(filled.reshape(len(rows), blocks, self.block), axis=-1)
+
+    def apart(self, frequencies: np.ndarray) -> np.ndarray:
+        """Return the weights' frequencies with the zeros between their rows."""
+        return np.pad(frequencies, ((0, 0), (0, matrices.apart(self.blocks, self.flow)), (0, 0)))
 
     def multiplied(self, shared: np.ndarray, other: np.ndarray, given: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the values of the sums [rows, values], and the error that FP32 may leave in each.
@@ -249,7 +253,8 @@ class BlockCirculantForward(BlockCirculant):
         x = tensors["x_rows"] if c else tensors["x"]
         made = [gather(c, tensors["x"], x)] if c else []
         frequencies = {"ij": tensors["weight_transform"], "bj": tensors["x_transform"]}
-        made.append(circulant.transform(blocks, tensors["weight"], frequencies["ij"], p, q, q * self.block))
+        of_row = q + matrices.apart(blocks, self.flow)
+        made.append(circulant.transform(blocks, tensors["weight"], frequencies["ij"], p, of_row, q * self.block))
         made.append(circulant.transform(blocks, x, frequencies["bj"], n, q, blocks.inputs))
         made += self.multiply(tensors, frequencies, tensors["y_rows"] if c else y, blocks.outputs, gpu)
         if c:
@@ -271,7 +276,7 @@ class BlockCirculantForward(BlockCirculant):
         kept = self._kept
         return {
             "y": y,
-            "weight_transform": self.kept(spectra[1], kept["weight_transform"]),
+            "weight_transform": self.kept(self.apart(spectra[1]), kept["weight_transform"]),
             "x_transform": self.kept(spectra[0], kept["x_transform"]),
         }
 
@@ -370,6 +375,11 @@ class BlockCirculantBackwardData(_Gradient):
     def gives(self) -> Mapping[str, Operand]:
         return {"dx": self.x}
 
+    @property
+    def read_bytes(self) -> int:
+        zeros = 8 * self.blocks.bins * self.blocks.sizes["i"] * matrices.apart(self.blocks, self.flow)
+        return super().read_bytes - zeros
+
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         made: list[Launch] = []
         if self.keeps:
@@ -387,7 +397,7 @@ class BlockCirculantBackwardData(_Gradient):
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         dy = self._dy_spectra(inputs)
         if self.keeps:
-            weight = _complex(inputs["weight_transform"])
+            weight = _complex(inputs["weight_transform"])[:, : self.blocks.sizes["j"]]
         else:
             weight = np.fft.rfft(inputs["weight"].astype(np.float64), axis=-1)
         found = [part[:, : self.blocks.inputs] for part in self.multiplied(dy, weight, given=self.keeps)]

@@ -1,6 +1,7 @@
 """Launches that multiply by block-circulant matrices: transforms, products and sums of frequencies, reordering.
 
-A grid is that of table 7.2 or of algorithms 6 to 9 of Dong 2020; the printed (M - N + 1) / N is M / N rounded up.
+A grid is that of table 7.2 or of algorithms 6 to 9 of Dong 2020; the printed (M - N + 1) / N is M / N rounded up, and
+in algorithm 6 M counts frequencies, as in DNNMark's code, so that a work-item has one.
 """
 
 from math import prod
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isa.kernarg import Local, Pointer
-from workloads.circulant import BASELINE, FLOWS, FORWARD, FUSED, Blocks, Product, mapping_of
+from workloads.circulant import BASELINE, FLOWS, FORWARD, FUSED, Blocks, Product, apart, mapping_of
 from workloads.operators.launching import GROUP, divisor, launch, words
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import OperatorError
@@ -22,38 +23,39 @@ LANES_OF_BLOCK = {16: 2, 32: 4, 64: 4}  # workloads/kernels/circulant_transform.
 WAVEFRONT, WORKGROUP = 64, 1024  # lanes; most work-items
 
 
-def strides(blocks: Blocks, layout: str, order: str, of_block: int | None = None) -> np.ndarray:
+def strides(blocks: Blocks, layout: str, order: str, of_block: int | None = None, more: int = 0) -> np.ndarray:
     """Return the steps along the indices in `order`, in elements; 0 for those that the array has not.
 
-    of_block: elements of a block, None: its frequencies.
+    of_block: elements of a block, None: its frequencies; more: blocks that follow those of the last index.
     """
     elements, steps = blocks.bins if of_block is None else of_block, []
+    sizes = {**blocks.sizes, layout[-1]: blocks.sizes[layout[-1]] + more}
     for index in order:
         after = layout[layout.index(index) + 1 :] if index in layout else ""
-        steps.append(elements * prod(blocks.sizes[n] for n in after) if index in layout else 0)
+        steps.append(elements * prod(sizes[n] for n in after) if index in layout else 0)
     return words(*steps)
 
 
 def reuse(blocks: Blocks, product: Product, lanes: str) -> int:
     """Return DR for O2 and the fused kernel: places of an index that a workgroup has, whose work-items share a value.
 
-    lanes: 'source': 1024 / k (7.6); 'wavefront': at most that many work-items, so that of the launch's lanes the fewest
-    have nothing to do, the largest such.
+    lanes: 'source': 1024 / k (7.6), or all places if these are fewer, as in DNNMark; 'wavefront': so many that of all
+    lanes of the launch's wavefronts the fewest have nothing to do, the largest such.
     """
-    if lanes == "source":
-        return WORKGROUP // blocks.block
     places = blocks.sizes[product.mapping[1]]
+    if lanes == "source":
+        return min(WORKGROUP // blocks.block, places)
 
     def launched(share: int) -> int:
         return -(-places // share) * -(-blocks.bins * share // WAVEFRONT)
 
-    return min(range(WORKGROUP // blocks.bins, 0, -1), key=launched)
+    return min(range(min(WORKGROUP // blocks.bins, places), 0, -1), key=launched)
 
 
-def o1_size(blocks: Blocks, lanes: str) -> tuple[int, int]:
+def o1_size(blocks: Blocks, product: Product, lanes: str) -> tuple[int, int]:
     """Return N and DR (7.5) of O1; `lanes`: N is a multiple of the warp of 32, or of the wavefront."""
     size = max(blocks.block, 32 if lanes == "source" else WAVEFRONT)
-    return size, WORKGROUP // size
+    return size, min(WORKGROUP // size, blocks.sizes[product.mapping[1]])
 
 
 def transform(blocks: Blocks, x: Tensor, y: Tensor, rows: int, of_row: int, width: int) -> "Launch":
@@ -104,17 +106,21 @@ def multiply(
     steps = [strides(blocks, layout, order) for layout in layouts]
     values |= dict(zip(("by_shared", "by_other", "by_result"), steps, strict=True))
     firsts, seconds, thirds = (blocks.sizes[index] for index in order)
-    name = _name(f"multiply{'_o1' if way == 'o1' else ''}", product if flow != BASELINE else FORWARD)
+    name = _name(f"multiply{'_' if way else ''}{way}", product if flow != BASELINE else FORWARD)
+    memory = tensors[0].memory
     if way == "o1":
-        size, share = o1_size(blocks, lanes)
-        values |= {"by_block": divisor(blocks.bins), "lanes": size, "share": share}
-        values |= {"firsts": firsts, "seconds": seconds}
-        groups = (-(-firsts // size), -(-seconds // share), thirds)
-        return launch("circulant", name, tensors[0].memory, groups, values, (size, share, 1))
-    share = reuse(blocks, product, lanes) if way else 1
-    groups = (firsts, -(-seconds // share), thirds)
-    values |= {"share": share, "seconds": seconds}
-    return launch("circulant", name, tensors[0].memory, groups, values, (blocks.bins, share, 1))
+        size, share = o1_size(blocks, product, lanes)
+        count = firsts * blocks.bins
+        values |= {"by_block": divisor(blocks.bins), "lanes": size, "share": share, "count": count}
+        values |= {"seconds": seconds, "held": Local(8 * size)}
+        groups = (-(-count // size), -(-seconds // share), thirds)
+        return launch("circulant", name, memory, groups, values, (size, share, 1))
+    if way == "o2":
+        share = reuse(blocks, product, lanes)
+        values |= {"share": share, "seconds": seconds, "held": Local(8 * blocks.bins)}
+        groups = (firsts, -(-seconds // share), thirds)
+        return launch("circulant", name, memory, groups, values, (blocks.bins, share, 1))
+    return launch("circulant", name, memory, (firsts, seconds, thirds), values, (blocks.bins, 1, 1))
 
 
 def fused(
@@ -130,8 +136,12 @@ def fused(
             f" {held_bytes} bytes of LDS; a compute unit has {gpu.lds_bytes}: allowed are {', '.join(FLOWS[:-1])}"
         )
     values = dict(zip(("shared", "other", "result"), map(_at, tensors), strict=True))
-    layouts = (product.shared, product.other, product.result)
-    steps = [strides(blocks, layout, order) for layout in layouts]
+    more = apart(blocks, FUSED) if product.other == "ij" else 0
+    steps = [
+        strides(blocks, product.shared, order),
+        strides(blocks, product.other, order, more=more),
+        strides(blocks, product.result, order),
+    ]
     values |= dict(zip(("by_shared", "by_other", "by_result"), steps, strict=True))
     values |= {"bins": blocks.bins, "share": share, "firsts": blocks.sizes[second], "depth": blocks.sizes[summed]}
     values["held"] = Local(held_bytes)
