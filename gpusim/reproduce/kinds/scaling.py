@@ -1,4 +1,4 @@
-"""An iteration on several GPUs, with the times of runs' layers: how long it takes, and what of it waits for gradients."""
+"""An iteration on several GPUs, with the times of runs' layers, and what of it waits for gradients."""
 
 from collections.abc import Iterator
 from functools import partial
