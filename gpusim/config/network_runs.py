@@ -25,6 +25,7 @@ class WaySpec(Spec):
     """A way to run a network, such as an algorithm."""
 
     title: str = param(..., "name in tables and pictures", "user")
+    engine: bool = param(False, "convolutions over activation maps skip zeros, forward: gpusim net --engine on", "user")
     sets: dict[str, Any] = param({}, "values of a run, by the paths of gpusim net", "user")
 
 

@@ -13,6 +13,7 @@ from gpusim.config.layer_figure import NetworkFigure
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.reproduction import Reproduction
 from gpusim.config.run import RunConfig
+from gpusim.config.workload import EngineMode
 from gpusim.estimates.network import cost_of
 from gpusim.networks.job import NetworkJob, work_of_network
 from gpusim.networks.run import Wanted, planned_iteration
@@ -186,7 +187,8 @@ def _network_points(
 def _planned_network(reproduction: Reproduction, point: NetworkPoint, exact: bool) -> PlannedNetwork:
     runs = reproduction.runs
     network, settings = network_of(runs.networks[point.network].network), settings_of(reproduction, point, exact)
-    wanted = Wanted(point.batch, runs.phase == "train", data="synthetic", verify=False)
+    engine: EngineMode = "on" if runs.ways[point.way].engine else "off"
+    wanted = Wanted(point.batch, runs.phase == "train", data="synthetic", verify=False, engine=engine)
     try:
         planned_iteration(network, settings, wanted.batch, wanted.train)
     except UserError as error:

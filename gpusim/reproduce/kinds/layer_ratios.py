@@ -65,12 +65,13 @@ def _ratios(reproduction: Reproduction, figure: RatiosFigure, results: Results) 
         held: dict[tuple[tuple[str, str], ...], dict[str, Measured]] = {}
         for one in measures_of(figure, measure, rows):
             labels = dict(one.of.labels)
-            of = labels.pop(figure.label)
+            of, _ = labels.pop(figure.label), labels.pop("kind")  # in another way a layer may be of another kind
             held.setdefault(tuple(labels.items()), {})[of] = one
         for rest, by_label in held.items():
             for first, second in _pairs(reproduction, figure, rows):
                 if first in by_label and second in by_label and by_label[second].value:
-                    yield _Ratio(measure, dict(rest), (first, second), by_label[first], by_label[second])
+                    above, below = by_label[first], by_label[second]
+                    yield _Ratio(measure, {**dict(rest), "kind": above.of.row.kind}, (first, second), above, below)
 
 
 def values(reproduction: Reproduction, figure: RatiosFigure, results: Results) -> Iterator[Value]:
