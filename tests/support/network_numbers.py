@@ -169,6 +169,84 @@ def _fully_connected(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     return {"dbias": flat["dy"].sum(axis=0)} if what is Pass.BACKWARD_BIAS else {"dx": flat["dy"] @ read["weight"]}
 
 
+def _expanded(weight: np.ndarray) -> np.ndarray:
+    """The matrix of circulant blocks, each with its first column, [p, q, block]: rows and columns that fill up too."""
+    p, q, k = weight.shape
+    turned = np.stack([np.roll(weight, c, axis=-1) for c in range(k)], axis=-1)
+    return turned.transpose(0, 2, 1, 3).reshape(p * k, q * k)
+
+
+def _folded(matrix: np.ndarray, k: int) -> np.ndarray:
+    """The gradient of blocks' first columns from that of the matrix."""
+    p, q = -(-matrix.shape[0] // k), -(-matrix.shape[1] // k)
+    filled = np.zeros((p * k, q * k))
+    filled[: matrix.shape[0], : matrix.shape[1]] = matrix
+    blocks = filled.reshape(p, k, q, k).transpose(0, 2, 1, 3)
+    return sum(np.roll(blocks[..., c], -c, axis=-1) for c in range(k))
+
+
+def _kept(rows: np.ndarray, k: int) -> np.ndarray:
+    """What a layer keeps of rows of values: frequencies of their blocks, as pairs."""
+    filled = np.pad(rows, ((0, 0), (0, -rows.shape[1] % k))).reshape(len(rows), -1, k)
+    found = np.fft.rfft(filled)
+    return np.stack([found.real, found.imag], axis=-1)
+
+
+def _values(kept: np.ndarray, rows: int, width: int) -> np.ndarray:
+    pairs = kept.reshape(rows, -1, *kept.shape[-2:])
+    return np.fft.irfft(pairs[..., 0] + 1j * pairs[..., 1]).reshape(rows, -1)[:, :width]
+
+
+def _block_circulant(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    """By the product with the matrix in full; frequencies are kept, and come back as values at once."""
+    kind, shape = layer.kind, layer.input_shapes[0]
+    k, is_convolution = kind.block, layer.kind_name == "block_circulant_convolution"
+    outputs = kind.filters if is_convolution else kind.outputs
+    depth = shape[0] * int(np.prod(kind.kernel)) if is_convolution else int(np.prod(shape))
+    if what is Pass.BACKWARD_BIAS:
+        return {"dbias": read["dy"].reshape(len(read["dy"]), outputs, -1).sum(axis=(0, 2))}
+    positions = int(np.prod(layer.shape[1:]))
+
+    def rows_of(x: np.ndarray) -> np.ndarray:
+        if not is_convolution:
+            return x.reshape(len(x), -1)
+        reach = tuple(d * (size - 1) + 1 for d, size in zip(kind.dilation, kind.kernel, strict=True))
+        padded = _padded(layer, x, reach, kind.stride, 0.0)
+        met = [padded[:, :, r, c] for r, c in _taps(layer, padded, kind.kernel, kind.stride, kind.dilation)]
+        return np.stack(met, axis=2).reshape(len(x), depth, positions).swapaxes(1, 2).reshape(-1, depth)
+
+    def y_rows(y: np.ndarray) -> np.ndarray:
+        return y.reshape(len(y), outputs, positions).swapaxes(1, 2).reshape(-1, outputs)
+
+    if what is Pass.FORWARD:
+        rows = rows_of(read["x"])
+        y = rows @ _expanded(read["weight"])[:outputs, :depth].T + read.get("bias", 0)
+        kept = _kept(read["weight"].reshape(-1, k), k).reshape(*read["weight"].shape[:2], -1, 2)
+        width = kind.anatomy(layer.input_shapes).saved["weight_transform"].shape[1] if kind.keeps else kept.shape[1]
+        kept = np.pad(kept, ((0, 0), (0, width - kept.shape[1]), (0, 0), (0, 0)))
+        y = y.reshape(len(read["x"]), positions, outputs).swapaxes(1, 2)
+        return {"y": y, "weight_transform": kept, "x_transform": _kept(rows, k)}
+    if what is Pass.BACKWARD_WEIGHTS:
+        dy = y_rows(read["dy"])
+        rows = rows_of(read["x"]) if "x" in read else _values(read["x_transform"], len(dy), depth)
+        return {"dweight": _folded(dy.T @ rows, k), "dy_transform": _kept(dy, k)}
+    images = len(read["dy"] if "dy" in read else read["dy_transform"])
+    dy = y_rows(read["dy"]) if "dy" in read else _values(read["dy_transform"], images * positions, outputs)
+    weight = read.get("weight")
+    if weight is None:
+        kept = read["weight_transform"]
+        weight = np.fft.irfft(kept[..., 0] + 1j * kept[..., 1])[:, : -(-depth // k)]
+    drows = dy @ _expanded(weight)[:outputs, :depth]
+    if not is_convolution:
+        return {"dx": drows}
+    reach = tuple(d * (size - 1) + 1 for d, size in zip(kind.dilation, kind.kernel, strict=True))
+    gradient = np.zeros_like(_padded(layer, np.zeros((images, *shape)), reach, kind.stride, 0.0))
+    by_tap = drows.reshape(images, *layer.shape[1:], shape[0], -1)
+    for t, (r, c) in enumerate(_taps(layer, gradient, kind.kernel, kind.stride, kind.dilation)):
+        gradient[:, :, r, c] += by_tap[..., t].transpose(0, 3, 1, 2)
+    return {"dx": _cropped(layer, gradient)}
+
+
 def _pool(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     window = layer.kind.window(layer.input_shapes)
     stride = layer.kind.stride or window
@@ -268,6 +346,8 @@ def _concat(layer: Layer, what: Pass, read: Arrays) -> Arrays:
 _OF_KIND: dict[str, Callable[[Layer, Pass, Arrays], Arrays]] = {
     "convolution": _convolution,
     "fully_connected": _fully_connected,
+    "block_circulant": _block_circulant,
+    "block_circulant_convolution": _block_circulant,
     "max_pool": _pool,
     "average_pool": _pool,
     "lrn": _lrn,

@@ -1,14 +1,21 @@
 """Primitives of every kind at shapes that meet their kernels' edges: for the contract, and by chance."""
 
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import strategies as st
 
+from workloads.circulant import FLOWS
 from workloads.operators.activation import FUNCTIONS, ActivationBackward, ActivationForward
 from workloads.operators.add import Add
 from workloads.operators.batch_norm import MODES as BATCH_NORM_MODES
 from workloads.operators.batch_norm import BatchNormBackward, BatchNormInference, BatchNormTraining
 from workloads.operators.bias import BiasBackward, BiasForward
+from workloads.operators.block_circulant import (
+    BlockCirculantBackwardData,
+    BlockCirculantBackwardWeights,
+    BlockCirculantForward,
+)
 from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat, Split
 from workloads.operators.conv_algorithms import ALGORITHMS, ConvolutionAlgorithm
@@ -117,6 +124,27 @@ CONVOLVED: tuple[Primitive, ...] = tuple(
 )
 FULLY_CONNECTED = (((3, 7), 5), ((2, 2, 3, 3), 130), ((70, 600), 9))
 
+# each flow, block and pass: rows and columns that fill blocks and not, more and fewer blocks than a workgroup has
+CIRCULANT = (
+    *((flow, 16, "source", (3, 70), 90, None) for flow in FLOWS),
+    *((flow, 64, "source", (2, 3, 130), 70, None) for flow in ("baseline", "fused")),
+    *((flow, 32, "wavefront", (3, 64), 100, None) for flow in ("o1_sum", "o2_sum", "fused")),
+    *((flow, 16, "source", c.shape, c.filters, c) for flow in ("baseline", "o2", "fused") for c in CONVOLUTIONS[1:2]),
+    ("fused", 32, "source", (2, 9, 7, 8), 33, Convolution((2, 9, 7, 8), 33, (3, 2), (2, 1), (1, 0, 0, 1), (1, 2))),
+)
+
+
+def circulant_passes(case: tuple[Any, ...]) -> tuple[Primitive, ...]:
+    """Forward, with bias, backward to the weights and to the data."""
+    flow, block, lanes, shape, outputs, windows = case
+    same = shape, outputs, block, flow, lanes, windows
+    return (
+        BlockCirculantForward(*same, bias=True),
+        BlockCirculantBackwardWeights(*same),
+        BlockCirculantBackwardData(*same),
+    )
+
+
 # what decides a kernel's form: planes of one element, small, odd, multiples of four; more than a slice; few and many
 # channels; sizes with and without a tail
 CASES: tuple[Primitive, ...] = (
@@ -174,6 +202,7 @@ CASES: tuple[Primitive, ...] = (
     *(FullyConnectedBackwardData(shape, outputs) for shape, outputs in FULLY_CONNECTED),
     *(FullyConnectedBackwardData((3, inputs), 1700, masked=True) for inputs in (9, 64)),
     *(FullyConnectedBackwardWeights(shape, outputs) for shape, outputs in FULLY_CONNECTED),
+    *(made for case in CIRCULANT for made in circulant_passes(case)),
 )
 
 

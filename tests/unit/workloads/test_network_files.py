@@ -290,8 +290,8 @@ BAD_DNNMARK = [
         r"x.dnnmark:3: unknown section 'Convolutoin'; did you mean 'Convolution'",
     ),
     (
-        "[DNNMark]\nrun_mode=composed\n[BCMFullyConnected]\n",
-        "unknown section 'BCMFullyConnected'; did you mean 'FullyConnected'",
+        "[DNNMark]\nrun_mode=composed\n[BCMFullyConnect]\n",
+        "unknown section 'BCMFullyConnect'; did you mean 'BCMFullyConnected'",
     ),
     ("[DNNMark]\nrun_mode=composed\n", "layers: a network has at least one"),
     ("run_mode=composed\n", "x.dnnmark:1: .*expected"),

@@ -15,6 +15,7 @@ from workloads.networks.windows import positions
 
 Case = tuple[str, dict[str, Any], list[Shape], Shape, dict[str, Shape], int, int]
 # kind, values, inputs; output, parameters, multiply-accumulates, operations
+ITS_WORK = (33 * 36, 2 * 33 * 36)
 CASES: list[Case] = [
     (
         "convolution",
@@ -45,6 +46,25 @@ CASES: list[Case] = [
     ),
     ("fully_connected", {"outputs": 7}, [(2, 3, 3)], (7,), {"weight": (7, 18), "bias": (7,)}, 126, 252),
     ("fully_connected", {"outputs": 7, "bias": False}, [(5,)], (7,), {"weight": (7, 5)}, 35, 70),
+    # 33 rows and 36 columns are filled up to 48 and 48
+    (
+        "block_circulant",
+        {"outputs": 33, "block": 16},
+        [(4, 3, 3)],
+        (33,),
+        {"weight": (3, 3, 16), "bias": (33,)},
+        1188,
+        2376,
+    ),
+    (
+        "block_circulant_convolution",
+        {"filters": 70, "kernel": 3, "padding": (1, 1, 1, 1), "block": 64, "bias": False},
+        [(8, 2, 3)],
+        (70, 2, 3),
+        {"weight": (2, 2, 64)},
+        70 * 72 * 6,
+        2 * 70 * 72 * 6,
+    ),
     ("max_pool", {"kernel": 3, "stride": 2}, [(2, 8, 7)], (2, 3, 3), {}, 0, 162),
     ("max_pool", {"kernel": 3, "stride": 2, "ceil": True}, [(2, 8, 7)], (2, 4, 3), {}, 0, 216),
     ("max_pool", {"kernel": 2}, [(2, 8, 7)], (2, 4, 3), {}, 0, 96),

@@ -69,6 +69,16 @@ NETWORKS: dict[str, list[dict[str, Any]]] = {
         layer("sum", "add", ["gated", "square"]),
         *ENDS,
     ],
+    "circulant": [
+        layer("conv1", "block_circulant_convolution", filters=17, kernel=3, stride=[2, 1], padding=1, block=16),
+        layer("relu1", "relu"),
+        layer("conv2", "block_circulant_convolution", filters=18, kernel=1, block=16, flow="baseline", bias=False),
+        layer("tanh2", "tanh"),
+        layer("fc1", "block_circulant", outputs=33, block=32, flow="o1"),
+        layer("sigmoid1", "sigmoid"),
+        layer("fc2", "block_circulant", outputs=20, block=16, flow="baseline"),
+        *ENDS,
+    ],
     "logits": [layer("relu0", "relu"), layer("fc", "fully_connected", outputs=4, bias=False)],
     "two_heads_meet": [
         layer("fc1", "fully_connected", outputs=5),

@@ -22,6 +22,7 @@ from workloads.operators.add import Add
 from workloads.operators.batch_norm import MODES as BATCH_NORM_MODES
 from workloads.operators.batch_norm import BatchNormTraining
 from workloads.operators.bias import BiasBackward, BiasForward
+from workloads.operators.block_circulant import BlockCirculantForward
 from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat
 from workloads.operators.conv_algorithms import ALGORITHMS
@@ -255,11 +256,12 @@ def gradients(forward: Primitive) -> dict[str, np.ndarray]:
     inputs = sampled(forward)
     results = {name: value.value for name, value in forward.reference(inputs).items()}
     found = {name: dy_of(results["y"].shape) for name in forward.same_gradient}
+    held = {**inputs, **results, "dy": dy_of(results["y"].shape)}
     for backward in forward.backward_passes():
-        held = {**inputs, **results, "dy": dy_of(results["y"].shape)}
         values = backward.reference({name: held[name] for name in backward.takes})
+        held |= {name: value.value for name, value in values.items()}  # a pass may leave something for the next one
         found.update({name.removeprefix("d"): value.value for name, value in values.items()})
-    return found
+    return {name: value for name, value in found.items() if name in inputs}
 
 
 IMAGES = (2, 3, 5, 6)
@@ -289,6 +291,8 @@ DIFFERENTIABLE: tuple[Primitive, ...] = (
         if not row.sparse and not row.refuses(c)  # of what is rounded to FP16 there are no small differences
     ),
     FullyConnectedForward((3, 2, 2, 2), 5, bias=True),
+    BlockCirculantForward((2, 17), 18, 16, "fused", bias=True),
+    BlockCirculantForward((2, 2, 5, 4), 16, 16, "baseline", windows=Convolution((2, 2, 5, 4), 16, (3, 3), (2, 1))),
 )
 
 
