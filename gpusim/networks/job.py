@@ -1,5 +1,6 @@
 """A network's iteration as a job: with the compaction engine off, on, or both, each variant on the same inputs."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -157,7 +158,10 @@ class NetworkJob(Job):
 
 
 def fill(record: RunRecord, found: NetworkRecord, job: NetworkJob | None = None) -> None:
-    """Add an iteration to the record of a run: its rows, the launches with their times, the comparison with NumPy."""
+    """Add an iteration to the record of a run: its rows, the launches with their times, the comparison with NumPy.
+
+    `spent_s` is the processor time of what was simulated, equal launches once.
+    """
     queue = StreamQueue(found.settings.gpu.kernel_launch_us)
     for row in found.rows:
         for step in row.steps:
@@ -182,6 +186,8 @@ def fill(record: RunRecord, found: NetworkRecord, job: NetworkJob | None = None)
     if queue.times:
         record.host_time_us = begin_us + queue.times[-1].ended_us
     record.verification = _worst([part.verification for part in record.parts if part.verification is not None])
+    spent_s = math.fsum(facts.simulator.cpu_s for facts in found.of_class.values() if facts.roofline is not None)
+    record.values["spent_s"] = record.values.get("spent_s", 0.0) + spent_s
     record.values["planned_bytes"] = max(record.values.get("planned_bytes", 0), found.planned_bytes)
 
 

@@ -75,7 +75,7 @@ def direction_of(what: str) -> str:
 def kept_network(content: Mapping[str, Any], paths: Iterable[str], batch: int) -> KeptNetwork:
     """Return the results of a network's run in a store, from its stored content. paths: the metrics that stay.
 
-    What it took is counted by its launches, whenever these were simulated.
+    What it took is counted by its launches, each of several equal ones once, whenever these were simulated.
     """
     record = restored(content["records"])[-1]
     wanted = sorted({*ALWAYS, *paths})
@@ -90,7 +90,7 @@ def kept_network(content: Mapping[str, Any], paths: Iterable[str], batch: int) -
         launches,
         1.0 if sampling is None else _short(sampling.fraction),
         _short(whole.half_widths.get("kernel.time_us", 0.0) / whole.metrics["kernel.time_us"]),
-        _short(float(record.total.simulator.cpu_s)),
+        _short(float(record.values["spent_s"])),
     )
 
 

@@ -96,8 +96,9 @@ def test_layers_and_passes_of_a_network_cover_their_launches(tmp_path: Path) -> 
 def test_iterations_of_one_run_follow_one_another() -> None:
     """As of DNNMark's benchmarks: each begins when the one before it has ended."""
     facts = RunFacts.of(
-        kernel={"name": "k", "cycles": 3000, "clock_ghz": 1.0, "single_flops": 0}, roofline={"valu": 1.0}, stalls={}
-    )
+        kernel={"name": "k", "cycles": 3000, "clock_ghz": 1.0, "single_flops": 0}, roofline={"valu": 1.0}, stalls={},
+        simulator={"cpu_s": 3.0},
+    )  # fmt: skip
     step = SimpleNamespace(classes=["class"], simulated=[0], work=[], verification=None)
     row = SimpleNamespace(
         layer="conv", what=Pass.FORWARD, steps=[step, step], operators="gemm", macs=1, needed_macs=1, zeros=None,
@@ -115,6 +116,7 @@ def test_iterations_of_one_run_follow_one_another() -> None:
         (0, 5, 8), (8, 13, 16), (16, 21, 24), (24, 29, 32),
     ]  # fmt: skip
     assert (record.host_time_us, record.launched, len(record.parts)) == (32, 4, 2)
+    assert record.values["spent_s"] == 6, "of two equal launches one is simulated, in each iteration"
 
 
 def test_of_two_variants_each_has_its_track(tmp_path: Path) -> None:
