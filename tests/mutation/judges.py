@@ -10,13 +10,19 @@ from tests.structure.imports import ROOT, imports, module_in, named_in, room_of,
 
 FOLDERS = ("unit", "exact", "corpus", "system")  # of tests; damaged inputs and vendors' packages are for other commands
 MOST_FILES = 3  # for a module
+COMPILER = "gpusim.jit"  # after an error in it no compiled code fits
 TIMED, EXACT = ("gpusim/core/", "memory/", "spartan/"), "tests/exact/"
 
 
 def without_compiler(room: str) -> bool:
     """Tell whether errors in a room are tried without the compiler: it holds code that is compiled."""
     path = f"{room.replace('.', '/')}/"
-    return any(path.startswith(f"{place}/") for places in DOMAINS.values() for place in places)
+    return room != COMPILER and any(path.startswith(f"{place}/") for places in DOMAINS.values() for place in places)
+
+
+def mode_of(room: str) -> str:
+    """Return how errors in a room are tried: "plain" or "compiled"; "fresh": compiled, but nothing is kept."""
+    return "plain" if without_compiler(room) else "fresh" if room == COMPILER else "compiled"
 
 
 @cache

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutate import drawn, rooms_within
-from tests.mutation.judges import judges, without_compiler
+from tests.mutation.judges import judges, mode_of, without_compiler
 from tests.mutation.mutations import mutations_of
 from tests.mutation.scores import PAGE, Score, page, read, record, scores_table
 from tests.mutation.trial import CAUGHT, SURVIVED, TIME, UNREACHED, Outcome, Trial
@@ -97,7 +97,8 @@ def test_a_module_is_judged_by_the_tests_nearest_to_it() -> None:
     assert judges(["gpusim/report/rules.py"], most=1) == ("tests/unit/gpusim/test_rules.py",)
     assert "tests/exact/test_l2.py" in judges(["memory/cache/l2.py"])
     assert all(map(without_compiler, ("isa.lanes", "memory.dram", "spartan", "gpusim.core.cu")))
-    assert not any(map(without_compiler, ("gpusim.host", "gpusim.sampling", "workloads.operators")))
+    assert not any(map(without_compiler, ("gpusim.host", "gpusim.jit", "gpusim.sampling", "workloads.operators")))
+    assert [mode_of(room) for room in ("spartan", "gpusim.host", "gpusim.jit")] == ["plain", "compiled", "fresh"]
 
 
 def test_a_room_is_taken_with_those_within() -> None:

@@ -15,6 +15,7 @@ from gpusim.core.laws import laws, who_waits
 from gpusim.core.loop import DEADLOCK, FINISHED, LIVELOCK
 from gpusim.core.resident import standing
 from gpusim.jit import JIT_DISABLED
+from memory.address_map import l2_channel
 from memory.cache.l2_state import L2Spec
 from memory.cache.write_policy import WRITE_POLICIES
 from memory.dram.requests import release
@@ -181,13 +182,16 @@ NARROW = simple(
     crossbar=CrossbarSpec(
         request_queue_packets=1, request_latency_cycles=1, response_queue_packets=1, response_latency_cycles=1
     ),
-    l2=L2Spec(channels=1, input_queue_packets=1, latency_cycles=40),
+    l2=L2Spec(channels=2, interleave_bytes=64, input_queue_packets=1, latency_cycles=40),
 )
 
 
+@pytest.mark.parametrize("channel", [0, 1])
 @pytest.mark.parametrize("access", ["load", "store"])
-def test_who_waits_for_a_slot_of_the_crossbar_goes_on_when_there_is_one(access: str) -> None:
-    lines = [[LINE + 640 * cu + 40 * k + n for n in range(32)] for cu in range(4) for k in range(4)]
+def test_who_waits_for_a_slot_of_the_crossbar_goes_on_when_there_is_one(access: str, channel: int) -> None:
+    m = ScriptedRun(NARROW, [[Script().end()]]).m
+    own = [line for line in range(LINE, LINE + 1280) if l2_channel(m, line) == channel]
+    lines = [own[160 * cu + 40 * k :][:32] for cu in range(4) for k in range(4)]
     scripts = [Script() for _ in range(4)]
     for number, wanted in enumerate(lines):
         getattr(scripts[number // 4], access)(wanted)
