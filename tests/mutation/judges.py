@@ -104,7 +104,7 @@ def _distances(module: str) -> dict[str, int]:
 
 
 def judges_of_module(module: str, most: int = MOST_FILES) -> list[str]:
-    """Return the nearest test files to a module, at most so many.
+    """Return the nearest test files to a module, `most` and those that the alphabet alone puts behind them.
 
     Those in a folder of tests that has the name of one of its rooms are one step nearer, and so are those that have the
     module's name in theirs, and those that have its room's; of equally near ones those are first that import the fewest
@@ -113,12 +113,13 @@ def judges_of_module(module: str, most: int = MOST_FILES) -> list[str]:
     names = module.split(".")
     own, distances = {f"tests/unit/{room}" for room in names}, _distances(module)
 
-    def order(file: str) -> tuple[int, int, str]:
+    def order(file: str) -> tuple[int, int]:
         folder, _, test = file.rpartition("/")
         far = distances[file] + (folder not in own) + sum(name not in test for name in names[-2:])
-        return far, len(imports_of_tests()[file]), file
+        return far, len(imports_of_tests()[file])
 
-    return sorted(distances, key=order)[:most]
+    nearest = sorted(sorted(distances), key=order)
+    return nearest[:most] + [file for file in nearest[most:] if order(file) == order(nearest[most - 1])]
 
 
 def judges(files: Iterable[str], most: int = MOST_FILES) -> tuple[str, ...]:

@@ -95,6 +95,8 @@ def test_a_module_is_judged_by_the_tests_nearest_to_it() -> None:
     for file, test in nearest.items():
         assert test in judges([file]), file
     assert judges(["gpusim/report/rules.py"], most=1) == ("tests/unit/gpusim/test_rules.py",)
+    by_alphabet = {f"tests/unit/isa/test_semantics_{name}.py" for name in ("compare", "integer", "transcendental")}
+    assert by_alphabet < set(judges(["isa/semantics/bytes.py"], most=1))  # nothing else tells them apart
     assert "tests/exact/test_l2.py" in judges(["memory/cache/l2.py"])
     assert all(map(without_compiler, ("isa.lanes", "memory.dram", "spartan", "gpusim.core.cu")))
     assert not any(map(without_compiler, ("gpusim.host", "gpusim.jit", "gpusim.sampling", "workloads.operators")))
@@ -124,7 +126,9 @@ def test_a_score_counts_what_was_noticed(tmp_path: Path) -> None:
     assert f"| `memory` | off | 4 | 30 | 6 of 8 (75 %) | 1 | 1 | 7 | {today} |" in lines
     assert f"| `isa` | off |  | 0 | nothing to mutate |  |  |  | {today} |" in lines
     assert "| `spartan` | off |  |  | not judged |  |  |  |  |" in lines
-    assert lines[-1].startswith("In all: 6 of 8 noticed, in 1 of ")
+    assert lines[-1].startswith("In all: 6 of 8 noticed, in 1 of ") and "*" not in lines[-1]
+    earlier = scores_table({"memory": replace(score, room="memory", form=0)})
+    assert f" {today} * |" in earlier and " *: judged by an earlier form" in earlier.splitlines()[-1]
 
 
 def test_the_page_has_the_scores_of_the_last_run() -> None:
