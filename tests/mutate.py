@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.mutation.judges import MOST_FILES, judges, without_compiler
+from tests.mutation.judges import MOST_FILES, judges, mode_of
 from tests.mutation.mutations import Mutation
 from tests.mutation.scores import PAGE, Score, mutable, page, record
 from tests.mutation.trial import Outcome, Reached, Tree, Trial, markdown
@@ -89,7 +89,7 @@ def main() -> None:
     ):
         trees: dict[str, list[Tree]] = {}
         for room in chosen:
-            mode = "plain" if without_compiler(room) else "compiled"
+            mode = mode_of(room)
             if mode not in trees:
                 trees[mode] = [Tree(Path(folder) / f"{mode}{n}", mode) for n in range(arguments.jobs)]
                 for tree in trees[mode]:

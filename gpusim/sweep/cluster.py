@@ -4,8 +4,9 @@ import logging
 import os
 import pickle
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -95,16 +96,18 @@ class DaskCluster:
             if self._sent and self._client.status == "running":
                 self._client.cancel([sent.future for sent in self._sent.values()], force=True)
         self._sent.clear()
-        self._client.close(timeout=CONNECT_S)
+        with suppress(Exception):
+            self._client.close(timeout=CONNECT_S)
 
     def _send(self, key: int, parcel: bytes, started: Started) -> None:
         """Send a point to a free worker, one that is not refused."""
         allowed = frozenset(self._workers) if self._refused else frozenset[str]()
         restriction = {"workers": sorted(allowed)} if allowed else {}
         name = f"gpusim-point-{key}-{time.monotonic_ns()}"
-        future = self._client.submit(_carrier(), code_version(), parcel, key=name, pure=False, **restriction)
+        with self._asking():
+            future = self._client.submit(_carrier(), code_version(), parcel, key=name, pure=False, **restriction)
+            future.add_done_callback(lambda back: self._back.put((key, back)))
         self._sent[key] = _Sent(future, parcel, allowed, started)
-        future.add_done_callback(lambda back: self._back.put((key, back)))
 
     def _send_again(self, key: int) -> None:
         self._send(key, self._sent[key].parcel, self._sent[key].started)
@@ -112,15 +115,17 @@ class DaskCluster:
     def _outcome(self, key: int, future: Any) -> Done | None:
         """Return the result of a point; None if the point has been sent again."""
         started = self._sent[key].started
-        if future.status == "error":
+        with self._asking():
+            error = future.exception() if future.status == "error" else None  # None too if it is cancelled meanwhile
+            result = future.result() if future.status == "finished" else None
+        if error is not None:
             from distributed import KilledWorker
 
-            error = future.exception()
             lost = isinstance(error, KilledWorker)
             said = "each worker that ran it was lost" if lost else f"{type(error).__name__}: {error}"
             return Done(failed(said, 1), started.date, started.seconds)
-        if future.status == "finished":
-            what, worker, content = future.result()
+        if result is not None:
+            what, worker, content = result
             if what == "done":
                 return content  # type: ignore[no-any-return]
             self._refuse(worker, content)
@@ -142,10 +147,8 @@ class DaskCluster:
         if time.monotonic() - self._looked_at < LOOK_EVERY_S:
             return
         self._check_scheduler()
-        try:
+        with self._asking():
             there = self._client.nthreads()
-        except (OSError, TimeoutError):
-            raise self._gone() from None
         self._looked_at = time.monotonic()
         for worker in self._workers.keys() - there.keys():
             self._reporter.say(f"{self._address}: worker {worker} is gone; others run its points")
@@ -159,6 +162,16 @@ class DaskCluster:
     def _check_scheduler(self) -> None:
         if self._client.status != "running":
             raise self._gone()
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Raise SimulationError for whatever Dask raises where the scheduler goes in the middle of a question to it."""
+        try:
+            yield
+        except Exception as error:
+            if isinstance(error, OSError | CancelledError) or self._client.status != "running":
+                raise self._gone() from None
+            raise
 
     def _gone(self) -> SimulationError:
         return SimulationError(f"--cluster {self._address}: the scheduler is gone; the same command goes on")

@@ -10,13 +10,19 @@ from tests.structure.imports import ROOT, imports, module_in, named_in, room_of,
 
 FOLDERS = ("unit", "exact", "corpus", "system")  # of tests; damaged inputs and vendors' packages are for other commands
 MOST_FILES = 3  # for a module
+COMPILER = "gpusim.jit"  # after an error in it no compiled code fits
 TIMED, EXACT = ("gpusim/core/", "memory/", "spartan/"), "tests/exact/"
 
 
 def without_compiler(room: str) -> bool:
     """Tell whether errors in a room are tried without the compiler: it holds code that is compiled."""
     path = f"{room.replace('.', '/')}/"
-    return any(path.startswith(f"{place}/") for places in DOMAINS.values() for place in places)
+    return room != COMPILER and any(path.startswith(f"{place}/") for places in DOMAINS.values() for place in places)
+
+
+def mode_of(room: str) -> str:
+    """Return how errors in a room are tried: "plain" or "compiled"; "fresh": compiled, but nothing is kept."""
+    return "plain" if without_compiler(room) else "fresh" if room == COMPILER else "compiled"
 
 
 @cache
@@ -98,7 +104,7 @@ def _distances(module: str) -> dict[str, int]:
 
 
 def judges_of_module(module: str, most: int = MOST_FILES) -> list[str]:
-    """Return the nearest test files to a module, at most so many.
+    """Return the nearest test files to a module, `most` and those that the alphabet alone puts behind them.
 
     Those in a folder of tests that has the name of one of its rooms are one step nearer, and so are those that have the
     module's name in theirs, and those that have its room's; of equally near ones those are first that import the fewest
@@ -107,12 +113,13 @@ def judges_of_module(module: str, most: int = MOST_FILES) -> list[str]:
     names = module.split(".")
     own, distances = {f"tests/unit/{room}" for room in names}, _distances(module)
 
-    def order(file: str) -> tuple[int, int, str]:
+    def order(file: str) -> tuple[int, int]:
         folder, _, test = file.rpartition("/")
         far = distances[file] + (folder not in own) + sum(name not in test for name in names[-2:])
-        return far, len(imports_of_tests()[file]), file
+        return far, len(imports_of_tests()[file])
 
-    return sorted(distances, key=order)[:most]
+    nearest = sorted(sorted(distances), key=order)
+    return nearest[:most] + [file for file in nearest[most:] if order(file) == order(nearest[most - 1])]
 
 
 def judges(files: Iterable[str], most: int = MOST_FILES) -> tuple[str, ...]:

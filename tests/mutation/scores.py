@@ -19,6 +19,7 @@ from tests.support.pages import renewed, table
 
 FILE = ROOT / "tests" / "mutation" / "scores.json"
 PAGE = ROOT / "docs" / "mutations.md"
+FORM = 2  # one more when other tests judge a mutation, or other mutations are made: rows of earlier forms are marked
 RESULTS = (CAUGHT, TIME, SURVIVED, UNREACHED)
 
 
@@ -30,7 +31,8 @@ def mutable(room: str) -> list[Mutation]:
 
 @dataclass(frozen=True)
 class Score:
-    """What became of a room's sample. possible: mutations that it was drawn from; files: of tests that judged it."""
+    """What became of a room's sample. possible: mutations that it was drawn from; files: of tests that judged it;
+    form: of the command."""
 
     room: str
     date: str
@@ -39,6 +41,7 @@ class Score:
     files: int
     counts: dict[str, int]
     unnoticed: list[str]
+    form: int = 1
 
     @classmethod
     def of(cls, room: str, seed: int, possible: int, files: int, outcomes: list[Outcome]) -> "Score":
@@ -46,7 +49,7 @@ class Score:
         counts = Counter(outcome.result for outcome in outcomes)
         unnoticed = [f"{o.mutation.name} ({o.result})" for o in outcomes if o.result in (SURVIVED, UNREACHED)]
         today = datetime.now(UTC).date().isoformat()
-        return cls(room, today, seed, possible, files, {r: counts[r] for r in RESULTS}, sorted(unnoticed))
+        return cls(room, today, seed, possible, files, {r: counts[r] for r in RESULTS}, sorted(unnoticed), FORM)
 
     @property
     def tried(self) -> int:
@@ -84,11 +87,16 @@ def scores_table(scores: dict[str, Score]) -> str:
         else:
             share = f"{score.noticed} of {score.tried} ({100 * score.noticed / score.tried:.0f} %)"
             unnoticed = [str(score.counts[SURVIVED]), str(score.counts[UNREACHED])]
-            rows.append([*cells, str(score.files), str(score.possible), share, *unnoticed, str(score.seed), score.date])
+            date = score.date + " *" * (score.form < FORM)
+            rows.append([*cells, str(score.files), str(score.possible), share, *unnoticed, str(score.seed), date])
     judged = [score for score in scores.values() if score.possible]
     tried, noticed = sum(s.tried for s in judged), sum(s.noticed for s in judged)
     head = ["room", "compiler", "test files", "possible", "noticed", "survived", "no test calls it", "seed", "date"]
     total = f"In all: {noticed} of {tried} noticed, in {len(judged)} of {len(rooms())} rooms."
+    if any(score.form < FORM for score in judged):
+        total += (
+            " *: judged by an earlier form of the command, by other tests; the next run of a room replaces its row."
+        )
     return f"{table(head, rows)}\n\n{total}"
 
 

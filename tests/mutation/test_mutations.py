@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutate import drawn, rooms_within
-from tests.mutation.judges import judges, without_compiler
+from tests.mutation.judges import judges, mode_of, without_compiler
 from tests.mutation.mutations import mutations_of
 from tests.mutation.scores import PAGE, Score, page, read, record, scores_table
 from tests.mutation.trial import CAUGHT, SURVIVED, TIME, UNREACHED, Outcome, Trial
@@ -95,9 +95,12 @@ def test_a_module_is_judged_by_the_tests_nearest_to_it() -> None:
     for file, test in nearest.items():
         assert test in judges([file]), file
     assert judges(["gpusim/report/rules.py"], most=1) == ("tests/unit/gpusim/test_rules.py",)
+    by_alphabet = {f"tests/unit/isa/test_semantics_{name}.py" for name in ("compare", "integer", "transcendental")}
+    assert by_alphabet < set(judges(["isa/semantics/bytes.py"], most=1))  # nothing else tells them apart
     assert "tests/exact/test_l2.py" in judges(["memory/cache/l2.py"])
     assert all(map(without_compiler, ("isa.lanes", "memory.dram", "spartan", "gpusim.core.cu")))
-    assert not any(map(without_compiler, ("gpusim.host", "gpusim.sampling", "workloads.operators")))
+    assert not any(map(without_compiler, ("gpusim.host", "gpusim.jit", "gpusim.sampling", "workloads.operators")))
+    assert [mode_of(room) for room in ("spartan", "gpusim.host", "gpusim.jit")] == ["plain", "compiled", "fresh"]
 
 
 def test_a_room_is_taken_with_those_within() -> None:
@@ -123,7 +126,9 @@ def test_a_score_counts_what_was_noticed(tmp_path: Path) -> None:
     assert f"| `memory` | off | 4 | 30 | 6 of 8 (75 %) | 1 | 1 | 7 | {today} |" in lines
     assert f"| `isa` | off |  | 0 | nothing to mutate |  |  |  | {today} |" in lines
     assert "| `spartan` | off |  |  | not judged |  |  |  |  |" in lines
-    assert lines[-1].startswith("In all: 6 of 8 noticed, in 1 of ")
+    assert lines[-1].startswith("In all: 6 of 8 noticed, in 1 of ") and "*" not in lines[-1]
+    earlier = scores_table({"memory": replace(score, room="memory", form=0)})
+    assert f" {today} * |" in earlier and " *: judged by an earlier form" in earlier.splitlines()[-1]
 
 
 def test_the_page_has_the_scores_of_the_last_run() -> None:

@@ -33,7 +33,7 @@ class Outcome:
 
 
 class Tree:
-    """A copy of the tree in which pytest runs, in folders of its own. mode: "compiled", "plain" without the compiler.
+    """A copy of the tree in which pytest runs, in folders of its own. mode: how it is tried (`judges.mode_of`).
 
     Errors in what keeps files must not reach the user's own: home, temporary files and compiled code are the copy's.
     """
@@ -50,7 +50,7 @@ class Tree:
         own = {"HOME": folder / "home", "TMPDIR": folder / "tmp", "GPUSIM_CACHE_DIR": folder / "code"}
         variables = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
         variables |= {name: str(value) for name, value in own.items()} | {"PYTHONPATH": str(self.path)}
-        variables["NUMBA_DISABLE_JIT"] = "0" if mode == "compiled" else "1"
+        variables["NUMBA_DISABLE_JIT"] = "1" if mode == "plain" else "0"
         command = [sys.executable, "-m", "tests.mutation.server"]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         self._server = subprocess.Popen(command, cwd=self.path, env=variables, text=True, **pipes)

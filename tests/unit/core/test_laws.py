@@ -15,6 +15,7 @@ from gpusim.core.laws import laws, who_waits
 from gpusim.core.loop import DEADLOCK, FINISHED, LIVELOCK
 from gpusim.core.resident import standing
 from gpusim.jit import JIT_DISABLED
+from memory.address_map import l2_channel
 from memory.cache.l2_state import L2Spec
 from memory.cache.write_policy import WRITE_POLICIES
 from memory.dram.requests import release
@@ -181,18 +182,29 @@ NARROW = simple(
     crossbar=CrossbarSpec(
         request_queue_packets=1, request_latency_cycles=1, response_queue_packets=1, response_latency_cycles=1
     ),
-    l2=L2Spec(channels=1, input_queue_packets=1, latency_cycles=40),
+    l2=L2Spec(channels=2, interleave_bytes=64, input_queue_packets=1, latency_cycles=40),
+)
+BEHIND = altered(  # answers leave in two of five cycles, so that channels wait to answer
+    NARROW,
+    crossbar={"model": "ideal", "ideal_bytes_per_cycle": 25.6, "ideal_latency_cycles": 3},
+    l2={"latency_cycles": 1},
 )
 
 
+@pytest.mark.parametrize("channel", [0, 1])
 @pytest.mark.parametrize("access", ["load", "store"])
-def test_who_waits_for_a_slot_of_the_crossbar_goes_on_when_there_is_one(access: str) -> None:
-    lines = [[LINE + 640 * cu + 40 * k + n for n in range(32)] for cu in range(4) for k in range(4)]
+@pytest.mark.parametrize(("gpu", "loads"), [(NARROW, 4), (BEHIND, 1)], ids=["narrow", "behind"])
+def test_who_waits_for_a_slot_of_the_crossbar_goes_on_when_there_is_one(
+    gpu: GpuSpec, loads: int, access: str, channel: int
+) -> None:
+    m = ScriptedRun(gpu, [[Script().end()]]).m
+    own = [line for line in range(LINE, LINE + 1280) if l2_channel(m, line) == channel]
+    lines = [own[160 * cu + 40 * k :][:32] for cu in range(4) for k in range(loads)]
     scripts = [Script() for _ in range(4)]
     for number, wanted in enumerate(lines):
-        getattr(scripts[number // 4], access)(wanted)
+        getattr(scripts[number // loads], access)(wanted)
     groups = [[s.end()] for s in scripts]
-    assert differing(run(NARROW, groups, False), run(NARROW, groups, True)) == []
+    assert differing(run(gpu, groups, False), run(gpu, groups, True)) == []
 
 
 def test_a_store_of_no_lane_is_done_in_the_cycle_after_its_look_up() -> None:

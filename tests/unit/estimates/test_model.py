@@ -1,5 +1,6 @@
 """Does the fit find coefficients that are known, hold for a group that it has not seen, and stay above hard bounds?"""
 
+from dataclasses import replace
 from math import exp
 
 import numpy as np
@@ -86,3 +87,7 @@ def test_rates_of_simulating_are_found_and_none_is_negative() -> None:
     found = fit_rates(faster, 1e8, 4.0)
     assert min(vars(found).values()) >= 0 and found.sampled_rounds == 4.0
     assert found.instruction_s == pytest.approx(3e-8, rel=1e-3)
+    without = [asked(k * 1e6, 2e5 * k * k, 0) for k in range(1, 9)]  # nothing reaches DRAM
+    found = fit_rates([Spent(one, replace(truth, dram_line_s=0).seconds(one), 1.0) for one in without], 1e8, 0.0)
+    assert (found.launch_s, found.instruction_s, found.line_s) == pytest.approx((0.004, 3e-8, 2e-7), rel=1e-6)
+    assert found.dram_line_s == 0

@@ -1,6 +1,7 @@
 """Is the shipped fit what its command writes, does its page say what it says, and is other input refused in a line?"""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,11 @@ def test_an_iteration_is_the_sum_of_its_launches_and_says_what_it_is() -> None:
     assert larger.cycles > found.cycles
     other = estimate(load_network("lenet"), settings("gpu.name=Mine"), 1, train=False)
     assert any("Mine was not in the fit" in line for line in notes(other, cost))
+    assert not any("could not be counted" in line for line in notes(other, cost))
+    one = other.placed[0]
+    uncounted = replace(one, asked=replace(one.asked, work=replace(one.asked.work, counted=False)))
+    said = notes(replace(other, placed=(uncounted, *other.placed[1:])), cost)
+    assert f"kernels whose instructions could not be counted: {one.kernel}" in said
 
 
 def test_what_a_store_knows_costs_nothing(tmp_path: Path) -> None:

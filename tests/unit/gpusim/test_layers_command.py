@@ -86,6 +86,20 @@ def test_tables_fit_80_columns(name: str, train: bool, monkeypatch: pytest.Monke
     assert "M MACs forward" in lines[first + len(names)]
 
 
+def test_a_terminal_gets_products_and_memory_in_units_and_the_file_the_picture(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr("sys.stdout", out := Terminal())
+    (tmp_path / "two.yaml").write_text(GROUPED)
+    picture, written = tmp_path / "two.svg", tmp_path / "two.json"
+    assert invoke(["layers", str(tmp_path / "two.yaml"), "--picture", str(picture), "--json", str(written)]) == 0
+    assert "two" in picture.read_text()
+    line = next(line for line in out.getvalue().splitlines() if line.startswith("conv"))
+    assert line.split()[1:6] == ["64×512×512", "2", "·", "32×18×262144", "302"]
+    assert line.split()[-1] == f"{json.loads(written.read_text())['layers'][0]['memory_bytes'] / 2**20:.3g}"
+
+
 def test_the_file_s_own_batch_is_said(tmp_path: Path) -> None:
     path = tmp_path / "relu.dnnmark"
     path.write_text("[DNNMark]\nrun_mode=standalone\n[Activation]\nname=relu1\nn=100\nc=32\nh=256\nw=256\n")
@@ -94,6 +108,11 @@ def test_the_file_s_own_batch_is_said(tmp_path: Path) -> None:
     assert "the file's batch is 100: --batch 100 counts for it" in out.getvalue()
 
 
+GROUPED = """
+input: [4, 512, 512]
+layers:
+  - {name: conv, kind: convolution, filters: 64, kernel: 3, padding: 1, groups: 2, bias: false}
+"""
 LOOP = "input: [3]\nlayers:\n  - {name: a, kind: relu, inputs: b}\n  - {name: b, kind: relu}\n"
 
 

@@ -1,5 +1,7 @@
 """Does what a kernel may not do end in one clear error, with everything named?"""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -101,6 +103,23 @@ def test_work_group_sizes_the_kernel_was_not_compiled_for():
         device.run(kernel("reduction", "reduce_sum"), 256, 128, "out", "out", "out")
     with pytest.raises(GridError, match="up to"):
         device.run(kernel("geometry", "endless"), 2048, 2048, "out")
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("which", ["global_size", "local_size"])
+def test_a_size_of_nothing_is_no_launch(which, axis):
+    launch = Device().launch(kernel("geometry", "endless"), 64, 64, 0x1000)
+    size = tuple(0 if n == axis else x for n, x in enumerate(getattr(launch, which)))
+    with pytest.raises(GridError, match=f"launch of 'endless': size along {'xyz'[axis]} must be at least 1"):
+        replace(launch, **{which: size})
+
+
+def test_a_sparse_region_has_columns_that_begin_at_lines_and_rows_for_its_index():
+    for rows, leading in ((1, 16), (64, 64), (65536, 65536)):
+        assert SparseRegion(64, rows, 1, leading).column_bytes == 4 * leading
+    for address, rows, leading in ((64, 65, 64), (64, 64, 72), (64, 0, 64), (64, 65537, 65552), (32, 16, 16)):
+        with pytest.raises(ValueError, match="sparse region"):
+            SparseRegion(address, rows, 1, leading)
 
 
 def test_repeated_launches_use_their_device_memory_again():

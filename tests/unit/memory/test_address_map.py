@@ -4,6 +4,7 @@ two lines one place is refused."""
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.jit import new_record, record_dtype
@@ -97,6 +98,8 @@ def test_a_bank_mask_may_take_channel_bits_but_not_make_two_places_one():
     twice = spec.model_copy(update={"bank_masks": (0x800, 0x1000, 0x11000, 0x1800)})
     with pytest.raises(ValueError, match=r"dram.channel_masks and dram.bank_masks: .* 0x1800 is nothing"):
         check_mapping(twice, 256)
+    with pytest.raises(ValidationError, match=r"dram.channel_masks and dram.bank_masks: .* 0x1800 is nothing"):
+        GpuSpec(dram=twice)
 
 
 @pytest.mark.parametrize(

@@ -335,6 +335,14 @@ def test_a_line_written_back_is_still_held() -> None:
     assert (found["l1_hits"], found["packets"]) == (1, 2)
 
 
+@pytest.mark.parametrize("second", [("store", 0, 0xFF00), ("atomic", 0, 0xFF00)])
+@pytest.mark.parametrize("fetched", [True, False])
+def test_what_l2_holds_dirty_grows_by_what_is_stored(second: tuple[str, int, int], fetched: bool) -> None:
+    # an atomic on a line that is there in part has the rest fetched, and leaves its bytes dirty beside those stored
+    accesses = [("store", 0, 0xFF), *[("load", 0, 0)] * fetched, second]
+    assert list(dirty_bytes(compare(machine(), accesses).m).values()) == [0xFFFF]
+
+
 def test_an_invalidation_writes_back_first() -> None:
     gpu = machine({"write": "back", "write_allocate": True})
     m = run(gpu, [("store", 0, WHOLE), ("store", 1, WHOLE), ("invalidate", 0, 0), ("load", 0, 0)]).m

@@ -1,5 +1,6 @@
 """Device memory: allocations are disjoint, guarded and checked; the image is what kernels see."""
 
+import mmap
 from itertools import pairwise
 
 import numpy as np
@@ -48,6 +49,16 @@ def test_upload_keeps_the_bytes_and_views_share_them():
     assert (memory.view(a, np.float32) == data.ravel()).all()
     memory.view(a, np.float32)[3] = -1
     assert memory.image[a.address - VIRTUAL_BASE :][:16].view(np.float32)[3] == -1
+
+
+@pytest.mark.parametrize("cleared", [True, False])
+def test_what_is_discarded_and_nothing_beside_it_is_zero(cleared):
+    # with what gives pages back; without, there is nothing to be had from it
+    image = np.frombuffer(mmap.mmap(-1, CAPACITY), np.uint8)
+    memory = DeviceMemory(CAPACITY, image, (lambda a, b: image[a:b].fill(0)) if cleared else None)
+    a, b, c = (memory.upload(np.full(4096, 7, np.uint8), name) for name in "abc")
+    memory.discard(b.address, b.size_bytes)
+    assert [set(memory.view(one, np.uint8)) for one in (a, b, c)] == [{7}, {0 if cleared else 7}, {7}]
 
 
 def test_protected_and_read_only_allocations_refuse_stores():

@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
+from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
+from gpusim.config.network import load_network
 from gpusim.config.train_phase import load_training
 from gpusim.store.reading import Results
+from gpusim.training.times import gpu_times
 from tests.support.published_stages import ARRAY, DISK, both, claims, stage_times
 from tests.support.trace_reader import read_trace
 
@@ -222,6 +225,19 @@ def test_times_that_are_not_stored_are_one_line_with_the_command(
     assert invoke(["train-phase", str(folder / "training.yaml"), "--store", str(folder / "s.db"), *more]) == 2
     errors = capsys.readouterr().err
     assert said in errors and len(errors.splitlines()) == 1, errors
+
+
+def test_given_times_are_their_batchs_or_in_proportion_to_it(tmp_path: Path) -> None:
+    training = tmp_path / "given.yaml"
+    training.write_text(yaml.safe_dump(GIVEN), encoding="utf-8")
+    network, totals = load_network("alexnet"), []
+    for batch in (128, 32):
+        times = gpu_times(load_training(training, ["compute.strong=proportional"]), network, batch, tmp_path / "s.db")
+        totals.append([times.ms(name) for name in ("forward", "backward", "update")])
+    assert totals[0][:2] == pytest.approx([70, 130])
+    assert totals[1] == pytest.approx([70 / 4, 130 / 4, totals[0][2]])  # an update is of the weights alone
+    with pytest.raises(UserError, match="gives times for batch 128 alone; for batch 32: compute"):
+        gpu_times(load_training(training), network, 32, tmp_path / "s.db")
 
 
 def test_a_missing_batch_of_strong_scaling_is_said_beside_the_others(

@@ -1,0 +1,54 @@
+"""Are arguments of `gpusim exec` what their descriptions say, and are results compared within the bounds given?"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpusim
+from gpusim.config.exec import ArgumentSpec
+from gpusim.jobs.arguments import expected_of, value_of
+
+HERE = Path("exec.yaml")
+SMALL = gpusim.GpuSpec.model_validate({"shader_arrays": 1, "cus_per_array": 2, "memory_mib": 16})
+MANY = 4000
+
+
+def random(kind: str, dtype: str = "float32", **values: Any) -> np.ndarray:
+    spec = ArgumentSpec(random=kind, dtype=dtype, shape=(MANY,), **values)  # type: ignore[arg-type]
+    return np.array(value_of(gpusim.Device(SMALL, timing=False, quiet=True), "a", spec, HERE))
+
+
+def test_whole_numbers_are_from_the_lowest_to_the_one_before_the_end() -> None:
+    found = random("integers", "int16", low=-2, high=3)
+    assert found.dtype == np.int16 and set(found) == {-2, -1, 0, 1, 2}
+
+
+def test_uniform_numbers_fill_their_range() -> None:
+    found = random("uniform", low=-3, high=1)
+    counts, _ = np.histogram(found, 4, (-3, 1))  # what lies outside is counted nowhere
+    assert counts.sum() == MANY and (abs(counts - MANY / 4) < 5 * (MANY * 3 / 16) ** 0.5).all()
+
+
+def test_normal_numbers_have_mean_0_and_deviation_1_whatever_the_range() -> None:
+    found = random("normal", low=5, high=6).astype(np.float64)
+    assert abs(found.mean()) < 5 / MANY**0.5 and abs(found.std() - 1) < 5 / (2 * MANY) ** 0.5
+
+
+@pytest.mark.parametrize("kind", ["integers", "uniform", "normal"])
+def test_the_seed_decides(kind: str) -> None:
+    first, same, other = (random(kind, high=1000, seed=seed) for seed in (7, 7, 8))
+    assert (first == same).all() and not (first == other).all()
+
+
+def test_what_is_allowed_is_the_absolute_difference_and_the_part_of_the_expected_value(tmp_path: Path) -> None:
+    wanted = np.array([0, -10, np.nan, 1e30], np.float32)
+    np.save(tmp_path / "wanted.npy", wanted)
+    file = tmp_path / "exec.yaml"
+    spec = ArgumentSpec(
+        fill=1, dtype="float32", shape=(4,), expected=str(tmp_path / "wanted.npy"), absolute=0.5, relative=0.01
+    )
+    found = expected_of(value_of(gpusim.Device(SMALL, timing=False, quiet=True), "a", spec, file), spec, file)
+    np.testing.assert_array_equal(found.value, wanted)
+    np.testing.assert_allclose(found.bound, [0.5, 0.6, 0.5, 1e28], rtol=1e-6)
