@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gpusim.host.command_processor import execute
+from gpusim.networks.locality import locality
 from isa.device_memory import DeviceMemory
 from tests.unit.workloads.test_primitives import GPU, executed
 from workloads.circulant import BLOCKS, DATA, FLOWS, FORWARD, LANES, WEIGHTS, Blocks, Product
@@ -139,3 +140,49 @@ def test_what_cannot_be_is_refused_in_one_line() -> None:
         with pytest.raises(OperatorError) as caught:
             make()
         assert part in str(caught.value) and "\n" not in str(caught.value)
+
+
+# Reuse and distance: what traces show is what the mappings say
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize(
+    ("kind", "product"),
+    [
+        (BlockCirculantForward, FORWARD),
+        (BlockCirculantBackwardWeights, WEIGHTS),
+        (BlockCirculantBackwardData, DATA),
+    ],
+)
+def test_traces_show_reuse_and_distances_of_the_mappings(
+    kind: type[BlockCirculant], product: Product, block: int
+) -> None:
+    shape, outputs = (8, 64 * block), 64 * block  # p = q = 64, n = 8
+    measured = {}
+    for flow in ("baseline", "o1", "o2", "o2_sum", "fused"):
+        operator = build(kind(shape, outputs, block, flow), DeviceMemory(1 << 28), GPU)
+        (launch,) = [one for one in operator.launches if "multiply" in one.kernel.name or "fused" in one.kernel.name]
+        measured[flow] = locality(launch, operator.primitive.value_bytes(launch.kernel.name))
+    blocks = operator.primitive.blocks
+    bins, summed = blocks.bins, product.summed
+    sizes, share = blocks.sizes, reuse(blocks, product, "source")
+
+    def lines(values: float, work_items: int) -> object:
+        """Values for each work-item, as far as lines tell."""
+        return pytest.approx(values / work_items, abs=8 / work_items)
+
+    # table 7.2: a pair of blocks, side by side, nothing shared
+    assert (measured["baseline"].data_reuse, measured["baseline"].write_distance) == (1, lines(bins, bins))
+    assert measured["baseline"].read_distance == lines(bins, bins)
+    # (7.5): rows of the other array are as far apart as the summed index is long
+    size, o1_share = o1_size(blocks, product, "source")
+    assert measured["o1"].data_reuse == o1_share
+    assert measured["o1"].read_distance == lines((o1_share - 1) * sizes[summed] * bins + size, size * o1_share)
+    # (7.6): the other array is read in one piece; what is stored for the sums lies apart, which is O2's drawback
+    for flow in ("o2", "o2_sum"):
+        assert measured[flow].data_reuse == share
+        assert measured[flow].read_distance == lines(bins * share, bins * share)
+    assert measured["o2_sum"].write_distance == lines(((share - 1) * sizes[summed] + 1) * bins, bins * share)
+    # algorithm 9: as O2, of all places that are added up
+    assert measured["fused"].data_reuse == share
+    assert measured["fused"].write_distance == lines(bins * share, bins * share)
