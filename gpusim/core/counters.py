@@ -113,6 +113,21 @@ LAYER = CounterTable(
             "cannot be left out, the busiest first (such are im2col, transforms, sums)",
         ),
         Counter("launch_cycles", "cycles", "that the host needs to launch the kernels"),
+        Counter(
+            "data_reuse",
+            "work-items",
+            "of a block-circulant layer's first workgroup that use the same value (DR): bytes read from LDS over those "
+            "stored there, without LDS bytes loaded over those of the lines; over launches the most",
+            MAX,
+        ),
+        Counter(
+            "read_distance",
+            "values",
+            "that the range spans which this workgroup reads of an array, for each of its work-items (MD), seen in "
+            "lines; the longest",
+            MAX,
+        ),
+        Counter("write_distance", "values", "the same of what it stores", MAX),
     ),
 )
 

@@ -241,6 +241,7 @@ def _with_purpose(row: Row, found: NetworkRecord) -> RunFacts | None:
             left -= executed
     gpu = found.settings.gpu
     purpose = Counts(
+        facts.sections.get("layer", {}),
         macs=row.macs,
         other_cycles=cycles.total(),
         launch_cycles=len(launches) * gpu.kernel_launch_us * 1e3 * gpu.clock_ghz,

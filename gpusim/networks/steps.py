@@ -13,6 +13,7 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.occupancy import residency
 from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOptions, execute
 from gpusim.networks.launches import Before, deciding
+from gpusim.networks.locality import locality
 from gpusim.results.record import RunRecord, VerificationFacts
 from gpusim.sampling.spec import SamplingSpec
 from isa.launch import Launch
@@ -102,6 +103,7 @@ def run_step(
         for launch in operator.launches:
             if number in simulated:
                 facts[number] = simulate_launch(launch, observer, processor, timing, timing.sampling.get(number))
+                _note_locality(facts[number], operator, launch)
             elif not execute(launch, observer=observer, residency=residency(launch, gpu)).finished:
                 raise Stopped
             number += 1
@@ -140,9 +142,16 @@ def run_synthetic(
                 plain = replace(timing, launches=RunOptions(), l1_bypass=one.one.l1_bypass)
                 simulate_launch(one.launch, seen_by, processor, plain, sampling)
             facts[number] = simulate_launch(launch, seen_by, processor, timing, sampling)
+            _note_locality(facts[number], operator, launch)
         else:
             execute(launch, residency=residency(launch, gpu))
     return Outcome(facts, zeros=zeros)
+
+
+def _note_locality(facts: RunFacts, operator: TensorOperator, launch: Launch) -> None:
+    """Add how a workgroup's values lie to one another, where the operator's value is told by that."""
+    if value_bytes := operator.primitive.value_bytes(launch.kernel.name):
+        facts.add("layer", locality(launch, value_bytes))
 
 
 def _zeros(operator: TensorOperator) -> Zeros | None:

@@ -10,7 +10,7 @@ import pytest
 
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
-from gpusim.config.network_run import NetworkSettings, TrainingSpec
+from gpusim.config.network_run import BlockCirculantSpec, NetworkSettings, TrainingSpec
 from gpusim.networks.training import Training
 from tests.support.network_numbers import MOMENTUM, Machine
 from workloads.networks.memory import no_workspace, plan
@@ -41,15 +41,19 @@ def parameters(schedule: Schedule) -> list[str]:
     return [name for name, tensor in schedule.tensors.items() if tensor.role is Role.PARAMETER]
 
 
-def trained(iterations: int, batch: int) -> tuple[Training, dict[str, np.ndarray], list[float]]:
+def trained(
+    iterations: int, batch: int, settings: NetworkSettings = SETTINGS
+) -> tuple[Training, dict[str, np.ndarray], list[float]]:
     """LeNet trained, what its parameters were at first, and the losses."""
-    run = Training(load_network("lenet"), SETTINGS, batch)
+    run = Training(load_network("lenet"), settings, batch)
     first = {name: run.array(name) for name in parameters(run.schedule)}
     return run, first, [run.step(one) for one in batches(iterations, batch)]
 
 
-def in_fp64(first: dict[str, np.ndarray], iterations: int, batch: int) -> tuple[Machine, list[float]]:
-    schedule = training(load_network("lenet"), batch)
+def in_fp64(
+    first: dict[str, np.ndarray], iterations: int, batch: int, schedule: Schedule | None = None
+) -> tuple[Machine, list[float]]:
+    schedule = schedule or training(load_network("lenet"), batch)
     nothing = {name: np.zeros(t.shape) for name, t in schedule.tensors.items() if t.role is Role.INPUT}
     machine, losses = Machine(plan(schedule, no_workspace), {**nothing, **first}, RATE), []
     for one in batches(iterations, batch):
@@ -70,6 +74,21 @@ def test_twenty_iterations_are_those_of_numpy_in_fp64_and_learn() -> None:
         assert np.abs(found - wanted).max() <= WEIGHT_BOUND * np.abs(wanted).max(), name
         assert not np.array_equal(found, first[name]), f"{name} has not moved"
     assert np.mean(losses[-5:]) < np.mean(losses[:5])
+
+
+@pytest.mark.parametrize(("flow", "iterations"), [("baseline", 1), ("fused", 5)])
+def test_circulant_layers_train_as_the_matrices_that_they_stand_for(flow: str, iterations: int) -> None:
+    """Of LeNet all layers but the last, whose ten rows are fewer than a block."""
+    batch = 4
+    asked = BlockCirculantSpec(block=16, layers="all", flow=flow)
+    run, first, losses = trained(iterations, batch, SETTINGS.model_copy(update={"block_circulant": asked}))
+    assert [run.array(f"{name}.weight").ndim for name in ("conv1", "conv2", "ip1", "ip2")] == [3, 3, 3, 2]
+    machine, expected = in_fp64(first, iterations, batch, run.schedule)
+    assert losses == pytest.approx(expected, rel=LOSS_BOUND)
+    for name in parameters(run.schedule):
+        found, wanted = run.array(name), machine.array(name)
+        assert np.abs(found - wanted).max() <= WEIGHT_BOUND * np.abs(wanted).max(), name
+    assert len(losses) == 1 or losses[-1] < losses[0]
 
 
 def test_an_iteration_s_results_are_compared_step_by_step() -> None:

@@ -138,7 +138,7 @@ INLINE void product_sum(bool conjugated, global const float2_t *restrict shared,
   local float2_t *now = held, *then = held + share * bins;
   float2_t sum = 0.0f, loaded = row < depth ? *mine : 0.0f;
   for (uint done = 0; done < depth; done += share) {
-    now[row * bins + bin] = loaded;
+    if (done + row < depth) now[row * bins + bin] = loaded;
     workgroup_barrier();
     mine += next_mine;
     if (done + share + row < depth) loaded = *mine;

@@ -113,6 +113,11 @@ class BlockCirculant(Primitive):
     def needed_macs(self) -> int:
         return min(self.macs, self.blocks.macs)
 
+    def value_bytes(self, kernel: str) -> int:
+        """Return the bytes of a frequency for the products and sums of frequencies; 0 for other kernels."""
+        of_frequencies = kernel.startswith(("circulant_multiply", "circulant_fused", "circulant_reorganise"))
+        return 8 if of_frequencies or kernel == "circulant_sum" else 0
+
     @property
     def workspace(self) -> Mapping[str, Operand]:
         spare = matrices.left(self.blocks, self.flow, self.product, self.windows is not None)

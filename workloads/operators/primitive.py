@@ -125,6 +125,10 @@ class Primitive(ABC):
         """Operands whose gradient is that of the result y."""
         return ()
 
+    def value_bytes(self, kernel: str) -> int:
+        """Return the bytes of a value for a kernel whose workgroups' reuse and distance are measured; 0 for others."""
+        return 0
+
     @abstractmethod
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """Return the launches over checked tensors: operands, results and workspace by name."""

@@ -1,0 +1,63 @@
+"""Do dense layers become circulant as the settings of a run say, and are those that cannot named?"""
+
+import pytest
+
+from gpusim.base.errors import UserError
+from gpusim.config.network import load_network
+from gpusim.config.network_run import BlockCirculantSpec
+from gpusim.networks.circulant import with_circulant_layers
+
+
+def kinds(name: str, **asked: object) -> dict[str, str]:
+    made = with_circulant_layers(load_network(name), BlockCirculantSpec.model_validate(asked))
+    return {layer.name: layer.kind_name for layer in made.layers}
+
+
+def test_nothing_asked_is_the_same_network() -> None:
+    network = load_network("lenet")
+    assert with_circulant_layers(network, BlockCirculantSpec()) is network
+
+
+def test_layers_are_chosen_by_kind_or_name() -> None:
+    dense = {layer.name: layer.kind_name for layer in load_network("alexnet").layers}
+    fully = dict.fromkeys(("fc6", "fc7", "fc8"), "block_circulant")
+    assert kinds("alexnet", block=64) == {**dense, **fully}
+    convolved = {name: "block_circulant_convolution" for name, kind in dense.items() if kind == "convolution"}
+    assert kinds("alexnet", block=64, layers="all") == {**dense, **fully, **convolved}
+    assert kinds("alexnet", block=64, layers=["fc7"]) == {**dense, "fc7": "block_circulant"}
+
+
+def test_a_layer_without_such_a_block_stays_dense_and_is_named() -> None:
+    asked = BlockCirculantSpec(block=16, layers="all", flow="o1")
+    network = with_circulant_layers(load_network("lenet"), asked)
+    assert network["ip2"].kind_name == "fully_connected"
+    assert network.remarks == ("ip2 stays dense: block 16 is larger than its matrix of 10 × 500 values: no block is as"
+                               " small as it",)  # fmt: skip
+    assert network["ip1"].kind.flow == "o1"
+    assert dict(network["ip1"].anatomy.parameters)["weight"] == (32, 50, 16)
+    again = with_circulant_layers(network, asked)
+    assert (again.layers, again.remarks) == (network.layers, network.remarks)
+
+
+def test_layers_of_a_file_take_the_flow_of_the_run() -> None:
+    layers = [{"name": "fc", "kind": "block_circulant", "outputs": 16, "block": 16, "flow": "o2"}]
+    network = load_network({"input": [20], "layers": layers})
+    assert network["fc"].kind.flow == "o2"
+    made = with_circulant_layers(network, BlockCirculantSpec(flow="baseline", lanes="wavefront"))
+    assert (made["fc"].kind.flow, made["fc"].kind.lanes) == ("baseline", "wavefront")
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "part"),
+    [
+        ("alexnet", {"block": 64, "layers": ["fc9"]}, "layers: unknown layer 'fc9'; did you mean 'fc8'"),
+        ("alexnet", {"block": 64, "layers": ["relu6"]}, "layer 'relu6': relu has no matrix"),
+        ("lenet", {"block": 64, "layers": ["conv1"]}, "matrix of 20 × 25 values: allowed are 16"),
+        ("alexnet-caffe", {"block": 16, "layers": ["conv2"]}, "2 groups of channels"),
+        ("lenet", {"flow": "fused"}, "flow fused: lenet has no layer that is circulant, or can be"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused(name: str, asked: dict, part: str) -> None:
+    with pytest.raises(UserError) as caught:
+        kinds(name, **asked)
+    assert part in str(caught.value) and "\n" not in str(caught.value)
