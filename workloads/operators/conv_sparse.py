@@ -225,6 +225,7 @@ class _SparseForward(ConvolutionForward):
         kernel, to = "im2col_columns", {"columns": tensors.get("columns")}
         if self.fused:
             kernel, to = "im2col_bundles", {"bundles": tensors["bundles"], "absent": tensors["counts"]}
+        kernel += "_small" * (plane < LINE_ELEMENTS)
         grid = (-(-c.depth // EDGE), -(-windows // EDGE), 1)
         return launch("conv_sparse", kernel, tensors["x"].memory, grid, values | to)
 
