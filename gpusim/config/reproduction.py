@@ -52,8 +52,22 @@ class PathSpec(Spec):
     sets: dict[str, Any] = param({}, "values of a run's configuration, by their paths", "user")
     sampled: bool = param(True, "whether its runs may be sampled; else they are simulated in whole", "user")
     seconds_per_gmac: float = param(
-        ..., "processor time of simulating 10^9 multiply-accumulates of the dense product in whole", "measured", gt=0
+        0.0,
+        "processor time of simulating 10^9 multiply-accumulates of the dense product in whole; none of fastest_of",
+        "measured",
+        ge=0,
     )
+    fastest_of: tuple[str, ...] = param(
+        (), "ways whose fastest run stands for it; figures that have it have all of them", "user"
+    )
+
+    @model_validator(mode="after")
+    def _is_run_or_chosen(self) -> "PathSpec":
+        if bool(self.fastest_of) == bool(self.seconds_per_gmac):
+            raise ValueError("a way has one of seconds_per_gmac, of its own runs, and fastest_of")
+        if self.fastest_of and self.sets:
+            raise ValueError("sets: a way that is the fastest of others has none of its own")
+        return self
 
 
 class ComparisonSpec(Spec):
@@ -107,6 +121,11 @@ class ReproductionSpec(Spec):
     def _names_its_paths(self) -> "ReproductionSpec":
         if bool(self.paths) == (self.runs is not None):
             raise ValueError("a publication has one of paths (of matrix products) and runs (of networks)")
+        for name, way in self.paths.items():
+            for one in way.fastest_of:
+                if one not in self.paths or self.paths[one].fastest_of:
+                    runs = [other for other, held_ in self.paths.items() if not held_.fastest_of]
+                    raise ValueError(f"paths.{name}.fastest_of: {unknown_name('way that is run', one, runs)}")
         held = {**self.comparisons, **({"engine_share": self.engine_share} if self.engine_share else {})}
         for name, one in held.items():
             for path in (one.path, one.base):
@@ -213,6 +232,9 @@ def _figure(path: Path, spec: ReproductionSpec) -> Figure:
         for one in figure.paths:
             if one not in spec.paths:
                 raise UserError(f"{path}: paths: {unknown_name('path', one, spec.paths)}")
+            missing = [way for way in spec.paths[one].fastest_of if way not in figure.paths]
+            if missing:
+                raise UserError(f"{path}: paths: {one} is the fastest of ways of which {', '.join(missing)} is missing")
     if isinstance(figure, NetworkFigure):
         _check_points(path, figure, spec)
     return figure.located(path)

@@ -132,7 +132,16 @@ def groups(reproduction: Reproduction, figure: RunsFigure, results: Results) -> 
                     if found is not None:
                         ways[path] = found
                         zeros = float(found.metrics["data.zero_fraction"]) if sparse else zeros
+                ways |= _fastest(reproduction, figure, ways)
                 yield Group(case, batch, data, ways, zeros, held.count)
+
+
+def _fastest(reproduction: Reproduction, figure: RunsFigure, ways: Mapping[str, Kept]) -> Iterator[tuple[str, Kept]]:
+    """Yield the runs of ways that are the fastest of others, where all of those are known."""
+    for path in figure.paths:
+        among = reproduction.spec.paths[path].fastest_of
+        if among and all(one in ways for one in among):
+            yield path, min((ways[one] for one in among), key=lambda way: way.metrics["kernel.time_us"])
 
 
 def limit_of(zeros: float) -> float:
@@ -157,7 +166,8 @@ def compared_values(reproduction: Reproduction, figure: ComparedFigure, results:
                     continue
                 limit = limit_of(group.zeros) if measure == "speedup" and group.zeros is not None else None
                 reasons = tuple(reasons_of(group.ways[comparison.base], group.ways[comparison.path]))
-                yield Value(measure, name, group.labels, value, limit, reasons, group.count)
+                labels = {**group.labels, "path": comparison.path, "base": comparison.base}
+                yield Value(measure, name, labels, value, limit, reasons, group.count)
 
 
 class HasMetrics(Protocol):
