@@ -146,6 +146,25 @@ class MapFigure(RunsFigure):
         return self
 
 
+class AblationFigure(RunsFigure):
+    """The engine with one part changed at a time: what each part is worth."""
+
+    kind: Literal["ablation"] = param("ablation", "what is shown", "")
+    base: str = param(..., "the dense way, which has no engine to change", "user")
+    changes: dict[str, dict[str, Any]] = param(
+        ..., "values of the engine by the change's name; the first one, without any, is the engine as it is", "user"
+    )
+
+    @model_validator(mode="after")
+    def _has_base(self) -> "AblationFigure":
+        if self.base not in self.paths:
+            raise ValueError(f"base: {unknown_name('path of the figure', self.base, self.paths)}")
+        empty = [name for name, sets in self.changes.items() if not sets]
+        if empty != list(self.changes)[:1]:
+            raise ValueError(f"changes: the first one, and no other, is without values; without are {empty}")
+        return self
+
+
 class CurvesFigure(Figure):
     """Sparsity of a map over a training."""
 

@@ -15,6 +15,7 @@ from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
 from gpusim.config.figure import (
+    AblationFigure,
     AreaFigure,
     BreakdownFigure,
     ComparedFigure,
@@ -138,6 +139,7 @@ AnyFigure = Annotated[
     Annotated[ComparedFigure, Tag("compared")]
     | Annotated[BreakdownFigure, Tag("breakdown")]
     | Annotated[MapFigure, Tag("map")]
+    | Annotated[AblationFigure, Tag("ablation")]
     | Annotated[CurvesFigure, Tag("curves")]
     | Annotated[MonitorFigure, Tag("monitor")]
     | Annotated[OverheadsFigure, Tag("overheads")]
