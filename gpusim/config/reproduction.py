@@ -82,7 +82,8 @@ class ComparisonSpec(Spec):
 class AnswerSpec(Spec):
     """A sentence of the page for each verdict on a claim.
 
-    {found} is what was found, {why} what the counters say of the value in the middle.
+    {found} is what was found, {why} what the counters say of the value in the middle; of products, {FIGURE | DATA |
+    WHAT} is a mean (gpusim/reproduce/page/quantities.py).
     """
 
     claim: str = param(..., "the claim, by its name", "user")
@@ -110,23 +111,23 @@ class ReproductionSpec(Spec):
     )
     paths: dict[str, PathSpec] = param({}, "ways to compute a product", "user")
     comparisons: dict[str, ComparisonSpec] = param({}, "ways that claims are judged by", "user")
-    engine_share: ComparisonSpec | None = param(None, "ways with the engine, and with software in its place", "user")
-    summary: str = param(
-        "",
-        "what it comes to, in words; {FIGURE | DATA | WHAT} is a mean found (gpusim/reproduce/page/quantities.py)",
+    spread: str | None = param(
+        None,
+        "figure of changes that do not matter: how far a way's time moves with them is the interval of its values",
         "user",
     )
+    engine_share: ComparisonSpec | None = param(None, "ways with the engine, and with software in its place", "user")
     figures: tuple[str, ...] = param(..., "figures and tables in their order, a file each", "user", min_length=1)
 
     @model_validator(mode="after")
     def _names_its_paths(self) -> "ReproductionSpec":
         if bool(self.paths) == (self.runs is not None):
             raise ValueError("a publication has one of paths (of matrix products) and runs (of networks)")
+        runs = [name for name, way in self.paths.items() if not way.fastest_of]
         for name, way in self.paths.items():
-            for one in way.fastest_of:
-                if one not in self.paths or self.paths[one].fastest_of:
-                    runs = [other for other, held_ in self.paths.items() if not held_.fastest_of]
-                    raise ValueError(f"paths.{name}.fastest_of: {unknown_name('way that is run', one, runs)}")
+            for among in way.fastest_of:
+                if among not in runs:
+                    raise ValueError(f"paths.{name}.fastest_of: {unknown_name('way that is run', among, runs)}")
         held = {**self.comparisons, **({"engine_share": self.engine_share} if self.engine_share else {})}
         for name, one in held.items():
             for path in (one.path, one.base):
@@ -213,6 +214,9 @@ def load_reproduction(name: str) -> Reproduction:
         if isinstance(held, TrainingFigure):
             _check_speedups(folder / f"{figure}.yaml", held, figures)
     _check_answers(document.path, spec, figures)
+    if spec.spread is not None and not isinstance(figures.get(spec.spread), AblationFigure):
+        changing = [name for name, held in figures.items() if isinstance(held, AblationFigure)]
+        raise UserError(f"{document.path}: spread: {unknown_name('figure of changes', spec.spread, changing)}")
     return Reproduction(document.path.stem, spec, figures)
 
 

@@ -24,7 +24,11 @@ LAYER_FIELDS = (
 
 @dataclass(frozen=True)
 class Point:
-    """A run that a figure needs. labels: case, batch, data, path, of a map x and y, of an engine that is changed the change; given: what `sets` is laid over."""
+    """A run that a figure needs.
+
+    labels: case, batch, data, path, of a map x and y, of an engine that is changed the change; given: what `sets` is
+    laid over.
+    """
 
     labels: Mapping[str, str]
     given: files.Document

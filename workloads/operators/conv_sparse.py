@@ -1,8 +1,8 @@
 """Convolution by sparse matrix products in ELLPACK-DIB (Dong 2020, chapter 6): zeros of the activations are skipped.
 
 im2col writes down what windows meet, a column of the matrix B for each, of as many images at a time as a bound on the
-memory allows. The product reads it as ELLPACK-DIB: compacted by the engine on its way from memory, by a kernel that runs
-before, or by im2col itself, which then writes no matrix. The filters are transposed once, the results after each
+memory allows. The product reads it as ELLPACK-DIB: compacted by the engine on its way from memory, by a kernel that
+runs before, or by im2col itself, which then writes no matrix. The filters are transposed once, the results after each
 product: the product's matrices are column-major.
 
 There is the forward pass alone. Gradients go through FP32 in full, by the default algorithm.
@@ -152,7 +152,7 @@ class _SparseForward(ConvolutionForward):
         return c.weight.size_bytes + 4 * c.shape[0] * c.positions * c.groups * (columns + rows)
 
     def work_on(self, inputs: Mapping[str, np.ndarray], gpu: GpuFacts | None = None) -> Work:
-        """Count a multiply-accumulate for each non-zero and filter; bundles in whole lines, with counts; parts of sums."""
+        """Count a multiply-accumulate for each non-zero and filter; bundles in whole lines, counts, parts of sums."""
         found = stored = 0
         least = int(self._kernel.block_rows > 0)  # lines of a block
         for non_zeros in self._non_zeros(inputs["x"]):

@@ -207,8 +207,8 @@ def gemm(
 
     kernel: a name of GEMM_KERNELS; gpu: decides the work split of kernels with a shared tile, unless `tiling` does;
     converted: memory for B of a kernel that first converts it, or B that is there so; partial: memory for the parts of
-    a split sum, [parts, columns that come in parts, ldc]; None: memory is allocated for it; most_rows: of B that a launch takes, at most
-    what the kernel can: a longer sum is that of several launches, each over a block of rows.
+    a split sum, [parts, columns that come in parts, ldc]; None: memory is allocated for it; most_rows: of B that a
+    launch takes, at most what the kernel can: a longer sum is that of several launches, each over a block of rows.
     """
     if kernel not in GEMM_KERNELS:
         raise GemmError(unknown_name("GEMM kernel", kernel, GEMM_KERNELS))

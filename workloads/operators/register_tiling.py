@@ -22,7 +22,9 @@ BLOCK_ROWS = 64  # of B: four lines, which one sparse load covers; what the engi
 ROWS, COLUMNS, WORK_ITEMS = 256, 64, 1024  # of C, of a workgroup
 LDS_BYTES = 1 << 16  # two buffers of four segments of A
 MOST_SLOTS = 16
-MOST_PARTS = 1 << 23  # elements of parts of sums, where memory is planned ahead for any GPU; 128 compute units need less
+MOST_PARTS = (
+    1 << 23
+)  # elements of parts of sums, where memory is planned ahead for any GPU; 128 compute units need less
 MOST_TILES = 1 << 24  # tiles, and blocks of shared ones: the kernel divides them in FP32
 # Cycles of a workgroup, for a block without a non-zero and what one without a zero takes more: where instructions for
 # non-zeros decide, and where what comes with every block does; before its first block and where it goes on to another

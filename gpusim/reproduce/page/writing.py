@@ -28,6 +28,7 @@ SIMPLE_MEASURES: Mapping[str, Callable[[float], str]] = {
     "conversion_gain": times,
     "training_speedup": times,
     "mean_speedup": times,
+    "slowdown": times,
     "storage_beside_l2": "{:,.0f} bytes".format,
     "network_mib": "{:,.0f} MiB".format,
     "layer_mib": "{:,.1f} MiB".format,
