@@ -214,6 +214,12 @@ class NetworkSpec(Spec):
 
     figure: str = param(..., "the figure that has the layers' speed-ups", "user")
     where: dict[str, Label | list[Label]] = param({}, "labels of the speed-ups that count", "user")
+    iteration: str | None = param(
+        None,
+        "file with the times of a simulated iteration's convolutions, by layer and pass, and of all of it; none: P is "
+        "the published one, and a layer's forward pass a third of its time, as of its multiply-accumulates",
+        "gpusim net",
+    )
 
 
 class TrainingFigure(Figure):
@@ -221,6 +227,14 @@ class TrainingFigure(Figure):
 
     kind: Literal["training"] = param("training", "what is shown", "")
     networks: dict[str, NetworkSpec] = param(..., "networks of table 6.7 by name", "user", min_length=1)
+
+    def located(self, path: Path) -> Self:
+        """Return the figure with its files found; raise UserError."""
+        found = {
+            name: one.model_copy(update={"iteration": _found(path, one.iteration)}) if one.iteration else one
+            for name, one in self.networks.items()
+        }
+        return self.model_copy(update={"networks": found})
 
 
 class AreaFigure(Figure):

@@ -2,8 +2,9 @@
 
 The list: SIB and prefetch buffer in L2's SRAM, so no storage of its own, unless the engine takes no share of L2; for
 the SIB one 1-bit shifter and one address calculator (a multiplier and an adder); for each compaction unit 16
-comparators, 16 FP16 converters, a 16-bit register, a selector and a multiplexer. The configured engine has more: wider shifters and more of them, data buffers for the
-lines in flight, a directory. Order of magnitude only: cells are counted, wires are not.
+comparators, 16 FP16 converters, a 16-bit register, a selector and a multiplexer. The configured engine has more: wider
+shifters and more of them, data buffers for the lines in flight, a directory. Order of magnitude only: cells are
+counted, wires are not.
 """
 
 from collections.abc import Mapping
