@@ -146,6 +146,25 @@ class MapFigure(RunsFigure):
         return self
 
 
+class AblationFigure(RunsFigure):
+    """The engine with one part changed at a time: what each part is worth."""
+
+    kind: Literal["ablation"] = param("ablation", "what is shown", "")
+    base: str = param(..., "the dense way, which has no engine to change", "user")
+    changes: dict[str, dict[str, Any]] = param(
+        ..., "values of the engine by the change's name; the first one, without any, is the engine as it is", "user"
+    )
+
+    @model_validator(mode="after")
+    def _has_base(self) -> "AblationFigure":
+        if self.base not in self.paths:
+            raise ValueError(f"base: {unknown_name('path of the figure', self.base, self.paths)}")
+        empty = [name for name, sets in self.changes.items() if not sets]
+        if empty != list(self.changes)[:1]:
+            raise ValueError(f"changes: the first one, and no other, is without values; without are {empty}")
+        return self
+
+
 class CurvesFigure(Figure):
     """Sparsity of a map over a training."""
 
@@ -210,6 +229,12 @@ class NetworkSpec(Spec):
 
     figure: str = param(..., "the figure that has the layers' speed-ups", "user")
     where: dict[str, Label | list[Label]] = param({}, "labels of the speed-ups that count", "user")
+    iteration: str | None = param(
+        None,
+        "file with the times of a simulated iteration's convolutions, by layer and pass, and of all of it; none: P is "
+        "the published one, and a layer's forward pass a third of its time, as of its multiply-accumulates",
+        "gpusim net",
+    )
 
 
 class TrainingFigure(Figure):
@@ -217,6 +242,14 @@ class TrainingFigure(Figure):
 
     kind: Literal["training"] = param("training", "what is shown", "")
     networks: dict[str, NetworkSpec] = param(..., "networks of table 6.7 by name", "user", min_length=1)
+
+    def located(self, path: Path) -> Self:
+        """Return the figure with its files found; raise UserError."""
+        found = {
+            name: one.model_copy(update={"iteration": _found(path, one.iteration)}) if one.iteration else one
+            for name, one in self.networks.items()
+        }
+        return self.model_copy(update={"networks": found})
 
 
 class AreaFigure(Figure):

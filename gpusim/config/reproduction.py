@@ -15,6 +15,7 @@ from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
 from gpusim.config.figure import (
+    AblationFigure,
     AreaFigure,
     BreakdownFigure,
     ComparedFigure,
@@ -54,8 +55,22 @@ class PathSpec(Spec):
     sets: dict[str, Any] = param({}, "values of a run's configuration, by their paths", "user")
     sampled: bool = param(True, "whether its runs may be sampled; else they are simulated in whole", "user")
     seconds_per_gmac: float = param(
-        ..., "processor time of simulating 10^9 multiply-accumulates of the dense product in whole", "measured", gt=0
+        0.0,
+        "processor time of simulating 10^9 multiply-accumulates of the dense product in whole; none of fastest_of",
+        "measured",
+        ge=0,
     )
+    fastest_of: tuple[str, ...] = param(
+        (), "ways whose fastest run stands for it; figures that have it have all of them", "user"
+    )
+
+    @model_validator(mode="after")
+    def _is_run_or_chosen(self) -> "PathSpec":
+        if bool(self.fastest_of) == bool(self.seconds_per_gmac):
+            raise ValueError("a way has one of seconds_per_gmac, of its own runs, and fastest_of")
+        if self.fastest_of and self.sets:
+            raise ValueError("sets: a way that is the fastest of others has none of its own")
+        return self
 
 
 class ComparisonSpec(Spec):
@@ -69,7 +84,8 @@ class ComparisonSpec(Spec):
 class AnswerSpec(Spec):
     """A sentence of the page for each verdict on a claim.
 
-    {found} is what was found, {why} what the counters say of the value in the middle.
+    {found} is what was found, {why} what the counters say of the value in the middle; of products, {FIGURE | DATA |
+    WHAT} is a mean (gpusim/reproduce/page/quantities.py).
     """
 
     claim: str = param(..., "the claim, by its name", "user")
@@ -97,18 +113,23 @@ class ReproductionSpec(Spec):
     )
     paths: dict[str, PathSpec] = param({}, "ways to compute a product", "user")
     comparisons: dict[str, ComparisonSpec] = param({}, "ways that claims are judged by", "user")
-    engine_share: ComparisonSpec | None = param(None, "ways with the engine, and with software in its place", "user")
-    summary: str = param(
-        "",
-        "what it comes to, in words; {FIGURE | DATA | WHAT} is a mean found (gpusim/reproduce/page/quantities.py)",
+    spread: str | None = param(
+        None,
+        "figure of changes that do not matter: how far a way's time moves with them is the interval of its values",
         "user",
     )
+    engine_share: ComparisonSpec | None = param(None, "ways with the engine, and with software in its place", "user")
     figures: tuple[str, ...] = param(..., "figures and tables in their order, a file each", "user", min_length=1)
 
     @model_validator(mode="after")
     def _names_its_paths(self) -> "ReproductionSpec":
         if bool(self.paths) == (self.runs is not None):
             raise ValueError("a publication has one of paths (of matrix products) and runs (of networks)")
+        runs = [name for name, way in self.paths.items() if not way.fastest_of]
+        for name, way in self.paths.items():
+            for among in way.fastest_of:
+                if among not in runs:
+                    raise ValueError(f"paths.{name}.fastest_of: {unknown_name('way that is run', among, runs)}")
         held = {**self.comparisons, **({"engine_share": self.engine_share} if self.engine_share else {})}
         for name, one in held.items():
             for path in (one.path, one.base):
@@ -121,6 +142,7 @@ AnyFigure = Annotated[
     Annotated[ComparedFigure, Tag("compared")]
     | Annotated[BreakdownFigure, Tag("breakdown")]
     | Annotated[MapFigure, Tag("map")]
+    | Annotated[AblationFigure, Tag("ablation")]
     | Annotated[CurvesFigure, Tag("curves")]
     | Annotated[LearningFigure, Tag("learning")]
     | Annotated[MonitorFigure, Tag("monitor")]
@@ -196,6 +218,9 @@ def load_reproduction(name: str) -> Reproduction:
         if isinstance(held, TrainingFigure):
             _check_speedups(folder / f"{figure}.yaml", held, figures)
     _check_answers(document.path, spec, figures)
+    if spec.spread is not None and not isinstance(figures.get(spec.spread), AblationFigure):
+        changing = [name for name, held in figures.items() if isinstance(held, AblationFigure)]
+        raise UserError(f"{document.path}: spread: {unknown_name('figure of changes', spec.spread, changing)}")
     return Reproduction(document.path.stem, spec, figures)
 
 
@@ -217,6 +242,9 @@ def _figure(path: Path, spec: ReproductionSpec) -> Figure:
         for one in figure.paths:
             if one not in spec.paths:
                 raise UserError(f"{path}: paths: {unknown_name('path', one, spec.paths)}")
+            missing = [way for way in spec.paths[one].fastest_of if way not in figure.paths]
+            if missing:
+                raise UserError(f"{path}: paths: {one} is the fastest of ways of which {', '.join(missing)} is missing")
     if isinstance(figure, NetworkFigure):
         _check_points(path, figure, spec)
     return figure.located(path)

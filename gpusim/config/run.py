@@ -32,7 +32,8 @@ class RunConfig(Spec):
     run: RunSpec = RunSpec()
 
     @model_validator(mode="after")
-    def _share_fits(self) -> "RunConfig":
+    def _runs(self) -> "RunConfig":
+        self.kernels.check(self.workload.kind, self.run.engine)
         if self.run.engine != "off" and self.kernels.may_use_engine:
             check_share(self.gpu, self.engine)
         return self

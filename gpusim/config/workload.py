@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Tag, field_validator, model_validator
+from pydantic import Discriminator, Tag, ValidationInfo, field_validator, model_validator
 
 from gpusim.base.errors import unknown_name
 from gpusim.base.spec import Spec, param
 from gpusim.sampling.spec import SamplingSpec
 from isa.region import MAX_ROWS
 from workloads.data.patterns import CHANNEL_FIRST
+from workloads.operators.conv_algorithms import ALGORITHMS, DENSE_ALGORITHMS, SPARSE_ALGORITHMS
 from workloads.operators.gemm_kernels import (
     DENSE_KERNELS,
     GEMM_KERNELS,
@@ -22,10 +23,22 @@ from workloads.vendor.libraries import DENSE_PRODUCTS, SPARSE_PRODUCTS
 
 EngineMode = Literal["on", "off", "both"]
 DEFAULT_KIND = "layer"
+# which of `kernels.dense` and `kernels.sparse` each engine mode runs
+ENGINE_WAYS: dict[EngineMode, tuple[Literal["dense", "sparse"], ...]] = {
+    "off": ("dense",),
+    "on": ("sparse",),
+    "both": ("dense", "sparse"),
+}
 AUTO = "auto"  # the kernel is chosen by shape, and between sparse and dense by the zeros
 # of which sparse kernels the one is chosen that is estimated to take least time
 FASTEST = {"fastest_engine": SPARSE_CHOICES, "fastest_software": SOFTWARE_CHOICES}
 _CHOICES = {AUTO: SPARSE_CHOICES, **FASTEST}
+# what `kernels.dense` and `kernels.sparse` may be: of matrix products, and of convolutions
+_PRODUCTS = {
+    "dense": (AUTO, *DENSE_KERNELS, *DENSE_PRODUCTS),
+    "sparse": (*_CHOICES, *SPARSE_KERNELS, *SPARSE_PRODUCTS),
+}
+_CONVOLUTIONS = {"dense": DENSE_ALGORITHMS, "sparse": SPARSE_ALGORITHMS}
 
 _SPARSITY = ("fraction of zeros in synthetic activations", "Dong 2020, table 6.5")
 _BLOCKS = "Dong 2020, section 6.5: each element by itself; section 8.1: coarse-grained sparsity as future work"
@@ -102,15 +115,52 @@ class LayerWorkload(Spec):
 
     @model_validator(mode="after")
     def _has_data(self) -> "LayerWorkload":
-        if self.data in ("real", "resampled") and self.activations is None:
-            raise ValueError(f"data: {self.data} needs an activation file in workload.activations")
-        if self.data in ("real", "resampled") and max(self.zero_block_rows, self.zero_block_columns) > 1:
-            raise ValueError(
-                f"zero_block_rows and zero_block_columns are {self.zero_block_rows} and {self.zero_block_columns}, of "
-                f"made-up zeros, but data: {self.data} has those of its maps; allowed are 1 and 1, or data: synthetic "
-                "or synthetic_maps"
-            )
+        _check_data(self)
         return self
+
+
+class ConvolutionWorkload(Spec):
+    """A layer with its batch and its activations as a convolution: from maps to maps, im2col and the like included."""
+
+    kind: Literal["convolution"] = param("convolution", "what is computed: a convolution as a whole, forward", "")
+    layer: LayerSpec = param(..., "the convolutional layer", "the network")
+    batch: int = param(128, "images in the batch", "Dong 2020, section 6.5", ge=1, le=MOST_IMAGES)
+    data: Literal["synthetic_maps", "real", "resampled"] = param(
+        "synthetic_maps", "as of a layer: zeros uniformly random in the maps; captured maps; drawn from these", ""
+    )
+    sparsity: float = param(0.5, *_SPARSITY, ge=0, le=1)
+    zero_block_rows: int = param(1, *_BLOCK_ROWS, ge=1, le=MAX_ROWS)
+    zero_block_columns: int = param(1, *_BLOCK_COLUMNS, ge=1, le=MOST_COLUMNS)
+    seed: int = param(1, *_SEED, ge=0, lt=2**63)
+    activations: str | None = param(
+        None,
+        "activation file for real and resampled data: a path, or the name of a shipped one",
+        "made by gpusim capture",
+    )
+
+    @property
+    def title(self) -> str:
+        """The workload's title for reports."""
+        return f"{self.layer.name} as a convolution, batch {self.batch}"
+
+    @model_validator(mode="after")
+    def _has_data(self) -> "ConvolutionWorkload":
+        _check_data(self)
+        return self
+
+
+def _check_data(workload: "LayerWorkload | ConvolutionWorkload") -> None:
+    """Raise ValueError for data without their file, or with values that are of others."""
+    if workload.data not in ("real", "resampled"):
+        return
+    if workload.activations is None:
+        raise ValueError(f"data: {workload.data} needs an activation file in workload.activations")
+    if max(workload.zero_block_rows, workload.zero_block_columns) > 1:
+        raise ValueError(
+            f"zero_block_rows and zero_block_columns are {workload.zero_block_rows} and {workload.zero_block_columns}, "
+            f"of made-up zeros, but data: {workload.data} has those of its maps; allowed are 1 and 1, or data: "
+            "synthetic or synthetic_maps"
+        )
 
 
 class GemmWorkload(Spec):
@@ -141,7 +191,10 @@ def kind_of(workload: Any) -> str:
 
 
 Workload = Annotated[
-    Annotated[LayerWorkload, Tag("layer")] | Annotated[GemmWorkload, Tag("gemm")], Discriminator(kind_of)
+    Annotated[LayerWorkload, Tag("layer")]
+    | Annotated[ConvolutionWorkload, Tag("convolution")]
+    | Annotated[GemmWorkload, Tag("gemm")],
+    Discriminator(kind_of),
 ]
 
 
@@ -157,29 +210,37 @@ class KernelsSpec(Spec):
         "sgemm_dib_tiled",
         "kernel with the engine on; auto: the one of sgemm_dib_tiled, sgemm_dib_registers and the dense kernel that is "
         "estimated to take least time; fastest_engine: that of the first two; without an engine: software and "
-        "software_registers, which convert to ELLPACK-DIB first, fastest_software, the one of these, and csc",
+        "software_registers, which convert to ELLPACK-DIB first, fastest_software, the one of these, and csc; a "
+        "convolution has its algorithms' names here and in `dense`",
         "the fastest; Dong 2020's: dib_algorithm3",
     )
 
     @property
     def may_use_engine(self) -> bool:
         """Whether the sparse kernel needs the engine, or one that may be chosen does; a library's does not."""
+        if self.sparse in SPARSE_ALGORITHMS:
+            return ALGORITHMS[self.sparse].uses_engine
         kernel = GEMM_KERNELS.get(_CHOICES.get(self.sparse, (self.sparse,))[0])
         return kernel is not None and kernel.uses_engine
 
-    @field_validator("dense")
+    @field_validator("dense", "sparse")
     @classmethod
-    def _known_dense(cls, name: str) -> str:
-        if name not in (AUTO, *DENSE_KERNELS, *DENSE_PRODUCTS):
-            raise ValueError(unknown_name("dense kernel", name, (AUTO, *DENSE_KERNELS, *DENSE_PRODUCTS)))
+    def _known(cls, name: str, info: ValidationInfo) -> str:
+        way = str(info.field_name)
+        if name not in (*_PRODUCTS[way], *_CONVOLUTIONS[way]):
+            raise ValueError(unknown_name(f"{way} kernel", name, _PRODUCTS[way]))
         return name
 
-    @field_validator("sparse")
-    @classmethod
-    def _known_sparse(cls, name: str) -> str:
-        if name not in (*_CHOICES, *SPARSE_KERNELS, *SPARSE_PRODUCTS):
-            raise ValueError(unknown_name("sparse kernel", name, (*_CHOICES, *SPARSE_KERNELS, *SPARSE_PRODUCTS)))
-        return name
+    def check(self, kind: str, engine: EngineMode) -> None:
+        """Raise ValueError for a name that this engine mode runs and that does not compute workloads of the kind."""
+        known = _CONVOLUTIONS if kind == ConvolutionWorkload.model_fields["kind"].default else _PRODUCTS
+        for way in ENGINE_WAYS[engine]:
+            name = getattr(self, way)
+            if name not in known[way]:
+                raise ValueError(
+                    f"kernels.{way}: '{name}' does not compute a workload of kind {kind}; allowed: "
+                    + ", ".join(known[way])
+                )
 
 
 class RunSpec(Spec):

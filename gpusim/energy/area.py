@@ -1,9 +1,10 @@
 """Area of the compaction engine: the storage and the logic that Dong 2020 lists (section 6.6.3), and what ours adds.
 
-The list: SIB and prefetch buffer in L2's SRAM, so no storage of its own; for the SIB one 1-bit shifter and one address
-calculator (a multiplier and an adder); for each compaction unit 16 comparators, 16 FP16 converters, a 16-bit register,
-a selector and a multiplexer. The configured engine has more: wider shifters and more of them, data buffers for the
-lines in flight, a directory. Order of magnitude only: cells are counted, wires are not.
+The list: SIB and prefetch buffer in L2's SRAM, so no storage of its own, unless the engine takes no share of L2; for
+the SIB one 1-bit shifter and one address calculator (a multiplier and an adder); for each compaction unit 16
+comparators, 16 FP16 converters, a 16-bit register, a selector and a multiplexer. The configured engine has more: wider
+shifters and more of them, data buffers for the lines in flight, a directory. Order of magnitude only: cells are
+counted, wires are not.
 """
 
 from collections.abc import Mapping
@@ -73,10 +74,12 @@ def engine_area(engine: EngineSpec, spec: EnergySpec | None = None) -> list[Part
     calculators = engine.address_calculators or engine.shifters
     further = max(0, engine.shifters * engine.scan_bits_per_cycle - 1)
     data_bytes = engine.data_buffer_kib * 1024
+    own = not engine.l2_share
+    sram = "of its own" if own else "in L2's SRAM"
     entries = engine.sib_kib * 1024 / MIN_ENTRY_BYTES
     return [
-        storage("SIB", "bytes in L2's SRAM", engine.sib_kib * 1024, True, False),
-        storage("prefetch buffer", "bytes in L2's SRAM", engine.prefetch_buffer_kib * 1024, True, False),
+        storage("SIB", f"bytes {sram}", engine.sib_kib * 1024, True, own),
+        storage("prefetch buffer", f"bytes {sram}", engine.prefetch_buffer_kib * 1024, True, own),
         cells("SIB", "1-bit shifter", "register bit", 1),
         cells("SIB", "multiplier of the address calculator", "multiplier, 32 bits", 1),
         cells("SIB", "adder of the address calculator", "adder, 32 bits", 1),

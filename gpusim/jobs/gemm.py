@@ -9,7 +9,7 @@ from typing import Any
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.config.run import RunConfig
-from gpusim.config.workload import AUTO, FASTEST, EngineMode, GemmWorkload, LayerWorkload
+from gpusim.config.workload import AUTO, ENGINE_WAYS, FASTEST, ConvolutionWorkload, GemmWorkload, LayerWorkload
 from gpusim.jobs.column_blocks import ColumnBlocks, block_columns, check_room_for_code
 from gpusim.jobs.vendor import LibraryTask, library_product
 from gpusim.results.record import KernelChoice
@@ -20,21 +20,21 @@ from gpusim.running.operators import OperatorTask, gpu_facts
 from isa.device_memory import DeviceMemory, DeviceMemoryError
 from spartan.sib_layout import sib_layout
 from workloads.data.operands import (
+    MapOperands,
     Operands,
     SyntheticOperands,
     captured_operands,
     resampled_operands,
     synthetic_map_operands,
 )
+from workloads.data.patterns import CHANNEL_FIRST
 from workloads.operators.gemm import GemmBuffers, GemmOperator, build_gemm
 from workloads.operators.gemm_kernels import GEMM_KERNELS, SPARSE_CHOICES, GemmKernel, sparse_estimates
 from workloads.operators.sparse_tiling import dense_cycles
 from workloads.shapes import GemmShape, gemm_shape, output_size
 from workloads.vendor.libraries import VENDOR_PRODUCTS, VendorProduct
 
-# which of `kernels.dense` and `kernels.sparse` each engine mode runs
 _BLOCK_COLUMNS = 64  # blocks of columns of a product by itself are a multiple of
-_RUN_BY: dict[EngineMode, tuple[str, ...]] = {"off": ("dense",), "on": ("sparse",), "both": ("dense", "sparse")}
 
 
 @dataclass(frozen=True)
@@ -53,22 +53,27 @@ class GemmProblem:
 
 def layer_problem(workload: LayerWorkload) -> GemmProblem:
     """Return a layer's forward pass as a product: filters times im2col of the input maps."""
+    layer, data = workload.layer.shape, operands_of_layer(workload)
+    return GemmProblem(workload.title, gemm_shape(layer, workload.batch), data, prod(output_size(layer)))
+
+
+def operands_of_layer(workload: LayerWorkload) -> Operands:
+    """Return the operands of a layer's product."""
+    if workload.data == "synthetic":
+        return SyntheticOperands(workload.sparsity, workload.seed, _zero_block(workload))
+    return map_operands(workload, workload.im2col)
+
+
+def map_operands(workload: LayerWorkload | ConvolutionWorkload, order: str = CHANNEL_FIRST) -> MapOperands:
+    """Return the operands that follow from a layer's maps, captured or made up."""
     layer, seed = workload.layer.shape, workload.seed
-    shape = gemm_shape(layer, workload.batch)
     of_file = {"real": captured_operands, "resampled": resampled_operands}.get(workload.data)
-    data: Operands
     if of_file is not None and workload.activations is not None:
-        data = of_file(layer, workload.batch, workload.activations, seed, workload.im2col)
-    elif workload.data == "synthetic_maps":
-        data = synthetic_map_operands(
-            layer, workload.batch, workload.sparsity, seed, workload.im2col, _zero_block(workload)
-        )
-    else:
-        data = SyntheticOperands(workload.sparsity, seed, _zero_block(workload))
-    return GemmProblem(workload.title, shape, data, prod(output_size(layer)))
+        return of_file(layer, workload.batch, workload.activations, seed, order)
+    return synthetic_map_operands(layer, workload.batch, workload.sparsity, seed, order, _zero_block(workload))
 
 
-def _zero_block(workload: LayerWorkload | GemmWorkload) -> tuple[int, int]:
+def _zero_block(workload: LayerWorkload | ConvolutionWorkload | GemmWorkload) -> tuple[int, int]:
     """Return rows and columns of the blocks in which made-up zeros are grouped."""
     return workload.zero_block_rows, workload.zero_block_columns
 
@@ -94,7 +99,7 @@ class GemmJob(Job):
     @property
     def variants(self) -> Sequence[Variant]:
         """Return the dense kernel, the sparse one, or both for a comparison."""
-        names = _RUN_BY[self._config.run.engine]
+        names = ENGINE_WAYS[self._config.run.engine]
         kernels = self._config.kernels
         label = {name: name if len(names) > 1 else "" for name in names}
         return [

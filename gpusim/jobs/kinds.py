@@ -14,6 +14,7 @@ from gpusim.running.job import Job
 KINDS: dict[str, tuple[str, str]] = {
     "layer": ("gpusim.jobs.gemm", "layer_job"),
     "gemm": ("gpusim.jobs.gemm", "gemm_job"),
+    "convolution": ("gpusim.jobs.convolution", "ConvolutionJob"),
     "exec": ("gpusim.jobs.exec", "ExecJob"),
     "net": ("gpusim.networks.job", "NetworkJob"),
     "dnnmark": ("gpusim.networks.dnnmark", "BenchmarksJob"),

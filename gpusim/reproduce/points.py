@@ -9,7 +9,7 @@ from typing import Any
 
 from gpusim.base.errors import UserError
 from gpusim.config import files
-from gpusim.config.figure import LAYER_TABLES, CaseSpec, Figure, MapFigure, RunsFigure, TrainingFigure
+from gpusim.config.figure import LAYER_TABLES, AblationFigure, CaseSpec, Figure, MapFigure, RunsFigure, TrainingFigure
 from gpusim.config.reproduction import PathSpec, Reproduction, ReproductionSpec
 from gpusim.config.run import RunConfig, load_run
 from gpusim.config.tree import assignments
@@ -24,7 +24,11 @@ LAYER_FIELDS = (
 
 @dataclass(frozen=True)
 class Point:
-    """A run that a figure needs. labels: case, batch, data, path, of a map x and y; given: what `sets` is laid over."""
+    """A run that a figure needs.
+
+    labels: case, batch, data, path, of a map x and y, of an engine that is changed the change; given: what `sets` is
+    laid over.
+    """
 
     labels: Mapping[str, str]
     given: files.Document
@@ -56,12 +60,12 @@ def points_of(reproduction: Reproduction, figure: RunsFigure, exact: bool = Fals
         document = given(held, spec.gpu)
         for batch in held.batches or figure.batches:
             for data in figure.data:
-                for path in figure.paths:
+                for path in (one for one in figure.paths if not spec.paths[one].fastest_of):
                     way = spec.paths[path]
                     labels = labels_of(case, batch, data, path, way.sparse)
                     values = {**figure.data[data], **held.data.get(data, {})} if way.sparse else spec.dense_data
                     sets = {**spec.sets, **held.sets, **values, **way.sets, **_how(way, batch, spec, exact)}
-                    for extra, varied in _varied(figure):
+                    for extra, varied in _varied(figure, path):
                         point = Point({**labels, **extra}, document, {**sets, **varied})
                         if point.key not in seen:
                             seen.add(point.key)
@@ -80,8 +84,11 @@ def _how(way: PathSpec, batch: int, spec: ReproductionSpec, exact: bool) -> dict
     }
 
 
-def _varied(figure: RunsFigure) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
-    """Yield labels and values of a map's places; for other figures, one place without either."""
+def _varied(figure: RunsFigure, path: str) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
+    """Yield labels and values of a map's places, or of an engine's changes; without either, one place of a way."""
+    if isinstance(figure, AblationFigure) and path != figure.base:
+        yield from (({"change": name} if sets else {}, sets) for name, sets in figure.changes.items())
+        return
     if not isinstance(figure, MapFigure):
         yield {}, {}
         return

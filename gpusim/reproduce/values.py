@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import hypot
 from operator import itemgetter
 from typing import Any, Protocol
 
@@ -9,10 +10,10 @@ from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.sums import weighted_mean
 from gpusim.compare.rules import findings
 from gpusim.config.claim import Label
-from gpusim.config.figure import ComparedFigure, RunsFigure
-from gpusim.config.reproduction import Reproduction
+from gpusim.config.figure import AblationFigure, ComparedFigure, RunsFigure
+from gpusim.config.reproduction import ComparisonSpec, Reproduction
 from gpusim.reproduce.kept import Kept, Results
-from gpusim.reproduce.points import labels_of
+from gpusim.reproduce.points import labels_of, points_of
 
 Metrics = Mapping[str, Any]
 MOST_REASONS = 3
@@ -22,11 +23,16 @@ OURS = "ours"  # the comparison of what no run is needed for
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of a way against its base. title: for tables and axes; of: of both's metrics; shown: formats it."""
+    """A measure of a way against its base.
+
+    title: for tables and axes; of: of both's metrics; shown: formats it; relative: whether its interval is a part of
+    it, as that of times.
+    """
 
     title: str
     of: Callable[[Metrics, Metrics], float | None]
     shown: Callable[[float], str]
+    relative: bool = True
 
 
 def _ratio(path: str) -> Callable[[Metrics, Metrics], float | None]:
@@ -66,9 +72,9 @@ def _percent_points(value: float) -> str:
 MEASURES: Mapping[str, Measure] = {
     "speedup": Measure("speed-up", _gain, times),
     "transactions": Measure("L2 transactions, of the base's", _ratio("l2.transactions"), "{:.2f}".format),
-    "hit_rate": Measure("L2 hit rate, change in points", _points(itemgetter("l2.hit_rate")), _percent_points),
+    "hit_rate": Measure("L2 hit rate, change in points", _points(itemgetter("l2.hit_rate")), _percent_points, False),
     "hit_rate_with_merges": Measure(
-        "L2 hit rate with merges, change in points", _points(_hits_and_merges), _percent_points
+        "L2 hit rate with merges, change in points", _points(_hits_and_merges), _percent_points, False
     ),
     "read_latency": Measure("L2 read latency, of the base's", _ratio("l2.read_latency_cycles"), "{:.2f}".format),
     "dram_bytes": Measure("DRAM bytes, of the base's", _ratio("dram.bytes"), "{:.2f}".format),
@@ -132,7 +138,16 @@ def groups(reproduction: Reproduction, figure: RunsFigure, results: Results) -> 
                     if found is not None:
                         ways[path] = found
                         zeros = float(found.metrics["data.zero_fraction"]) if sparse else zeros
+                ways |= _fastest(reproduction, figure, ways)
                 yield Group(case, batch, data, ways, zeros, held.count)
+
+
+def _fastest(reproduction: Reproduction, figure: RunsFigure, ways: Mapping[str, Kept]) -> Iterator[tuple[str, Kept]]:
+    """Yield the runs of ways that are the fastest of others, where all of those are known."""
+    for path in figure.paths:
+        among = reproduction.spec.paths[path].fastest_of
+        if among and all(one in ways for one in among):
+            yield path, min((ways[one] for one in among), key=lambda way: way.metrics["kernel.time_us"])
 
 
 def limit_of(zeros: float) -> float:
@@ -147,8 +162,30 @@ def measured(group: Group, measure: str, path: str, base: str) -> float | None:
     return MEASURES[measure].of(group.ways[path].metrics, group.ways[base].metrics)
 
 
+def spreads(reproduction: Reproduction, results: Results) -> dict[str, float]:
+    """Return how far each way's time moves with changes that do not matter, relative, in the case where it does most.
+
+    Ways of which no such runs are known are left out.
+    """
+    found: dict[str, float] = {}
+    if reproduction.spec.spread is None:
+        return found
+    figure = reproduction.figures[reproduction.spec.spread]
+    assert isinstance(figure, AblationFigure)
+    as_is: dict[tuple[str, ...], float] = {}
+    for point in points_of(reproduction, figure):
+        if point.labels["path"] == figure.base or point.key not in results.points:
+            continue
+        time = results.points[point.key].metrics["kernel.time_us"]
+        way = tuple(held for name, held in point.labels.items() if name != "change")
+        moved = abs(time / as_is.setdefault(way, time) - 1)
+        found[point.labels["path"]] = max(found.get(point.labels["path"], 0.0), moved)
+    return found
+
+
 def compared_values(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> Iterator[Value]:
     """Yield the values of each comparison that claims are judged by, for each group and measure."""
+    moved = spreads(reproduction, results)
     for group in groups(reproduction, figure, results):
         for name, comparison in reproduction.spec.comparisons.items():
             for measure in figure.measures:
@@ -157,7 +194,15 @@ def compared_values(reproduction: Reproduction, figure: ComparedFigure, results:
                     continue
                 limit = limit_of(group.zeros) if measure == "speedup" and group.zeros is not None else None
                 reasons = tuple(reasons_of(group.ways[comparison.base], group.ways[comparison.path]))
-                yield Value(measure, name, group.labels, value, limit, reasons, group.count)
+                labels = {**group.labels, "path": comparison.path, "base": comparison.base}
+                width = value * _doubt(group, comparison, moved) if MEASURES[measure].relative else 0.0
+                yield Value(measure, name, labels, value, limit, reasons, group.count, width)
+
+
+def _doubt(group: Group, comparison: ComparisonSpec, moved: Mapping[str, float]) -> float:
+    """Return the relative half-width of a ratio of two ways: by sampling, and by changes that do not matter."""
+    widths = [group.ways[path].half_width for path in (comparison.path, comparison.base)]
+    return hypot(*widths, *(moved.get(path, 0.0) for path in (comparison.path, comparison.base)))
 
 
 class HasMetrics(Protocol):

@@ -151,6 +151,21 @@ def test_a_product_by_itself_is_a_kind_of_workload(tmp_path: Path) -> None:
         assert without_simulator(alone[variant]) == without_simulator(layer[variant])
 
 
+def test_a_convolution_as_a_whole_is_a_kind_of_workload(tmp_path: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+    layer = "{name: tiny, input_channels: 64, output_channels: 8, input_height: 3, input_width: 3, padding: 1}"
+    whole = ["--set", f"workload={{kind: convolution, layer: {layer}, batch: 2, sparsity: 0.7}}", "--engine", "both"]
+    kernels = ["--set", "kernels={dense: winograd_2x2, sparse: ellpack_dib_fused}"]
+    found = result(tmp_path, *whole, *kernels)
+    launched = {way: [one["kernel"]["name"] for one in found[way]["launches"]] for way in ("dense", "sparse")}
+    assert launched["dense"][0] == "winograd_filters_2" and "im2col_bundles_small" in launched["sparse"]
+    assert found["sparse"]["data"]["zero_fraction"] > 0.7  # with those of the padding
+    capfd.readouterr()
+    assert invoke(small(*whole)) == 2
+    assert "kernels.dense: 'auto' does not compute a workload of kind convolution; allowed: implicit" in (
+        capfd.readouterr().err
+    )
+
+
 def test_broken_and_missing_code_objects_are_told(tmp_path: Path, monkeypatch, capfd) -> None:  # type: ignore[no-untyped-def]
     from workloads.operators import launching
 

@@ -1,42 +1,42 @@
-/* What turns a convolution into the sparse matrix products' operands and back: im2col with a column for each window,
-   and transposition. A workgroup passes 64 x 64 elements through LDS, so that loads and stores both meet whole lines.
-   Each matrix, and each image's group of planes, has less than 4 GiB. */
+/* What turns a convolution into the sparse matrix products' operands and back: im2col with a column for each window, as
+   it is or in ELLPACK-DIB, and transposition. A workgroup passes 64 x 64 elements through LDS, so that loads and stores both meet whole lines.
+   Each matrix, and the planes of all images, has less than 4 GiB. */
+#include "dib.h"
 #include "tile.h"
 
 #define EDGE 64u
 #define SPREAD (EDGE + 1u) /* elements between rows in LDS: a column of them meets all banks */
 #define ROWS (EDGE / (GROUP / WAVEFRONT_LANES)) /* of a wavefront */
 
-/* height, width: of a plane, bytes: of a group's planes; depth: weights of a filter; windows: of a plane; tap_row,
-   tap_column: between taps; row_step, column_step: between windows; by_taps: of a channel; by_tap_columns: of a row of
-   them; by_width: windows of a row. */
+/* height, width: of a plane; bytes: of the group's planes, from those of the first image to those of the last; depth:
+   weights of a filter; windows: of all images; tap_row, tap_column: between taps; row_step, column_step: between windows;
+   image_bytes: between images; by_taps: of a channel; by_tap_columns: of a row of them; by_width: windows of a row;
+   by_image: of an image. */
 typedef struct {
-  uint height, width, bytes, depth, windows, tap_row, tap_column, row_step, column_step, top, left;
-  Divisor by_taps, by_tap_columns, by_width;
+  uint height, width, bytes, depth, windows, tap_row, tap_column, row_step, column_step, top, left, image_bytes;
+  Divisor by_taps, by_tap_columns, by_width, by_image;
 } Windows;
 
-/* columns[image][window][weight] is what a weight of a filter meets, zero in the padding.
-   x: the group's first plane in the first image; image_step: elements between images; ld: between windows.
-   Workgroups: weights, windows, images. */
-KERNEL void im2col_columns(global const float *restrict x, global float *restrict columns, ulong image_step, uint ld,
-                           Windows m) {
-  local float tile[EDGE * SPREAD];
+/* value[i] is what the lane's weight meets in the wavefront's window i, of EDGE weights from first_weight on and EDGE
+   windows from first_window on; zero in the padding, anything for weights past the last one. x: the group's first plane
+   in the first image. Loads go along windows, through the tile of LDS. */
+static inline void meet(float *value, local float *tile, global const float *restrict x, const Windows m,
+                        uint first_weight, uint first_window) {
   const uint lane = lane_id(), first = wavefront_id() * ROWS;
-  const uint first_weight = group_id_x() * EDGE, first_window = group_id_y() * EDGE;
-  const ulong image = group_id_z();
-  const Buffer planes = buffer_of(x + image * image_step, m.bytes);
+  const Buffer planes = buffer_of(x, m.bytes);
 
   const uint window = minimum(first_window + lane, m.windows - 1u);
-  const uint a = quotient(window, m.by_width), b = remainder_of(window, a, m.by_width);
+  const uint image = quotient(window, m.by_image), of_image = remainder_of(window, image, m.by_image);
+  const uint a = quotient(of_image, m.by_width), b = remainder_of(of_image, a, m.by_width);
   const uint row = a * m.row_step - m.top, column = b * m.column_step - m.left;
-  const uint corner = (row * m.width + column) * 4u; /* below 0 where the window begins in the padding */
+  /* below 0 where the first image's window begins in the padding */
+  const uint corner = image * m.image_bytes + (row * m.width + column) * 4u;
 
   const uint weight = minimum(first_weight + first, m.depth - 1u);
   uint channel = scalar(quotient(weight, m.by_taps));
   const uint tap = remainder_of(weight, channel, m.by_taps);
   uint tap_row = scalar(quotient(tap, m.by_tap_columns));
   uint tap_column = remainder_of(tap, tap_row, m.by_tap_columns);
-  float value[ROWS];
 #pragma unroll
   for (uint i = 0; i < ROWS; ++i) {
     const uint below = tap_row * m.tap_row, beside = tap_column * m.tap_column;
@@ -55,15 +55,98 @@ KERNEL void im2col_columns(global const float *restrict x, global float *restric
 #pragma unroll
   for (uint i = 0; i < ROWS; ++i) tile[(first + i) * SPREAD + lane] = value[i];
   workgroup_barrier();
+#pragma unroll
+  for (uint i = 0; i < ROWS; ++i) value[i] = tile[lane * SPREAD + first + i];
+}
 
-  const uint bytes = ((m.windows - 1u) * ld + m.depth) * 4u;
-  const Buffer to = buffer_of(columns + image * m.windows * ld, bytes);
-  const uint at = first_weight + lane < m.depth ? (first_weight + lane) * 4u : OUTSIDE;
+/* The same where a line of memory holds planes of several channels: loads go along weights, which meet few lines. */
+static inline void meet_small(float *value, global const float *restrict x, const Windows m, uint first_weight,
+                              uint first_window) {
+  const uint first = first_window + wavefront_id() * ROWS;
+  const Buffer planes = buffer_of(x, m.bytes);
+  const uint weight = minimum(first_weight + lane_id(), m.depth - 1u);
+  const uint channel = quotient(weight, m.by_taps), tap = remainder_of(weight, channel, m.by_taps);
+  const uint tap_row = quotient(tap, m.by_tap_columns), tap_column = remainder_of(tap, tap_row, m.by_tap_columns);
+  const uint below = tap_row * m.tap_row, beside = tap_column * m.tap_column;
+  const uint within = ((channel * m.height + below) * m.width + beside) * 4u;
 #pragma unroll
   for (uint i = 0; i < ROWS; ++i) {
-    const uint stored = first_window + first + i;
-    write(to, at, stored < m.windows ? stored * ld * 4u : bytes, tile[lane * SPREAD + first + i]);
+    const uint window = minimum(first + i, m.windows - 1u);
+    const uint image = scalar(quotient(window, m.by_image)), of_image = remainder_of(window, image, m.by_image);
+    const uint a = scalar(quotient(of_image, m.by_width)), b = remainder_of(of_image, a, m.by_width);
+    const uint row = a * m.row_step - m.top, column = b * m.column_step - m.left;
+    const bool inside = row + below < m.height && column + beside < m.width;
+    const uint corner = image * m.image_bytes + (row * m.width + column) * 4u;
+    value[i] = read(planes, inside ? corner + within : OUTSIDE, 0u);
   }
+}
+
+/* columns[window][weight] = value; ld: between windows */
+static inline void store_columns(const float *value, global float *restrict columns, uint ld, const Windows m,
+                                 uint first_weight, uint first_window) {
+  const uint lane = lane_id(), first = first_window + wavefront_id() * ROWS;
+  const uint bytes = ((m.windows - 1u) * ld + m.depth) * 4u;
+  const Buffer to = buffer_of(columns, bytes);
+  const uint at = first_weight + lane < m.depth ? (first_weight + lane) * 4u : OUTSIDE;
+#pragma unroll
+  for (uint i = 0; i < ROWS; ++i) write(to, at, first + i < m.windows ? (first + i) * ld * 4u : bytes, value[i]);
+}
+
+/* The same in ELLPACK-DIB at once, as dib_convert_blocks makes it of columns: each EDGE weights of a window are compacted
+   by themselves, into the same place of `bundles`; absent[block][window]: how many of a block's bundles lie in lines that
+   are not written. What is no non-zero goes behind the others, as a zero bundle, so that all are stored at once. */
+static inline void store_bundles(const float *value, global uint *restrict bundles, global uint *restrict absent, uint ld,
+                                 const Windows m, uint first_weight, uint first_window) {
+  const uint lane = lane_id(), first = first_window + wavefront_id() * ROWS;
+  const uint bytes = m.windows * ld * 4u;
+  const Buffer to = buffer_of((global const float *)bundles, bytes);
+  uint absent_of_lane = 0;
+#pragma unroll
+  for (uint i = 0; i < ROWS; ++i) {
+    const float met = first_weight + lane < m.depth ? value[i] : 0.0f;
+    const ulong mask = __builtin_amdgcn_fcmpf(met, 0.0f, 14); /* 14: unordered or unequal, so that NaN counts */
+    const uint before = __builtin_amdgcn_mbcnt_hi((uint)(mask >> 32), __builtin_amdgcn_mbcnt_lo((uint)mask, 0u));
+    const uint count = count_bits(mask), held = count == 0u ? LINE_BUNDLES : (count + LINE_BUNDLES - 1u) & -LINE_BUNDLES;
+    const bool present = !(met == 0.0f);
+    const uint bundle = present ? (lane << 16) | float_to_half_bits(met) : 0u;
+    const uint place = present ? before : count + lane - before;
+    const int packed = __builtin_amdgcn_ds_permute((int)(place * 4u), (int)bundle);
+    const uint at = lane < held ? (first_weight + lane) * 4u : OUTSIDE;
+    write(to, at, first + i < m.windows ? (first + i) * ld * 4u : bytes, __builtin_astype(packed, float));
+    absent_of_lane = lane == i ? WAVEFRONT_LANES - held : absent_of_lane;
+  }
+  const Buffer counts = buffer_of((global const float *)absent + (ulong)(first_weight / EDGE) * m.windows, m.windows * 4u);
+  const uint at = lane < ROWS && first + lane < m.windows ? (first + lane) * 4u : OUTSIDE;
+  write(counts, at, 0u, __builtin_astype(absent_of_lane, float));
+}
+
+/* im2col. Workgroups: EDGE weights, EDGE windows. */
+KERNEL void im2col_columns(global const float *restrict x, global float *restrict columns, uint ld, Windows m) {
+  local float tile[EDGE * SPREAD];
+  float value[ROWS];
+  meet(value, tile, x, m, group_id_x() * EDGE, group_id_y() * EDGE);
+  store_columns(value, columns, ld, m, group_id_x() * EDGE, group_id_y() * EDGE);
+}
+
+KERNEL void im2col_columns_small(global const float *restrict x, global float *restrict columns, uint ld, Windows m) {
+  float value[ROWS];
+  meet_small(value, x, m, group_id_x() * EDGE, group_id_y() * EDGE);
+  store_columns(value, columns, ld, m, group_id_x() * EDGE, group_id_y() * EDGE);
+}
+
+KERNEL void im2col_bundles(global const float *restrict x, global uint *restrict bundles, global uint *restrict absent,
+                           uint ld, Windows m) {
+  local float tile[EDGE * SPREAD];
+  float value[ROWS];
+  meet(value, tile, x, m, group_id_x() * EDGE, group_id_y() * EDGE);
+  store_bundles(value, bundles, absent, ld, m, group_id_x() * EDGE, group_id_y() * EDGE);
+}
+
+KERNEL void im2col_bundles_small(global const float *restrict x, global uint *restrict bundles,
+                                 global uint *restrict absent, uint ld, Windows m) {
+  float value[ROWS];
+  meet_small(value, x, m, group_id_x() * EDGE, group_id_y() * EDGE);
+  store_bundles(value, bundles, absent, ld, m, group_id_x() * EDGE, group_id_y() * EDGE);
 }
 
 /* to[c][r] = from[r][c], and bias[c] added to it if `add` is not 0: of each of several matrices.

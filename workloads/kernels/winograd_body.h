@@ -4,9 +4,10 @@
 #define OF(name, size) JOINED(name, size)
 #define OF_TILE(name) OF(name, TILE)
 
-/* A work-item: the filter of a channel, 3 x 3 weights, or turned round by half a turn. */
+/* A work-item: the filter of a channel, 3 x 3 weights, or turned round by half a turn. by_channels: of a filter; gap:
+   elements between filters, at each place. */
 KERNEL void OF_TILE(winograd_filters)(global const float *restrict weight, global float *restrict filters, uint count,
-                                      uint place_bytes, uint turned) {
+                                      uint place_bytes, Divisor by_channels, uint gap, uint turned) {
   const uint number = group_id_x() * GROUP + local_id_x();
   if (number >= count) return;
   const Buffer from = buffer_of(weight, count * 36u);
@@ -15,7 +16,7 @@ KERNEL void OF_TILE(winograd_filters)(global const float *restrict weight, globa
   for (uint k = 0; k < 9u; ++k) tap[k] = read(from, number * 36u, (turned ? 8u - k : k) * 4u);
   transform_both(OF_TILE(FILTERS), SIZE, 3u, tap, value);
   keep_places(buffer_of(filters, SIZE * SIZE * place_bytes), SIZE * SIZE, place_bytes,
-              number * 4u, value);
+              (number + quotient(number, by_channels) * gap) * 4u, value);
 }
 
 /* A work-item: a tile's window of a channel. */
@@ -110,14 +111,15 @@ KERNEL void OF_TILE(winograd_gradients)(global const float *restrict dy, global 
 
 /* A work-item: the gradient of a filter's weights of a channel, from the products' sums in `parts` parts. */
 KERNEL void OF_TILE(winograd_weights)(global const float *restrict sums, global float *restrict dweight, uint count,
-                                      uint place_bytes, uint parts) {
+                                      uint place_bytes, Divisor by_channels, uint gap, uint parts) {
   const uint number = group_id_x() * GROUP + local_id_x();
   if (number >= count) return;
+  const uint at = (number + quotient(number, by_channels) * gap) * 4u;
   float sum[SIZE * SIZE] = {0.0f}, tap[9];
   for (uint part = 0; part < parts; ++part) {
     float value[SIZE * SIZE];
     const Buffer from = buffer_of(sums + (ulong)part * (SIZE * SIZE * place_bytes / 4u), SIZE * SIZE * place_bytes);
-    take_places(from, SIZE * SIZE, place_bytes, number * 4u, value);
+    take_places(from, SIZE * SIZE, place_bytes, at, value);
 #pragma unroll
     for (uint place = 0; place < SIZE * SIZE; ++place) sum[place] += value[place];
   }

@@ -13,7 +13,7 @@ from workloads.operators import conv_direct, conv_im2col, conv_im2col_chunked, c
 from workloads.operators.conv_buffer import BUFFER_BYTES
 from workloads.operators.conv_implicit import ImplicitBackwardData, ImplicitBackwardWeights, ImplicitForward
 from workloads.operators.conv_passes import ConvolutionBackwardData, ConvolutionBackwardWeights, ConvolutionForward
-from workloads.operators.conv_sparse import EllpackDibForward, EllpackDibRegistersForward, EllpackDibSoftwareForward
+from workloads.operators.conv_sparse import SPARSE_FORWARD
 from workloads.operators.convolution import Convolution
 from workloads.operators.gemm_kernels import GEMM_KERNELS, Activations
 from workloads.operators.winograd import SIZES
@@ -99,7 +99,7 @@ _TABLE = (
         ConvolutionAlgorithm(
             *(made.algorithm, made, *_IMPLICIT_BACKWARD, made.refuses), GEMM_KERNELS[made.kernel].activations
         )
-        for made in (EllpackDibForward, EllpackDibRegistersForward, EllpackDibSoftwareForward)
+        for made in SPARSE_FORWARD
     ),
 )
 ALGORITHMS: Mapping[str, ConvolutionAlgorithm] = {row.name: row for row in _TABLE}

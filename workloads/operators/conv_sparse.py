@@ -1,8 +1,9 @@
 """Convolution by sparse matrix products in ELLPACK-DIB (Dong 2020, chapter 6): zeros of the activations are skipped.
 
 im2col writes down what windows meet, a column of the matrix B for each, of as many images at a time as a bound on the
-memory allows. The product reads it as ELLPACK-DIB, compacted by the engine on its way from memory, or by a kernel that
-runs before. The filters are transposed once, the results after each product: the product's matrices are column-major.
+memory allows. The product reads it as ELLPACK-DIB: compacted by the engine on its way from memory, by a kernel that
+runs before, or by im2col itself, which then writes no matrix. The filters are transposed once, the results after each
+product: the product's matrices are column-major.
 
 There is the forward pass alone. Gradients go through FP32 in full, by the default algorithm.
 """
@@ -10,6 +11,7 @@ There is the forward pass alone. Gradients go through FP32 in full, by the defau
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -19,12 +21,12 @@ from isa.region import LINE_ELEMENTS
 from workloads.operators.conv_implicit import ImplicitBackwardData, ImplicitBackwardWeights
 from workloads.operators.conv_passes import ConvolutionForward, ConvolutionPass
 from workloads.operators.convolution import Convolution
-from workloads.operators.gemm import Converted, GemmBuffers, gemm
-from workloads.operators.gemm_kernels import GEMM_KERNELS, MAX_TILED_ROWS
+from workloads.operators.gemm import ABSENT_AFTER, Converted, GemmBuffers, gemm
+from workloads.operators.gemm_kernels import GEMM_KERNELS, MAX_TILED_ROWS, GemmKernel
 from workloads.operators.launching import divisor, launch
 from workloads.operators.operator import GpuFacts, Work
 from workloads.operators.primitive import Value
-from workloads.operators.register_tiling import BLOCK_ROWS
+from workloads.operators.register_tiling import BLOCK_ROWS, divide, most_parts
 from workloads.operators.sparse_tiling import tiling_of_whole_sum
 from workloads.operators.tensor import FLOAT, INDEX, Operand, Tensor
 from workloads.shapes import GemmShape, round_up
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from isa.launch import Launch
 
 EDGE = 64  # workloads/kernels/conv_sparse.cl
-CHUNK_BYTES = 1 << 28  # of B at a time, if an image has no more
+CHUNK_BYTES = 1 << 28  # of B, and of x, at a time, if an image has no more
 MAX_BYTES = (1 << 32) - (1 << 20)  # of an image's matrices: 32-bit offsets
 
 
@@ -44,17 +46,18 @@ def refuses(c: Convolution) -> str:
         return (
             f"{c.depth} weights of a filter; allowed are at most {MAX_TILED_ROWS} (a bundle holds a 16-bit row index)"
         )
-    return _too_large(c)
+    return refuses_any_depth(c)
 
 
 def refuses_in_registers(c: Convolution) -> str:
     """Return why the product with A in registers cannot compute the convolution, '' where it can."""
     if c.depth % BLOCK_ROWS:
         return f"{c.depth} weights of a filter; allowed are multiples of {BLOCK_ROWS}, which are compacted at a time"
-    return _too_large(c)
+    return refuses_any_depth(c)
 
 
-def _too_large(c: Convolution) -> str:
+def refuses_any_depth(c: Convolution) -> str:
+    """Return why no product can compute the convolution, whatever its filters' depth, '' where one can."""
     held = {
         "an image's planes have": 4 * c.group_channels * c.shape[2] * c.shape[3],
         "im2col of an image has": 4 * _shape(c, 1).ldb * c.positions,
@@ -73,16 +76,20 @@ def _shape(c: Convolution, images: int) -> GemmShape:
 
 def _chunk_images(c: Convolution) -> int:
     """Return how many images have their columns in memory together: CHUNK_BYTES bound them, chunks are about equal."""
-    of_image = 4 * _shape(c, 1).ldb * c.positions
+    of_image = max(4 * _shape(c, 1).ldb * c.positions, 4 * prod(c.shape[1:]))
     most = max(1, CHUNK_BYTES // of_image)
     return -(-c.shape[0] // -(-c.shape[0] // most))
 
 
 @dataclass(frozen=True)
 class _SparseForward(ConvolutionForward):
-    """y = the filters times im2col of x in ELLPACK-DIB. kernel: that of the product, a name of GEMM_KERNELS."""
+    """y = the filters times im2col of x in ELLPACK-DIB.
+
+    kernel: that of the product, a name of GEMM_KERNELS; fused: whether im2col writes its bundles.
+    """
 
     kernel: ClassVar[str]
+    fused: ClassVar[bool] = False
     refuses: ClassVar = staticmethod(refuses)
     skips_zeros_of = ("x",)
 
@@ -98,21 +105,37 @@ class _SparseForward(ConvolutionForward):
         return _shape(self.convolution, _chunk_images(self.convolution))
 
     @property
+    def _kernel(self) -> GemmKernel:
+        return GEMM_KERNELS[self.kernel]
+
+    @property
     def _converts(self) -> bool:
-        return not GEMM_KERNELS[self.kernel].uses_engine
+        """Whether a kernel makes bundles, which are stored."""
+        return not self._kernel.uses_engine
 
     @property
     def workspace(self) -> Mapping[str, Operand]:
         c, shape = self.convolution, self._chunk
         held = {
             "filters": Operand((c.groups, shape.padded_k, shape.lda), by_image=False),
-            "columns": Operand((shape.n, shape.ldb), by_image=False),
             "products": Operand((shape.n, shape.ldc), by_image=False),
         }
+        if not self.fused:
+            held["columns"] = Operand((shape.n, shape.ldb), by_image=False)
         if self._converts:
+            rows = self._kernel.block_rows
+            counts = (-(-c.depth // rows) + 1) * shape.n + ABSENT_AFTER if rows else shape.n
             held["bundles"] = Operand((shape.n, shape.ldb), INDEX, by_image=False)
-            held["counts"] = Operand((shape.n,), INDEX, by_image=False)
+            held["counts"] = Operand((counts,), INDEX, by_image=False)
+        if self._kernel.block_rows:
+            held["parts"] = Operand((max(map(most_parts, self._shapes)),), by_image=False)
         return held
+
+    @property
+    def _shapes(self) -> list[GemmShape]:
+        """The shape of the product over each chunk of images."""
+        c, step = self.convolution, _chunk_images(self.convolution)
+        return [_shape(c, min(step, c.shape[0] - first)) for first in range(0, c.shape[0], step)]
 
     @property
     def needed_macs(self) -> int:
@@ -120,29 +143,47 @@ class _SparseForward(ConvolutionForward):
 
     @property
     def passed_on_bytes(self) -> int:
-        """Bytes of the filters, and of all images' columns and products; not of the bundles: values decide those."""
+        """Bytes of the filters, and of all images' columns and products; neither of the bundles, which values decide,
+        nor of the parts of sums, which the GPU does.
+        """
         c = self.convolution
-        rows = round_up(c.group_filters, GEMM_KERNELS[self.kernel].stored_rows)
-        return c.weight.size_bytes + 4 * c.shape[0] * c.positions * c.groups * (c.depth + rows)
+        rows = round_up(c.group_filters, self._kernel.stored_rows)
+        columns = 0 if self.fused else c.depth
+        return c.weight.size_bytes + 4 * c.shape[0] * c.positions * c.groups * (columns + rows)
 
-    def work_on(self, inputs: Mapping[str, np.ndarray]) -> Work:
-        """Count a multiply-accumulate for each non-zero and filter, and bundles in whole lines with columns' counts."""
+    def work_on(self, inputs: Mapping[str, np.ndarray], gpu: GpuFacts | None = None) -> Work:
+        """Count a multiply-accumulate for each non-zero and filter; bundles in whole lines, counts, parts of sums."""
         found = stored = 0
+        least = int(self._kernel.block_rows > 0)  # lines of a block
         for non_zeros in self._non_zeros(inputs["x"]):
             found += int(non_zeros.sum())
-            stored += 4 * int((-(-non_zeros // LINE_ELEMENTS) * LINE_ELEMENTS + 1).sum())
+            stored += 4 * int((np.maximum(-(-non_zeros // LINE_ELEMENTS), least) * LINE_ELEMENTS + 1).sum())
         work, needed = self.work, self.convolution.group_filters * found
-        return replace(work, needed_macs=needed, stored_bytes=work.stored_bytes + (stored if self._converts else 0))
+        passed_on = (stored if self._converts else 0) + (self._parts_bytes(gpu) if gpu else 0)
+        return replace(work, needed_macs=needed, stored_bytes=work.stored_bytes + passed_on)
+
+    def _parts_bytes(self, gpu: GpuFacts) -> int:
+        """Count the bytes that are stored because sums come in parts: those of a column that is not, taken off."""
+        if not self._kernel.block_rows:
+            return 0
+        total = 0
+        for shape in self._shapes:
+            schedule = divide(shape, gpu.compute_units)
+            if schedule.slots > 1:
+                column = 4 * round_up(shape.m, self._kernel.stored_rows)
+                total += ((schedule.slots - 1) * column + 4 * shape.ldc) * (shape.n - schedule.first_column)
+        return self.convolution.groups * total
 
     def _non_zeros(self, x: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield the non-zeros of each column of some images at a time: [images, groups, rows, columns of windows]."""
-        c = self.convolution
+        """Yield the non-zeros of what is compacted by itself, of some images at a time: [images, groups, blocks of the
+        columns' rows, rows, columns of windows].
+        """
+        c, rows = self.convolution, self._kernel.block_rows or self.convolution.depth
         for part in c.chunks(len(x)):
             padded = c.pad(x[part] != 0)
-            count = np.zeros((len(padded), c.groups, *c.outputs), np.int64)
-            for tap in c.all_taps():
-                count += np.count_nonzero(c.met(padded, tap), axis=2)
-            yield count
+            met = np.stack([c.met(padded, tap) for tap in c.all_taps()], axis=3)
+            by_weight = met.reshape(*met.shape[:2], c.depth, *c.outputs)
+            yield np.add.reduceat(by_weight, range(0, c.depth, rows), axis=2, dtype=np.int64)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         with np.errstate(over="ignore"):  # what overflows becomes infinite, as in a bundle
@@ -171,29 +212,35 @@ class _SparseForward(ConvolutionForward):
 
     def _im2col(self, tensors: Mapping[str, Tensor], first: int, images: int, group: int) -> "Launch":
         c, (height, width) = self.convolution, self.convolution.shape[2:]
-        plane = height * width
-        sizes = [height, width, 4 * c.group_channels * plane, c.depth, c.positions, *c.dilation, *c.stride]
-        divisors = [divisor(number) for number in (c.taps, c.kernel[1], c.outputs[1])]
-        windows = np.concatenate([np.array([*sizes, *c.padding[:2]], np.uint32), *divisors])
-        of_image = c.shape[1] * plane
+        plane, windows = height * width, images * c.positions
+        of_image, of_group = c.shape[1] * plane, c.group_channels * plane
+        met = 4 * ((images - 1) * of_image + of_group)
+        sizes = [height, width, met, c.depth, windows, *c.dilation, *c.stride, *c.padding[:2], 4 * of_image]
+        divisors = [divisor(number) for number in (c.taps, c.kernel[1], c.outputs[1], c.positions)]
         values = {
-            "x": _after(tensors["x"], first * of_image + group * c.group_channels * plane),
-            "columns": tensors["columns"],
-            "image_step": of_image,
+            "x": _after(tensors["x"], first * of_image + group * of_group),
             "ld": self._chunk.ldb,
-            "m": windows,
+            "m": np.concatenate([np.array(sizes, np.uint32), *divisors]),
         }
-        grid = (-(-c.depth // EDGE), -(-c.positions // EDGE), images)
-        return launch("conv_sparse", "im2col_columns", tensors["x"].memory, grid, values)
+        kernel, to = "im2col_columns", {"columns": tensors.get("columns")}
+        if self.fused:
+            kernel, to = "im2col_bundles", {"bundles": tensors["bundles"], "absent": tensors["counts"]}
+        kernel += "_small" * (plane < LINE_ELEMENTS)
+        grid = (-(-c.depth // EDGE), -(-windows // EDGE), 1)
+        return launch("conv_sparse", kernel, tensors["x"].memory, grid, values | to)
 
     def _products(self, tensors: Mapping[str, Tensor], images: int, group: int, gpu: GpuFacts) -> "tuple[Launch, ...]":
         shape, filters = _shape(self.convolution, images), tensors["filters"]
         a = _part(filters, group, self.convolution.groups)
-        buffers = GemmBuffers(shape, filters.memory, a, _part(tensors["columns"]), _part(tensors["products"]))
-        converted = Converted(_part(tensors["bundles"]), _part(tensors["counts"])) if self._converts else None
+        b = _part(tensors["bundles" if self.fused else "columns"])
+        buffers = GemmBuffers(shape, filters.memory, a, b, _part(tensors["products"]))
+        converted = None
+        if self._converts:
+            converted = Converted(_part(tensors["bundles"]), _part(tensors["counts"]), made=self.fused)
+        if self._kernel.block_rows:
+            return gemm(self.kernel, buffers, gpu, None, converted, _part(tensors["parts"])).launches
         # in one part: what a sum is must not depend on how many images are in a chunk
-        tiling = tiling_of_whole_sum(shape, gpu)
-        return gemm(self.kernel, buffers, gpu, tiling, converted).launches
+        return gemm(self.kernel, buffers, gpu, tiling_of_whole_sum(shape, gpu), converted).launches
 
     def _results(self, tensors: Mapping[str, Tensor], first: int, images: int, group: int) -> "Launch":
         c, shape = self.convolution, self._chunk
@@ -218,7 +265,10 @@ class EllpackDibForward(_SparseForward):
 
 @dataclass(frozen=True)
 class EllpackDibRegistersForward(_SparseForward):
-    """As EllpackDibForward, with the filters in vector registers: the engine compacts 64 rows of B at a time."""
+    """As EllpackDibForward, with the filters in vector registers: the engine compacts 64 rows of B at a time.
+
+    The last tiles of a chunk are divided among all compute units: what a sum is depends on how many there are.
+    """
 
     algorithm = "ellpack_dib_registers"
     kernel = "sgemm_dib_registers"
@@ -231,6 +281,31 @@ class EllpackDibSoftwareForward(_SparseForward):
 
     algorithm = "ellpack_dib_software"
     kernel = "software"
+
+
+@dataclass(frozen=True)
+class EllpackDibSoftwareRegistersForward(_SparseForward):
+    """A kernel makes bundles of 64 rows of B at a time; the filters are in vector registers."""
+
+    algorithm = "ellpack_dib_software_registers"
+    kernel = "software_registers"
+    refuses: ClassVar = staticmethod(refuses_in_registers)
+
+
+@dataclass(frozen=True)
+class EllpackDibFusedForward(_SparseForward):
+    """im2col makes bundles of 64 rows at a time, and B is nowhere; the filters are in vector registers."""
+
+    algorithm = "ellpack_dib_fused"
+    kernel = "software_registers"
+    fused = True
+    refuses: ClassVar = staticmethod(refuses_any_depth)
+
+
+SPARSE_FORWARD = (
+    *(EllpackDibForward, EllpackDibRegistersForward, EllpackDibSoftwareForward),
+    *(EllpackDibSoftwareRegistersForward, EllpackDibFusedForward),
+)
 
 
 def _after(tensor: Tensor, elements: int) -> Pointer:

@@ -21,7 +21,7 @@ from workloads.operators.conv_passes import (
     ConvolutionPass,
 )
 from workloads.operators.convolution import Convolution
-from workloads.operators.launching import GROUP, launch
+from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.pooling import Pooling, PoolingForward
 from workloads.operators.primitive import Value
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from isa.launch import Launch
 
 Chunk = tuple[int, int]
+FEW = 256  # channels, below which filters follow one another: their rows then meet in many channels of memory anyway
 POOLED = Pooling("max", (2, 2), (2, 2))  # the windows of which tiles consist
 
 
@@ -85,7 +86,7 @@ class _Winograd(ConvolutionPass):
     def filters(self) -> Places:
         """The transformed filters, or the sums that become their gradient, in the order of the weights."""
         c = self.convolution
-        return Places(self.tiled.filtering.places, c.filters, c.group_channels, apart=False)
+        return Places(self.tiled.filtering.places, c.filters, c.group_channels, apart=c.group_channels >= FEW)
 
     @property
     def needed_macs(self) -> int:
@@ -95,8 +96,9 @@ class _Winograd(ConvolutionPass):
         return launch("winograd", f"winograd_{kernel}_{self.size}", of.memory, (-(-items // GROUP),), values)
 
     def _filters(self, kernel: str, weight: Tensor, values: Mapping[str, object]) -> "Launch":
-        count = self.filters.rows * self.filters.columns
-        return self._launch(kernel, weight, count, {**values, "count": count, "place_bytes": 4 * self.filters.step})
+        of = self.filters
+        count, gaps = of.rows * of.columns, {"by_channels": divisor(of.columns), "gap": of.pitch - of.columns}
+        return self._launch(kernel, weight, count, {**values, "count": count, "place_bytes": 4 * of.step, **gaps})
 
     def _windows(self, x: Tensor, chunk: Chunk, windows: Tensor) -> "Launch":
         tiled, c = self.tiled, self.tiled.convolution

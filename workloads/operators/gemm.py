@@ -85,11 +85,13 @@ class GemmBuffers:
 class Converted:
     """B in ELLPACK-DIB as a kernel makes it: uint32 bundles [N, ldb], and counts.
 
-    counts: non-zeros of each column [N]; or of each block of its rows [blocks, N], as the kernel counts them.
+    counts: non-zeros of each column [N]; or of each block of its rows [blocks, N], as the kernel counts them; made: by
+    a launch before the product's.
     """
 
     bundles: "Allocation"
     counts: "Allocation"
+    made: bool = False
 
     @classmethod
     def allocate(cls, buffers: GemmBuffers, block_rows: int = 0) -> "Converted":
@@ -204,9 +206,9 @@ def gemm(
     """Build the operator over operands that lie in device memory already.
 
     kernel: a name of GEMM_KERNELS; gpu: decides the work split of kernels with a shared tile, unless `tiling` does;
-    converted: memory for B of a kernel that first converts it; partial: memory for the parts of a split sum, [parts,
-    columns that come in parts, ldc]; None: memory is allocated for it; most_rows: of B that a launch takes, at most
-    what the kernel can: a longer sum is that of several launches, each over a block of rows.
+    converted: memory for B of a kernel that first converts it, or B that is there so; partial: memory for the parts of
+    a split sum, [parts, columns that come in parts, ldc]; None: memory is allocated for it; most_rows: of B that a
+    launch takes, at most what the kernel can: a longer sum is that of several launches, each over a block of rows.
     """
     if kernel not in GEMM_KERNELS:
         raise GemmError(unknown_name("GEMM kernel", kernel, GEMM_KERNELS))
@@ -240,7 +242,7 @@ def gemm(
             before, operands = _compressed(buffers, operands)
             launches += before
         if converted is not None and row.activations is Activations.CONVERTED:
-            launches.append(_conversion(row, buffers, converted, operands))
+            launches += [] if converted.made else [_conversion(row, buffers, converted, operands)]
             counts = "absent" if row.block_rows else "counts"
             operands |= {"b_matrix": Pointer(converted.bundles.address), counts: Pointer(converted.counts.address)}
         decisive |= set(range(first, len(launches)))

@@ -116,8 +116,11 @@ class Primitive(ABC):
         stored = written + self.passed_on_bytes
         return Work(self.macs, self.needed_macs, self.read_bytes, written, stored, self.operations)
 
-    def work_on(self, inputs: Mapping[str, np.ndarray]) -> Work:
-        """Return the cost on any machine over these operands, without what zeros in them make unnecessary."""
+    def work_on(self, inputs: Mapping[str, np.ndarray], gpu: GpuFacts | None = None) -> Work:
+        """Return the cost over these operands, without what zeros in them make unnecessary.
+
+        gpu: with what is stored because work is divided for it; None: on any machine.
+        """
         return self.work
 
     @property
@@ -195,6 +198,7 @@ class TensorOperator:
     primitive: Primitive
     tensors: Mapping[str, Tensor]
     launches: "tuple[Launch, ...]"
+    gpu: GpuFacts
 
     @property
     def name(self) -> str:
@@ -233,7 +237,7 @@ class TensorOperator:
     @property
     def work(self) -> Work:
         """The primitive's cost, for these operands where it skips zeros."""
-        return self.primitive.work_on(self.inputs) if self.primitive.skips_zeros_of else self.primitive.work
+        return self.primitive.work_on(self.inputs, self.gpu) if self.primitive.skips_zeros_of else self.primitive.work
 
     def expected(self, inputs: Mapping[str, np.ndarray]) -> Iterator[Expected]:
         """Yield the primitive's reference, some images or channels at a time where they are independent."""
@@ -286,7 +290,7 @@ def place(primitive: Primitive, tensors: Mapping[str, Tensor], gpu: GpuFacts) ->
     if any(tensor.memory is not memory for tensor in held.values()):
         raise primitive.refuse("its tensors lie in more than one device memory")
     _check_overlaps(primitive, held)
-    return TensorOperator(primitive, held, primitive.launches(held, gpu))
+    return TensorOperator(primitive, held, primitive.launches(held, gpu), gpu)
 
 
 def build(

@@ -22,6 +22,9 @@ BLOCK_ROWS = 64  # of B: four lines, which one sparse load covers; what the engi
 ROWS, COLUMNS, WORK_ITEMS = 256, 64, 1024  # of C, of a workgroup
 LDS_BYTES = 1 << 16  # two buffers of four segments of A
 MOST_SLOTS = 16
+MOST_PARTS = (
+    1 << 23
+)  # elements of parts of sums, where memory is planned ahead for any GPU; 128 compute units need less
 MOST_TILES = 1 << 24  # tiles, and blocks of shared ones: the kernel divides them in FP32
 # Cycles of a workgroup, for a block without a non-zero and what one without a zero takes more: where instructions for
 # non-zeros decide, and where what comes with every block does; before its first block and where it goes on to another
@@ -86,6 +89,10 @@ class Schedule:
         firsts = range(0, self.shared * self.tail, self.tail)
         return self.layers + max((at + self.tail - 1) // self.tail_share - at // self.tail_share + 1 for at in firsts)
 
+    def parts_elements(self, shape: GemmShape) -> int:
+        """Count the elements of the parts of sums."""
+        return self.slots * (shape.n - self.first_column) * shape.ldc
+
     def cycles(self, shape: GemmShape, zeros: float, compute_units: int) -> float:
         """Estimate the cycles of the product, with the share `zeros` of B's elements zero."""
         block = block_cycles(zeros)
@@ -124,6 +131,11 @@ def whole_tiles(shape: GemmShape) -> Schedule:
     return Schedule(row_tiles, tiles, blocks, tiles)
 
 
+def most_parts(shape: GemmShape) -> int:
+    """Return how many elements the parts of a product's sums have at the most, on any GPU."""
+    return min(MOST_SLOTS * shape.n * shape.ldc, MOST_PARTS)
+
+
 def _schedules(shape: GemmShape, compute_units: int) -> Iterator[Schedule]:
     in_whole = whole_tiles(shape)
     yield in_whole
@@ -148,9 +160,8 @@ def _schedules(shape: GemmShape, compute_units: int) -> Iterator[Schedule]:
 @cache
 def divide(shape: GemmShape, compute_units: int) -> Schedule:
     """Return the schedule of least estimated time on so many compute units; raise ValueError for too many tiles."""
-    return min(
-        _schedules(shape, compute_units), key=lambda schedule: schedule.cycles(shape, ASSUMED_ZEROS, compute_units)
-    )
+    fitting = (one for one in _schedules(shape, compute_units) if one.parts_elements(shape) <= MOST_PARTS)
+    return min(fitting, key=lambda schedule: schedule.cycles(shape, ASSUMED_ZEROS, compute_units))
 
 
 def register_cycles(shape: GemmShape, zeros: float, gpu: GpuFacts) -> float:

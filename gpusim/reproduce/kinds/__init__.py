@@ -10,6 +10,7 @@ from gpusim.config.figure import Figure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.kinds import (
+    ablation,
     area,
     breakdown,
     compared,
@@ -44,6 +45,7 @@ _KINDS = {
     "compared": Kind(compared.tables, compared.picture, compared.values),
     "breakdown": Kind(breakdown.tables, breakdown.picture, breakdown.values),
     "map": Kind(design_map.tables, design_map.picture, design_map.values),
+    "ablation": Kind(ablation.tables, ablation.picture, ablation.values),
     "curves": Kind(curves.tables, curves.picture, curves.values),
     "learning": Kind(learning.tables, learning.picture, learning.values),
     "monitor": Kind(monitor.tables, monitor.picture, monitor.values),

@@ -1,6 +1,7 @@
 """Section 6.6.3: the engine's hardware cost, of the publication's list and of what engines have beside it."""
 
 from collections.abc import Iterator
+from math import fsum
 from typing import Any
 
 from gpusim.base.errors import UserError
@@ -40,7 +41,7 @@ def tables(reproduction: Reproduction, figure: AreaFigure, results: Results) -> 
 
 
 def values(reproduction: Reproduction, figure: AreaFigure, results: Results) -> Iterator[Value]:
-    """Yield the storage that each engine has besides L2, as far as the publication's list names it."""
+    """Yield the bytes of storage that each engine has beside L2, whoever lists them."""
     for name, sets in figure.engines.items():
-        listed = [part for part in _parts(name, sets) if part.in_source and part.extra and "bytes" in part.what]
-        yield Value("listed_storage", OURS, {"engine": name}, sum(part.count for part in listed))
+        beside = [part.count for part in _parts(name, sets) if part.extra and "bytes" in part.what]
+        yield Value("storage_beside_l2", OURS, {"engine": name}, fsum(beside))

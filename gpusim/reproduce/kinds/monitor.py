@@ -31,9 +31,10 @@ def tables(reproduction: Reproduction, figure: MonitorFigure, results: Results) 
 
 
 def values(reproduction: Reproduction, figure: MonitorFigure, results: Results) -> Iterator[Value]:
-    """Yield mean and largest error of the belief, and the share of iterations with a measurement."""
+    """Yield mean and largest error of the belief, and the shares of iterations with a measurement and sparse."""
     _, shown = _replayed(figure)
     found = {"mean_error": shown.mean_error, "largest_error": shown.max_error, "measured": shown.share_measured}
+    found["sparse"] = shown.share_sparse
     for measure, value in found.items():
         if value is not None:
             yield Value(measure, OURS, {"map": figure.map}, value)

@@ -1,9 +1,13 @@
 """Equation 6.1: the speed-up of a training from those of its convolutional layers, which it weights by their time."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
+from pathlib import Path
+from typing import Any
 
+from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.picture import Picture
 from gpusim.base.progress import percent
 from gpusim.base.sums import weighted_mean
@@ -16,21 +20,37 @@ from gpusim.reproduce.values import Value, groups, matches, measured, times
 from workloads.monitor.training_speedup import TABLE_6_7, training_speedup
 
 PUBLISHED = "published"
+FORWARD_WORK = 1 / 3  # of a layer's multiply-accumulates: forward, gradient of the data, gradient of the weights
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """A dense iteration. conv_share: P, of the layers together; shares: C_i, of each; forward: of a layer's time.
+
+    measured: whether it was simulated.
+    """
+
+    conv_share: float
+    shares: list[float]
+    forward: list[float]
+    measured: bool = False
 
 
 @dataclass(frozen=True)
 class Trained:
     """A network's speed-ups by one comparison.
 
-    mean: of its layers'; harmonic: the same weighted by the base's time; training: of the training by the equation;
-    from_mean: of the training if the mean were the layers' speed-up.
+    mean: of its layers'; harmonic: the same weighted by the base's time; all_passes: of the training by the equation,
+    if all passes gained as forward ones do; training: with gradients that stay dense, as they do; iteration: whose
+    shares the latter has.
     """
 
     layers: int
     mean: float
     harmonic: float
+    all_passes: float
     training: float
-    from_mean: float
+    iteration: Iteration
 
 
 def _trained(
@@ -48,29 +68,53 @@ def _trained(
     # a layer's time in the batch of the publication: batches of ours may differ from layer to layer
     times_us = [g.count * g.ways[comparison.base].metrics["kernel.time_us"] / g.batch for g in held]
     shares = [time / fsum(times_us) for time in times_us]
-    share = TABLE_6_7[network].conv_share
-    whole = training_speedup(share, shares, [[1.0]] * len(shares), [[gain] for gain in known])
+    published = TABLE_6_7[network].conv_share
+    whole = training_speedup(published, shares, [[1.0]] * len(shares), [[gain] for gain in known])
     harmonic = 1 / fsum(part / gain for part, gain in zip(shares, known, strict=True))
     counts = [group.count for group in held]
     mean = weighted_mean(known, counts)
-    return Trained(sum(counts), mean, harmonic, whole, training_speedup(share, [1.0], [[1.0]], [[mean]]))
+    iteration = Iteration(published, shares, [FORWARD_WORK] * len(shares))
+    if spec.iteration is not None:
+        iteration = _simulated(json.loads(Path(spec.iteration).read_text()), [group.case for group in held])
+    parts = [[forward, 1 - forward] for forward in iteration.forward]
+    sparse = training_speedup(iteration.conv_share, iteration.shares, parts, [[gain, 1.0] for gain in known])
+    return Trained(sum(counts), mean, harmonic, whole, sparse, iteration)
+
+
+def _simulated(held: Mapping[str, Any], layers: Sequence[str]) -> Iteration:
+    """Return the shares of a simulated iteration's layers; raise UserError for a layer that it has not."""
+    passes = {layer: {what: time for name, what, time in held["convolutions"] if name == layer} for layer in layers}
+    for layer, found in passes.items():
+        if "forward" not in found:
+            raise UserError(
+                f"{held['point']}: {unknown_name('layer', layer, [row[0] for row in held['convolutions']])}"
+            )
+    times_us = [fsum(found.values()) for found in passes.values()]
+    whole = fsum(times_us)
+    forward = [found["forward"] / time for found, time in zip(passes.values(), times_us, strict=True)]
+    return Iteration(whole / held["iteration_us"], [time / whole for time in times_us], forward, True)
 
 
 def tables(reproduction: Reproduction, figure: TrainingFigure, results: Results) -> Iterator[Table]:
     """Yield a table with a row for each network: as published, and by each comparison."""
-    columns = [Column("network"), Column("P", percent), Column("whose"), Column("layers")]
+    columns = [Column("network"), Column("P, published", percent), Column("whose"), Column("layers")]
     columns += [Column("mean of the layers", times), Column("weighted by time", times)]
-    columns += [Column("training by the equation", times), Column("training, if the mean held", times)]
+    columns += [
+        Column("training, if gradients gained as much", times),
+        Column("the layers' part of an iteration", percent),
+    ]
+    columns += [Column("simulated"), Column("training, forward passes alone", times)]
     rows: list[list[object]] = []
     for network in figure.networks:
         said = TABLE_6_7[network]
         head = [network, said.conv_share]
-        rows.append([*head, PUBLISHED, None, said.mean_speedup, said.implied_mean, said.speedup, said.from_mean])
+        rows.append([*head, PUBLISHED, None, said.mean_speedup, said.implied_mean, said.speedup, None, None, None])
         for one in reproduction.spec.comparisons.values():
             ours = _trained(reproduction, figure, results, network, one)
             if ours is not None:
-                numbers = [ours.mean, ours.harmonic, ours.training, ours.from_mean]
-                rows.append([*head, one.title, ours.layers, *numbers])
+                simulated = "yes" if ours.iteration.measured else "no"
+                numbers = [ours.mean, ours.harmonic, ours.all_passes, ours.iteration.conv_share, simulated]
+                rows.append([*head, one.title, ours.layers, *numbers, ours.training])
     yield Table(columns, rows)
 
 

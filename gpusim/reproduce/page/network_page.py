@@ -1,73 +1,19 @@
 """The pages of a publication of networks: answers first, then each figure with its claims; a page of tables each."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from gpusim.base.progress import percent
 from gpusim.base.table import Column, Table
 from gpusim.config.figure import Figure
 from gpusim.config.layer_figure import NetworkFigure, RatiosFigure
-from gpusim.config.reproduction import AnswerSpec, Reproduction
-from gpusim.reproduce.claims import BESIDE, FAILS, HOLDS, MIXED, STATES, UNASKABLE, UNDECIDED, UNKNOWN, Judged
+from gpusim.config.reproduction import Reproduction
+from gpusim.reproduce.claims import BESIDE, FAILS, HOLDS, MIXED, STATES, UNASKABLE, UNDECIDED, Judged
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.kinds import kind_of
 from gpusim.reproduce.network_points import network_points
+from gpusim.reproduce.page.answers import answers
 from gpusim.reproduce.page.summary import how
 from gpusim.reproduce.rules import said
-
-_COUNT = re.compile(r", \d+ of \d+$")
-
-
-def answers(reproduction: Reproduction, claims: Sequence[Judged]) -> list[str]:
-    """Return the sentences that answer the publication's question, each by the verdict on its claim."""
-    by_name = {one.claim.name: one for one in claims}
-    return [text for answer in reproduction.spec.answers if (text := _answer(answer, by_name[answer.claim]))]
-
-
-def _answer(answer: AnswerSpec, judged: Judged) -> str:
-    """Return a sentence; empty where nothing has been run for it."""
-    states = {column: one.state for column, one in judged.verdicts.items() if one.state != BESIDE}
-    if UNKNOWN in states.values():
-        return ""
-    known = {state for state in states.values() if state != UNASKABLE}
-    if not known:
-        return ""
-    if known == {HOLDS}:
-        text = answer.holds
-    elif known == {FAILS}:
-        text = answer.does_not
-    elif known <= {HOLDS, FAILS, MIXED}:
-        text = answer.in_part
-    else:
-        text = ""
-    claim = judged.claim
-    if not text:
-        verdicts = ", ".join(f"{column} {state}" for column, state in states.items())
-        return f"Whether {claim.text} (source: {claim.said}): {verdicts}; found {_found(judged)}."
-    left_out = dict.fromkeys(key for one in judged.verdicts.values() for key in one.without)
-    text += f" ({len(left_out)} of its runs not run.)" if left_out else ""
-    return text.replace("{found}", _found(judged, counted=known != {HOLDS} and known != {FAILS})).replace(
-        "{why}", _why(judged)
-    )
-
-
-def _found(judged: Judged, counted: bool = True) -> str:
-    """Return what was found, by column where there are several. counted: with how many values are as claimed."""
-    silent = (BESIDE, UNKNOWN, UNASKABLE)
-    held = {column: one.ours for column, one in judged.verdicts.items() if one.state not in silent}
-    if not counted:
-        held = {column: _COUNT.sub("", ours) for column, ours in held.items()}
-    return (
-        next(iter(held.values())) if len(held) == 1 else "; ".join(f"{column} {ours}" for column, ours in held.items())
-    )
-
-
-def _why(judged: Judged) -> str:
-    silent = (BESIDE, UNKNOWN, UNASKABLE)
-    held = {column: one.reasons for column, one in judged.verdicts.items() if one.reasons and one.state not in silent}
-    if len(held) == 1:
-        return "; ".join(next(iter(held.values())))
-    return ". ".join(f"{column}: {'; '.join(reasons)}" for column, reasons in held.items())
 
 
 def question(reproduction: Reproduction) -> str:

@@ -10,13 +10,15 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.base.table import Table
 from gpusim.config.reproduction import Reproduction
+from gpusim.energy.area import ARRAY_EFFICIENCY, CELL_NM, CELL_UM2
+from gpusim.energy.spec import EnergySpec
 from gpusim.reproduce.kept import FILE, Results, as_json, load
 from gpusim.reproduce.kinds import kind_of
 from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.page.writing import contents, judged
 from gpusim.reproduce.points import bytes_of, does_fit
 from gpusim.reproduce.values import MEASURES
-from tests.support.reproduction import loaded, results_of
+from tests.support.reproduction import INDEX, LAYER, SPEED, TRAIN, loaded, made_up, results_of
 from workloads.monitor.training_speedup import TABLE_6_7, training_speedup
 from workloads.shapes import GemmShape
 
@@ -78,9 +80,106 @@ def test_the_training_weights_layers_by_time_and_number(reproduction: Reproducti
     gains = [2.0, 8.0, 8.0, 8.0]
     assert ours["layers"] == 4 and ours["mean of the layers"] == pytest.approx(6.5)
     expected = training_speedup(share, [0.25] * 4, [[1.0]] * 4, [[gain] for gain in gains])
-    assert ours["training by the equation"] == pytest.approx(expected)
-    assert ours["training, if the mean held"] == pytest.approx(1 / (1 - share + share / 6.5))
+    assert ours["training, if gradients gained as much"] == pytest.approx(expected)
+    forward = 1 / (1 - share + share * (2 / 3 + 1 / 3 * sum(0.25 / gain for gain in gains)))
+    assert ours["training, forward passes alone"] == pytest.approx(forward) and ours["simulated"] == "no"
     assert ours["weighted by time"] == pytest.approx(4 / sum(1 / gain for gain in gains))
+
+
+def test_a_simulated_iteration_gives_the_shares(tmp_path: Path) -> None:
+    """Of 100 us the layers take 40 and 20, forward 10 and 4; engines are twice as fast."""
+    (tmp_path / "test").mkdir()
+    passes = [["one", "forward", 10.0], ["one", "backward_data", 30.0], ["many", "forward", 4.0], ["many", "b", 16.0]]
+    held = {"point": "a net", "iteration_us": 100.0, "convolutions": passes}
+    (tmp_path / "test" / "iteration.json").write_text(json.dumps(held))
+    reproduction = loaded(tmp_path, train=TRAIN.replace("batch: 2}", "batch: 2}, iteration: iteration.json"))
+    ours = rows(table(reproduction, "train", results_of(reproduction, CYCLES)))[-1]
+    assert ours["the layers' part of an iteration"] == pytest.approx(0.6) and ours["simulated"] == "yes"
+    assert ours["training, forward passes alone"] == pytest.approx(100 / (100 - 14 / 2))
+    (tmp_path / "test" / "iteration.json").write_text(json.dumps({**held, "convolutions": passes[:2]}))
+    with pytest.raises(UserError, match="a net: unknown layer 'many'"):
+        table(reproduction, "train", results_of(reproduction, CYCLES))
+
+
+FASTEST = INDEX.replace("comparisons:", """  either: {title: either, sparse: true, fastest_of: [soft, theirs]}
+comparisons:
+  either: {title: either way, path: engine, base: either}""")  # fmt: skip
+
+
+def test_a_way_may_be_the_fastest_of_others(tmp_path: Path) -> None:
+    reproduction = loaded(tmp_path, FASTEST, speed=SPEED.replace("engine, theirs]", "engine, theirs, either]"))
+    results = results_of(reproduction, CYCLES)
+    assert not any("either" in key for key in results.points)
+    assert rows(table(reproduction, "speed", results))[0]["either"] == 1.25
+    slow = {key: one for key, one in results.points.items() if not key.endswith("theirs")}
+    assert rows(table(reproduction, "speed", replace(results, points=slow)))[0]["either"] is None
+    with pytest.raises(UserError, match=r"speed.yaml: paths: either is the fastest of ways of which theirs is missing"):
+        loaded(tmp_path, FASTEST, speed=SPEED.replace("engine, theirs]", "engine, either]"))
+    with pytest.raises(UserError, match=r"paths.either.fastest_of: unknown way that is run 'sof'"):
+        loaded(tmp_path, FASTEST.replace("[soft, theirs]", "[sof]"))
+
+
+CHANGED = f"""
+kind: ablation
+title: Changed
+source: Not there
+cases: {{one: {{run: layerC, sets: {{workload.layer: {LAYER}}}}}}}
+batches: [1]
+data: {{half: {{workload.data: synthetic, workload.sparsity: 0.5}}}}
+paths: [best, engine]
+base: best
+changes: {{as it is: {{}}, small: {{engine.sib_kib: 64}}, own: {{engine.l2_share: 0}}}}
+claims:
+  - {{text: small keeps the gain, said: "yes", measure: gain_kept, where: {{change: small}}, bound: {{above: 0.95}}}}
+"""
+
+
+def changed(folder: Path, index: str = "") -> tuple[Reproduction, Results]:
+    text = (index or INDEX).replace("place]", "place, changed]")
+    reproduction = loaded(folder, text, changed=CHANGED)
+    results = results_of(reproduction, CYCLES)
+    engine = {"engine.requests": 8, "engine.accurate": 2, "engine.prudent": 0, "engine.hasty": 6, "energy.total_uj": 3}
+    engine |= {"engine.prefetch_buffer_hits": 0, "engine.lines_fetched": 4, "engine.lines_wasted": 1}
+    times = {"one 1 half engine": 500, "one 1 half engine small": 550, "one 1 half engine own": 450}
+    ran = {
+        key: replace(results.points[key], metrics={**results.points[key].metrics, **engine, **made_up(cycles).metrics})
+        for key, cycles in times.items()
+    }
+    return reproduction, replace(results, points=results.points | ran)
+
+
+def test_changes_of_the_engine_are_beside_it_as_it_is(tmp_path: Path) -> None:
+    reproduction, results = changed(tmp_path)
+    found = rows(table(reproduction, "changed", results))
+    assert [row["of its time as it is"] for row in found] == pytest.approx([1.0, 1.1, 0.9])
+    assert [row["of the gain"] for row in found] == pytest.approx([1.0, 1000 / 550 - 1, 1000 / 450 - 1])
+    assert found[0]["accurate"] == 0.25 and found[0]["lines wasted"] == 0.25
+    kept, own = (found[place]["beside L2, µm²"] for place in (0, 2))
+    area = 8 * (1 << 20) * CELL_UM2 / ARRAY_EFFICIENCY * (EnergySpec().process_nm / CELL_NM) ** 2
+    assert own - kept == pytest.approx(area, abs=1)
+    assert [one.verdicts["ours"].state for one in judged(reproduction, results) if one.figure == "changed"] == [
+        "does not"
+    ]
+
+
+def test_what_moves_with_nothing_that_matters_is_undecided(tmp_path: Path) -> None:
+    """The engine moves by a tenth: twice as fast is still faster, equally fast with another batch is open."""
+    reproduction, results = changed(tmp_path, INDEX + "spread: changed\n")
+    grows = next(one for one in judged(reproduction, results) if one.claim.text == "grows with the batch")
+    assert grows.verdicts["ours"].state == "undecided" and grows.verdicts["source"].state == "does not"
+    with pytest.raises(UserError, match="spread: unknown figure of changes 'speed'"):
+        changed(tmp_path, INDEX + "spread: speed\n")
+
+
+def test_the_shipped_iteration_is_that_of_its_publication() -> None:
+    root = Path(__file__).resolve().parents[3]
+    held = json.loads((root / "sim_configs/reproductions/spartan/measured/iteration-alexnet.json").read_text())
+    kept = load(root / "docs/icpe2018", "icpe2018").networks[held["point"]].rows
+    time = {(row.by, row.layer, row.part): row.metrics["kernel.time_us"] for row in kept}
+    assert held["iteration_us"] == time["network", "", "all"]
+    expected = [[r.layer, r.part, time["pass", r.layer, r.part]] for r in kept
+                if r.by == "pass" and r.kind == "convolution"]  # fmt: skip
+    assert held["convolutions"] == expected
 
 
 def test_a_training_of_which_a_layer_is_missing_is_not_computed(reproduction: Reproduction) -> None:

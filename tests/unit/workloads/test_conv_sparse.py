@@ -12,14 +12,22 @@ from tests.support.operator_contract import compiled_only
 from tests.unit.workloads.test_convolution import GPU, MEMORY_BYTES, convolutions
 from workloads.operators import conv_sparse
 from workloads.operators.conv_algorithms import ALGORITHMS, DENSE_ALGORITHMS, SPARSE_ALGORITHMS, algorithm
-from workloads.operators.conv_sparse import EllpackDibForward, EllpackDibRegistersForward, EllpackDibSoftwareForward
+from workloads.operators.conv_sparse import (
+    SPARSE_FORWARD,
+    EllpackDibForward,
+    EllpackDibFusedForward,
+    EllpackDibRegistersForward,
+    EllpackDibSoftwareForward,
+    EllpackDibSoftwareRegistersForward,
+)
 from workloads.operators.convolution import Convolution
 from workloads.operators.primitive import build
 from workloads.operators.verify import verify
 
 PADDED = Convolution((4, 5, 6, 5), 7, (3, 3), padding=(1, 1, 1, 1))
 DEEP = Convolution((4, 128, 5, 6), 14, (3, 3), (2, 1), padding=(1, 1, 1, 1), groups=2)  # 64 x 9 weights of a filter
-Forward = type[EllpackDibForward] | type[EllpackDibRegistersForward] | type[EllpackDibSoftwareForward]
+Forward = type[EllpackDibForward | EllpackDibSoftwareForward | EllpackDibRegistersForward | EllpackDibFusedForward]
+IN_REGISTERS = (EllpackDibRegistersForward, EllpackDibSoftwareRegistersForward, EllpackDibFusedForward)
 
 
 @st.composite
@@ -38,7 +46,9 @@ def maps(draw: st.DrawFn, shape: tuple[int, ...]) -> np.ndarray:
 
 @compiled_only
 @settings(max_examples=60)
-@given(convolutions(), st.sampled_from((EllpackDibForward, EllpackDibSoftwareForward)), st.data())
+@given(
+    convolutions(), st.sampled_from((EllpackDibForward, EllpackDibSoftwareForward, EllpackDibFusedForward)), st.data()
+)
 def test_any_zeros_give_what_numpy_gives(c: Convolution, forward: Forward, data: st.DataObject) -> None:
     operator = build(forward(c, bias=True), DeviceMemory(MEMORY_BYTES), GPU, {"x": data.draw(maps(c.shape))})
     operator.outputs["y"][...] = np.nan
@@ -49,14 +59,16 @@ def test_any_zeros_give_what_numpy_gives(c: Convolution, forward: Forward, data:
 
 
 @compiled_only
+@pytest.mark.parametrize("forward", IN_REGISTERS)
 @pytest.mark.parametrize("sparsity", [0.0, 0.7, 1.0])
-def test_filters_in_registers(sparsity: float) -> None:
-    """In groups and with a depth of several blocks, which are the whole sum's, in memory that others used before."""
+def test_filters_in_registers(sparsity: float, forward: Forward) -> None:
+    """In groups and with a depth of several blocks, in parts of sums, in memory that others used before."""
     x = np.random.default_rng(3).standard_normal(DEEP.shape, np.float32)
     x *= np.random.default_rng(4).random(DEEP.shape) >= sparsity
-    operator = build(EllpackDibRegistersForward(DEEP, bias=True), DeviceMemory(MEMORY_BYTES), GPU, {"x": x})
-    for name in ("y", "columns", "products", "filters"):
+    operator = build(forward(DEEP, bias=True), DeviceMemory(MEMORY_BYTES), GPU, {"x": x})
+    for name in {"y", "columns", "products", "filters", "parts"} & set(operator.tensors):
         operator.tensors[name].array[...] = np.nan
+    assert sum(launch.kernel.name == "sum_parts" for launch in operator.launches) == DEEP.groups
     stored = sum(execute(launch).store_bytes for launch in operator.launches)
     assert verify(operator).passed and stored == operator.work.stored_bytes
 
@@ -64,22 +76,26 @@ def test_filters_in_registers(sparsity: float) -> None:
 @compiled_only
 @pytest.mark.parametrize(
     ("forward", "c"),
-    [(EllpackDibForward, PADDED), (EllpackDibSoftwareForward, PADDED), (EllpackDibRegistersForward, DEEP)],
+    [
+        *((forward, PADDED) for forward in (EllpackDibForward, EllpackDibSoftwareForward, EllpackDibFusedForward)),
+        *((forward, DEEP) for forward in IN_REGISTERS),
+    ],
 )
 def test_chunks_give_the_same(forward: Forward, c: Convolution, monkeypatch: pytest.MonkeyPatch) -> None:
     found, counts = [], []
-    whole = forward(c, bias=True).workspace["columns"].size_bytes
+    held = "bundles" if forward.fused else "columns"
+    whole = forward(c, bias=True).workspace[held].size_bytes
     for limit in (whole, 3 * whole // 4, 1):
         monkeypatch.setattr(conv_sparse, "CHUNK_BYTES", limit)
         operator = build(forward(c, bias=True), DeviceMemory(MEMORY_BYTES), GPU)
-        assert operator.tensors["columns"].size_bytes <= max(limit, whole // 4)
+        assert operator.tensors[held].size_bytes <= max(limit, whole // 4)
         for launch in operator.launches:
             execute(launch)
         assert verify(operator).passed
         found.append(operator.outputs["y"].copy())
-        counts.append(sum(launch.kernel.name == "im2col_columns" for launch in operator.launches))
+        counts.append(sum(launch.kernel.name.startswith("im2col_") for launch in operator.launches))
     assert counts == [c.groups * chunks for chunks in (1, 2, 4)]
-    for other in found[1:]:
+    for other in found[1:] if forward not in IN_REGISTERS else ():  # whose sums come in other parts, within the bounds
         np.testing.assert_array_equal(found[0], other)
 
 
@@ -93,6 +109,18 @@ def test_the_needed_work_is_a_multiplication_for_each_non_zero_and_filter(c: Con
     software = EllpackDibSoftwareForward(c).work_on({"x": x})
     lines = np.ceil(met / 16).sum()
     assert software.stored_bytes == work.stored_bytes + 4 * (16 * lines + met.size)
+
+
+def test_bundles_of_blocks_in_closed_form() -> None:
+    """Two windows of two groups, 64 x 9 weights each: a line a block at the least, no matrix, and a count a block."""
+    c = Convolution((1, 128, 3, 4), 2, (3, 3), groups=2)
+    x = np.zeros(c.shape, np.float32)
+    x[0, 0] = 1  # nine weights of the first block
+    x[0, 64:] = 1  # all of the second group
+    lines = 2 * (9 * 1) + 2 * (9 * 4)
+    dense, fused = EllpackDibRegistersForward(c).work_on({"x": x}), EllpackDibFusedForward(c).work_on({"x": x})
+    assert fused.needed_macs == dense.needed_macs == 2 * (9 + 576)
+    assert fused.stored_bytes == dense.stored_bytes - 4 * 2 * 2 * 576 + 4 * (16 * lines + 2 * 2 * 9)
 
 
 def test_filters_in_registers_have_whole_blocks_of_any_number() -> None:
@@ -118,6 +146,8 @@ def test_the_rows_say_how_they_take_the_activations() -> None:
         ("ellpack_dib", PADDED, 1),
         ("ellpack_dib_registers", DEEP, DEEP.groups),
         ("ellpack_dib_software", PADDED, 0),
+        ("ellpack_dib_software_registers", DEEP, 0),
+        ("ellpack_dib_fused", PADDED, 0),
     ):
         row = algorithm(name, c)
         operator = build(row.forward(c), DeviceMemory(MEMORY_BYTES), GPU)
@@ -137,10 +167,10 @@ def test_the_rows_say_how_they_take_the_activations() -> None:
     ],
 )
 def test_what_cannot_be_is_refused_by_name(c: Convolution, part: str) -> None:
-    in_registers = c.depth % 64 == 0 and "weights" not in part
-    for name in set(SPARSE_ALGORITHMS) - (set() if in_registers else {"ellpack_dib_registers"}):
+    for name in (made.algorithm for made in SPARSE_FORWARD if part in made.refuses(c)):
         with pytest.raises(UserError, match=f"algorithm '{name}'") as caught:
             algorithm(name, c)
         assert part in str(caught.value)
         with pytest.raises(UserError):
             ALGORITHMS[name].forward(c)
+    assert {made.algorithm for made in SPARSE_FORWARD if made.refuses(c)} >= {"ellpack_dib", "ellpack_dib_software"}

@@ -1,0 +1,68 @@
+"""Sentences that answer a publication's question, each by the verdict on its claim."""
+
+import re
+from collections.abc import Sequence
+
+from gpusim.config.reproduction import AnswerSpec, Reproduction
+from gpusim.reproduce.claims import BESIDE, FAILS, HOLDS, MIXED, UNASKABLE, UNKNOWN, Judged
+
+_COUNT = re.compile(r", \d+ of \d+$")
+
+
+def answers(reproduction: Reproduction, claims: Sequence[Judged]) -> list[str]:
+    """Return the sentences that answer the publication's question, each by the verdict on its claim."""
+    by_name = {one.claim.name: one for one in claims}
+    return [
+        text for answer in reproduction.spec.answers if (text := _answer(reproduction, answer, by_name[answer.claim]))
+    ]
+
+
+def _answer(reproduction: Reproduction, answer: AnswerSpec, judged: Judged) -> str:
+    """Return a sentence; empty where nothing has been run for it."""
+    states = {column: one.state for column, one in judged.verdicts.items() if one.state != BESIDE}
+    if UNKNOWN in states.values():
+        return ""
+    known = {state for state in states.values() if state != UNASKABLE}
+    if not known:
+        return ""
+    if known == {HOLDS}:
+        text = answer.holds
+    elif known == {FAILS}:
+        text = answer.does_not
+    elif known <= {HOLDS, FAILS, MIXED}:
+        text = answer.in_part
+    else:
+        text = ""
+    claim = judged.claim
+    if not text:
+        verdicts = ", ".join(f"{reproduction.columns[column]} {state}" for column, state in states.items())
+        return f"Whether {claim.text} (source: {claim.said}): {verdicts}; found {_found(reproduction, judged)}."
+    left_out = dict.fromkeys(key for one in judged.verdicts.values() for key in one.without)
+    text += f" ({len(left_out)} of its runs not run.)" if left_out else ""
+    found = _found(reproduction, judged, counted=known != {HOLDS} and known != {FAILS})
+    return text.replace("{found}", found).replace("{why}", _why(reproduction, judged))
+
+
+def _found(reproduction: Reproduction, judged: Judged, counted: bool = True) -> str:
+    """Return what was found, by column where there are several. counted: with how many values are as claimed."""
+    silent = (BESIDE, UNKNOWN, UNASKABLE)
+    held = {
+        reproduction.columns[column]: one.ours for column, one in judged.verdicts.items() if one.state not in silent
+    }
+    if not counted:
+        held = {column: _COUNT.sub("", ours) for column, ours in held.items()}
+    return (
+        next(iter(held.values())) if len(held) == 1 else "; ".join(f"{column} {ours}" for column, ours in held.items())
+    )
+
+
+def _why(reproduction: Reproduction, judged: Judged) -> str:
+    silent = (BESIDE, UNKNOWN, UNASKABLE)
+    held = {
+        reproduction.columns[column]: one.reasons
+        for column, one in judged.verdicts.items()
+        if one.reasons and one.state not in silent
+    }
+    if len(held) == 1:
+        return "; ".join(next(iter(held.values())))
+    return ". ".join(f"{column}: {'; '.join(reasons)}" for column, reasons in held.items())
