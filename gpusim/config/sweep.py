@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import Discriminator, Tag, model_validator
 
-from gpusim.base.errors import UserError
+from gpusim.base.axis_roles import Role
+from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
@@ -72,6 +73,9 @@ class SweepSpec(Spec):
     axes: dict[str, Axis] = param(
         ..., "values that are varied, by their paths: a list, or a range", "user", min_length=1
     )
+    roles: dict[str, Role] = param(
+        {}, "of axes, where their names do not tell it: workload, design, environment or repeat", "user"
+    )
     method: Method = param(
         "grid",
         "grid: every combination; zip: the first values of all axes, the second, …; random; sobol: spread evenly; "
@@ -99,6 +103,9 @@ class SweepSpec(Spec):
                 raise ValueError(f"{path} is an axis, and has one value in sets")
             self._check_axis(path, values)
             self._check_sections(path)
+        for path in self.roles:
+            if path not in self.axes:
+                raise ValueError(f"roles: {unknown_name('axis', path, self.axes)}")
         drawn = self.method in DRAWN
         if drawn != (self.points is not None):
             raise ValueError(f"method {self.method} {'needs' if drawn else 'takes no'} points")

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpusim.base.errors import UserError
+from gpusim.base.expressions import Expression
 from gpusim.base.intervals import Estimate, Standing, standings
 from gpusim.config.sweep import SweepSpec
 from gpusim.results import metrics
 from gpusim.store.reading import Results
 from gpusim.store.sweeps import HALF_WIDTH, SweepTable
 from gpusim.store.table import Table
-from gpusim.sweep.expressions import Expression
 from gpusim.sweep.tasks import known_paths
 
 _SAID = {"front": "yes"}
@@ -69,19 +69,9 @@ class Objectives:
         if any(not isinstance(value, int | float) for value in held.values()):
             return None
         try:
-            return [_estimate(expression, held, widths) for expression in self._expressions]
+            return [expression.estimate(held, widths) for expression in self._expressions]
         except UserError:  # this point's values do not go together: a division by zero
             return None
-
-
-def _estimate(expression: Expression, held: Mapping[str, Any], widths: Mapping[str, float]) -> Estimate:
-    """Return the value, and its largest error when each of its terms is off by its half-width."""
-    value, off = float(expression.value(held)), 0.0
-    for path, width in widths.items():
-        if width and path in expression.paths:
-            more, less = (expression.value({**held, path: held[path] + way * width}) for way in (1, -1))
-            off += abs(more - less) / 2
-    return value, off
 
 
 def read(

@@ -132,7 +132,7 @@ class Sweep:
     @property
     def identity(self) -> str:
         """A hash of the points, the same whatever the sweep's title, its file's place and its objectives."""
-        others = {"title"} if self.spec.method == "search" else {"title", "objectives", "variant", "search"}
+        others = {"title"} if self.spec.method == "search" else {"title", "objectives", "variant", "search", "roles"}
         said = {key: value for key, value in self.spec.model_dump(mode="json").items() if key not in others}
         said["axes"] = list(said["axes"].items())  # their order numbers the points
         return identity_of(json.dumps(said, sort_keys=True))
