@@ -13,6 +13,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from gpusim.base.errors import MissingExtraError, UserError
+from gpusim.base.files import write_together
 from gpusim.base.html import Element, clean, tag
 from gpusim.base.table import Column, Table, amount
 
@@ -45,6 +46,17 @@ class Picture:
     def file(self, kind: str) -> bytes:
         """Draw the picture into a file, black on its ground; kind: one of KINDS."""
         return rendered(self.draw, self.size, kind, framed=self.framed, font_size=self.font_size)
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture, as the file's ending says, and its numbers next to it as CSV; raise UserError."""
+        target = Path(path)
+        if target.suffix.lower() not in KINDS:
+            raise UserError(f"{target}: a picture's name ends in {', '.join(KINDS)}")
+        write_together({target: self.file(target.suffix.lower()), target.with_suffix(".csv"): self.numbers.csv()})
+
+    def _repr_svg_(self) -> str:
+        """Return the drawing for notebooks."""
+        return self.file(".svg").decode()
 
     @property
     def numbers(self) -> Table:

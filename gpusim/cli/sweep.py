@@ -27,6 +27,7 @@ from gpusim.cli.options import (
 if TYPE_CHECKING:
     from gpusim.config.files import Document
     from gpusim.config.sweep import SweepSpec
+    from gpusim.store.reading import Results
     from gpusim.store.table import Table as StoredTable
 
 EXIT_SOME_FAILED = 1
@@ -215,11 +216,21 @@ def _table(number: int, spec: "SweepSpec", options: SweepOptions) -> "tuple[Stor
 
     with Results(store_to_read(options.storing)) as results:
         known = results.known_metrics()
+        told = _answers(results, number)
         metrics = [metric for metric in options.metrics if metric in known]
         said = [f"{metric}: does not apply to any point" for metric in options.metrics if metric not in known]
         if not spec.objectives:
-            return results.sweep(number, *metrics), said
+            return results.sweep(number, *metrics), [*said, *told]
         from gpusim.sweep.objectives import with_front
 
         table, more = with_front(results, number, spec, metrics)
-        return table, [*said, *more]
+        return table, [*said, *more, *told]
+
+
+def _answers(results: "Results", number: int) -> list[str]:
+    """Return in words what the sweep comes to; nothing of one whose points were not timed."""
+    from gpusim.report.sweeps.answers import answers
+    from gpusim.store.sweep_points import swept
+
+    found = swept(results, number)
+    return answers(found) if len(found.places) > 1 and found.metric else []

@@ -56,10 +56,14 @@ class SearchSpec(Spec):
     """
 
     batch: int = param(
-        8, "points asked for at a time and run side by side; the next ones follow from their results", "user", ge=1,
+        8, "designs asked for at a time and run side by side; the next ones follow from their results", "user", ge=1,
         le=10_000,
     )  # fmt: skip
-    random: int = param(10, "points drawn at random before the first that follows from results", "Optuna's", ge=1)
+    random: int = param(10, "designs drawn at random before the first that follows from results", "Optuna's", ge=1)
+    patience: int = param(
+        24, "designs in a row that bring nothing better before the search ends; 0: it never ends early", "judgement",
+        ge=0, le=10_000,
+    )  # fmt: skip
 
 
 class SweepSpec(Spec):

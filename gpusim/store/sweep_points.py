@@ -1,8 +1,9 @@
 """A stored sweep as its points with the roles of their axes: what figures and answers are made of."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from gpusim.base.axis_roles import roles_of
@@ -14,6 +15,7 @@ from gpusim.results.metrics import leaves
 
 if TYPE_CHECKING:
     from gpusim.store.reading import Results
+    from gpusim.store.sweeps import SweepTable
 
 _ALWAYS = ("kernel.cycles", "kernel.time_us")
 
@@ -36,29 +38,43 @@ def swept(results: "Results", which: int | str, wanted: Sequence[str] = ()) -> S
             expressions.setdefault(path, Expression(path, known, "--metric", "metric"))
     metrics = dict.fromkeys(p for one in expressions.values() for p in one.paths if p in known and p not in plain.axes)
     table = results.sweep(which, *metrics)
-    several = len({row["variant"] for row in table if row["state"] == "done"}) > 1
     names: dict[int, str] = dict(results.rows("SELECT id, name FROM runs WHERE name IS NOT NULL").rows)  # type: ignore[arg-type]
+    spent = results.rows("SELECT sum(wall_s) FROM runs JOIN points ON run = id WHERE points.sweep = ?", [table.number])
+    return points_of(table, expressions, configuration, names, spent.rows[0][0] or 0.0)
+
+
+def points_of(
+    table: "SweepTable",
+    expressions: Mapping[str, Expression],
+    configuration: Mapping[str, Any] = MappingProxyType({}),
+    names: Mapping[int, str] = MappingProxyType({}),
+    wall_s: float = 0.0,
+) -> Swept:
+    """Return a table's points that have ended, with the value of each expression.
+
+    configuration: values that no axis varies; names: of runs, by number; wall_s: what the runs took together.
+    """
+    specification = table.specification
+    several = len({row["variant"] for row in table if row["state"] == "done"}) > 1
     places = []
     for row in table:
         if row["state"] != "done":
             continue
         values = {path: row[path] for path in table.axes} | ({VARIANT: row["variant"]} if several else {})
-        held = {**configuration, **{path: row[path] for path in (*table.axes, *metrics)}}
-        widths = {path: row.get(f"{path}_half_width") or 0.0 for path in metrics}
+        held = {**configuration, **row}
+        widths = {path: row.get(f"{path}_half_width") or 0.0 for path in table.metrics}
         measured = {text: value for text, one in expressions.items() if (value := _estimate(one, held, widths))}
         run = row["run"]
-        places.append(
-            Place(row["point"], values, measured, f"run {names[run]} ({run})" if run in names else f"run {run}")
-        )
+        label = f"run {names[run]} ({run})" if run in names else f"run {run}"
+        places.append(Place(row["point"], values, measured, label))
     axes = {path: ordered(values) for path, values in table.axes.items()}
     if several:
         axes[VARIANT] = list(dict.fromkeys(one.values[VARIANT] for one in places))
     given = specification.get("roles") or {}
-    spent = results.rows("SELECT sum(wall_s) FROM runs JOIN points ON run = id WHERE points.sweep = ?", [table.number])
     return Swept(
-        table.title, table.label, axes, roles_of(axes, given), places, tuple(given), objectives,
-        specification.get("constraints") or (), specification.get("sets") or {}, table.planned, len(table.failed),
-        spent.rows[0][0] or 0.0, specification.get("method", "grid"),
+        table.title, table.label, axes, roles_of(axes, given), places, tuple(given),
+        specification.get("objectives") or {}, specification.get("constraints") or (), specification.get("sets") or {},
+        table.planned, len(table.failed), wall_s, specification.get("method", "grid"),
     )  # fmt: skip
 
 

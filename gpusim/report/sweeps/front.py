@@ -67,7 +67,7 @@ def _forbids(expression: Expression, values: Mapping[str, Any]) -> bool:
 def partial_values(swept: Swept) -> list[tuple[str, Any, str, Sequence[Any]]]:
     """Return values of an axis that only some values of another axis go with: (axis, value, other axis, its values)."""
     axes = swept.with_role("design")
-    found = []
+    found: list[tuple[str, Any, str, Sequence[Any]]] = []
     for axis in axes:
         for other in axes:
             if other == axis:
@@ -109,7 +109,11 @@ def panels_of(swept: Swept, cost: str, metric: str) -> dict[str, list[FrontPoint
 
 
 def _points(swept: Swept, cost: str, metric: str) -> list[FrontPoint]:
-    return [FrontPoint(one.design.values, *one.values, one.standing) for one in ranked(swept, [cost, metric])]
+    found = []
+    for one in ranked(swept, [cost, metric]):
+        x, y = one.values
+        found.append(FrontPoint(one.design.values, x, y, one.standing))
+    return found
 
 
 def memory(swept: Swept) -> tuple[Swept, str]:
