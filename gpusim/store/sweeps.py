@@ -102,8 +102,8 @@ class SweepTable(Table):
 
         metrics: one, of the store's, or an expression; two: a Pareto front, the cost first; x, y, by: axes: across,
         down (of a heat map), of lines or bars; at: values that points must have; baseline: values of the points with
-        which others are compared; draw: "lines", "bars", "heat-map" or "front"; style: "screen", "paper" or "wide". Raises
-        UserError, and MissingExtraError without Matplotlib.
+        which others are compared; draw: "lines", "bars", "heat-map" or "front"; style: "screen", "paper" or "wide".
+        Raises UserError, and MissingExtraError without Matplotlib.
         """
         from gpusim.report.page.figures import figure_of
 

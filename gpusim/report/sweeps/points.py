@@ -164,8 +164,12 @@ def mean_of(estimates: Sequence[Estimate]) -> Estimate:
     Errors of the values are taken as independent of one another: their squares add.
     """
     count = len(estimates)
+    if count == 1:
+        return estimates[0]
     if all(value > 0 for value, _ in estimates):
-        mean = math.exp(math.fsum(math.log(value) for value, _ in estimates) / count)
+        logarithms = math.fsum(math.log(value) for value, _ in estimates)
+        first = estimates[0][0]
+        mean = first if all(value == first for value, _ in estimates) else math.exp(logarithms / count)
         return mean, mean * math.hypot(*(width / value for value, width in estimates)) / count
     return math.fsum(value for value, _ in estimates) / count, math.hypot(*(width for _, width in estimates)) / count
 

@@ -146,7 +146,7 @@ def _axes(swept: Swept, choice: Choice, metric: str) -> tuple[str, str, str]:
     given = [path for path in (choice.x, choice.y, choice.by) if path]
     if len(set(given)) < len(given):
         raise UserError(f"--x, --y, --by: {given[-1]} is named twice")
-    if choice.y and choice.by:
+    if (choice.y or choice.kind == "heat-map") and choice.by:
         raise UserError("--y, --by: a heat map has no lines: --y or --by")
     ranked = [one.axis for one in effects_on(swept, metric).axes]
     others = [*ranked, *swept.with_role("workload", "environment"), *swept.axes]
