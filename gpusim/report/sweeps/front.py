@@ -70,8 +70,8 @@ def partial_values(swept: Swept) -> list[tuple[str, Any, str, Sequence[Any]]]:
     found: list[tuple[str, Any, str, Sequence[Any]]] = []
     for axis in axes:
         for other in axes:
-            if other == axis:
-                continue
+            if other == axis or any((other, axis) == (one, two) for one, _, two, _ in found):
+                continue  # said the other way round
             whole = set(swept.axes[other])
             for value in swept.axes[axis]:
                 there = {one.values[other] for one in swept.places if one.values[axis] == value}

@@ -406,5 +406,10 @@ def test_the_command_writes_page_and_pictures_and_replaces_no_input(
     monkeypatch.setattr(pictures, "pictures_of", lambda result: {})  # seen above
     (tmp_path / "twin").mkdir()
     (tmp_path / "twin" / "f.json").write_text(json.dumps(result_of(FASTER)))
-    report(results=[str(path), str(tmp_path / "twin" / "f.json")], html=tmp_path / "x.html", quiet=True)
+    report(
+        results=[str(path), str(tmp_path / "twin" / "f.json")],
+        html=tmp_path / "x.html",
+        chosen=FigureOptions(),
+        quiet=True,
+    )
     assert str(tmp_path / "twin" / "f.json") in (tmp_path / "x.html").read_text()
