@@ -55,12 +55,16 @@ FIGURES = (
     Figure(
         "zeros", "gallery/zeros", Choice(x="workload.sparsity", by="variant", baseline={"variant": "dense"}), "wide"
     ),
-    Figure("sampled", "gallery/sampled", Choice(x=SIB, by="config", baseline={SIB: 16})),
+    Figure(
+        "sampled",
+        "gallery/sampled",
+        Choice(["kernel.time_us"], x="local_size", by="gpu.l2.size_kib", baseline={"local_size": "[64]"}),
+    ),
 )
 TITLES = {
     "sizes/sgemm_dib_tiled": "SIB, prefetch buffer and share of L2", "sizes/search": "The same by search",
     "gallery/workgroups": "Workgroups of vector_add", "gallery/zeros": "Sparse against dense over zeros",
-    "gallery/sampled": "SIB, sampled",
+    "gallery/sampled": "Workgroups of a long vector_add, sampled",
 }  # fmt: skip
 
 
