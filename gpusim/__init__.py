@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from gpusim.running.script import RunResult as RunResult
     from gpusim.store.reading import open_store as open_store
     from gpusim.store.sweeps import SweepTable as SweepTable
+    from gpusim.sweep.script import Sweep as Sweep
     from gpusim.sweep.script import run_sweep as run_sweep
     from isa.device_memory import DeviceMemoryError as DeviceMemoryError
     from isa.encoding.decoder import DecodeError as DecodeError
@@ -80,6 +81,7 @@ _EXPORTED = {
     "QueueResult": "gpusim.api.launch_result",
     "RunResult": "gpusim.running.script",
     "SimulationError": "gpusim.base.errors",
+    "Sweep": "gpusim.sweep.script",
     "SweepTable": "gpusim.store.sweeps",
     "UserError": "gpusim.base.errors",
     "open_store": "gpusim.store.reading",

@@ -22,7 +22,7 @@ from gpusim.api.module import KernelFunction, Module
 from gpusim.api.queue import Queue
 from gpusim.base.host_memory import peak_memory_mb
 from gpusim.base.progress import Reporter
-from gpusim.config.files import plain
+from gpusim.config.files import SHIPPED, plain
 from gpusim.config.gpu import load_gpu
 from gpusim.config.tree import Sets
 from gpusim.core.gpu_spec import CACHES, GpuSpec
@@ -74,7 +74,10 @@ class Device:
         return f"<device {self.gpu.name}: {self.gpu.cus} compute units, {held} bytes of memory in use{timing}>"
 
     def load(self, source: str | Path | bytes) -> Module:
-        """Load a code object from a file or from memory; raise CodeObjectError."""
+        """Load a code object from a file, a shipped example's by its name, or from memory; raise CodeObjectError."""
+        example = SHIPPED / "examples" / source if isinstance(source, str) and Path(source).name == source else None
+        if example is not None and example.is_file() and not Path(str(source)).exists():
+            source = example
         return Module(source, self._reporter, timing=self.timing)
 
     def array(self, host: Any, *, name: str = "", read_only: bool = False) -> DeviceArray:

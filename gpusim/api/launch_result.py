@@ -5,7 +5,9 @@ from dataclasses import asdict, replace
 from itertools import zip_longest
 from typing import Any
 
+from gpusim.api.frames import metrics_frame, picture_of
 from gpusim.api.sections import member
+from gpusim.base.picture import Picture
 from gpusim.core.facts import Hotspot
 from gpusim.report import terminal
 from gpusim.report.document import document
@@ -43,6 +45,14 @@ class LaunchResult(Mapping[str, Any]):
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of the launch, laid out as that of `gpusim run`."""
         return document(self.config, [self.record])
+
+    def frame(self) -> Any:
+        """Return a `pandas.DataFrame`: metrics by path, a column for each variant; raise UserError without pandas."""
+        return metrics_frame(self.to_dict())
+
+    def figure(self, name: str) -> Picture:
+        """Return a picture of the report by its name, such as "stalls" or "roofline"; raise UserError for another."""
+        return picture_of(self.to_dict(), name)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or "record" not in self.__dict__:

@@ -13,11 +13,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 from gpusim.base.errors import MissingExtraError, UserError
+from gpusim.base.files import write_together
 from gpusim.base.html import Element, clean, tag
 from gpusim.base.table import Column, Table, amount
 
 FORMATS = (".svg", ".png")
-_RC = {"svg.hashsalt": "gpusim", "svg.fonttype": "none"}
+_RC = {"svg.hashsalt": "gpusim", "svg.fonttype": "none", "pdf.fonttype": 42}  # 42: fonts that publishers take
 _UNDATED = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}  # the same figure gives the same file
 KINDS = (".svg", ".png", ".pdf")
 _INK = "#010203"  # stands for the page's own text colour until the drawing is part of it
@@ -30,7 +31,7 @@ _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 class Picture:
     """name: of its files; title; alt: what it shows, in words, with its main figures; heads, rows: its numbers, all
     that is drawn; draw: draws onto a figure of Matplotlib's of `size` inches; framed: in Matplotlib's own style, on
-    white, for a document; else it lies on any page's ground."""
+    white, for a document; else it lies on any page's ground; font_size: in points."""
 
     name: str
     title: str
@@ -40,10 +41,22 @@ class Picture:
     draw: Callable[[Any], None]
     size: tuple[float, float] = (7.2, 3.0)
     framed: bool = False
+    font_size: float = 9
 
     def file(self, kind: str) -> bytes:
         """Draw the picture into a file, black on its ground; kind: one of KINDS."""
-        return rendered(self.draw, self.size, kind, framed=self.framed)
+        return rendered(self.draw, self.size, kind, framed=self.framed, font_size=self.font_size)
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture, as the file's ending says, and its numbers next to it as CSV; raise UserError."""
+        target = Path(path)
+        if target.suffix.lower() not in KINDS:
+            raise UserError(f"{target}: a picture's name ends in {', '.join(KINDS)}")
+        write_together({target: self.file(target.suffix.lower()), target.with_suffix(".csv"): self.numbers.csv()})
+
+    def _repr_svg_(self) -> str:
+        """Return the drawing for notebooks."""
+        return self.file(".svg").decode()
 
     @property
     def numbers(self) -> Table:
@@ -52,7 +65,8 @@ class Picture:
 
     def element(self, prefix: str) -> Element:
         """Make a part of a page, with the numbers below. prefix: keeps its names apart from other pictures'."""
-        drawn = _inline(rendered(self.draw, self.size, ".svg", _INK), f"{prefix}-{self.name}", self.title, self.alt)
+        drawing = rendered(self.draw, self.size, ".svg", _INK, font_size=self.font_size)
+        drawn = _inline(drawing, f"{prefix}-{self.name}", self.title, self.alt)
         numbers = tag("details", tag("summary", f"Numbers: {self.title}"), self.numbers.html())
         return tag("figure", drawn, tag("figcaption", self.title), numbers)
 
@@ -103,18 +117,26 @@ def require_matplotlib(command: str, option: str = " --picture") -> Any:
 
 
 def rendered(
-    draw: Callable[[Any], None], size: tuple[float, float], kind: str, ink: str = "black", framed: bool = False
+    draw: Callable[[Any], None],
+    size: tuple[float, float],
+    kind: str,
+    ink: str = "black",
+    framed: bool = False,
+    font_size: float = 9,
 ) -> bytes:
     """Draw into a file of `kind` ('.svg', '.png' or '.pdf') what `draw` draws onto a figure of `size` inches.
 
-    ink: colour of text and axes; without a ground, so that it lies on any page. framed: Matplotlib's own style instead.
-    Raises MissingExtraError.
+    ink: colour of text and axes; without a ground, so that it lies on any page. framed: Matplotlib's own style instead;
+    font_size: in points. Raises MissingExtraError.
     """
     plt = require_matplotlib("report", "")
     inked = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "legend.edgecolor")
     style = {
-        **dict.fromkeys(inked, ink), "font.size": 9, "axes.spines.top": False, "axes.spines.right": False,
-        "legend.frameon": False, "savefig.transparent": True, "savefig.dpi": 150, "axes.titlesize": 9,
+        **dict.fromkeys(inked, ink), "font.size": font_size, "axes.spines.top": False, "axes.spines.right": False,
+        "legend.frameon": False, "savefig.transparent": True,
+        "savefig.dpi": 300 if font_size < 9 else 150, "axes.titlesize": font_size,
+        "legend.fontsize": font_size - 1, "legend.title_fontsize": font_size - 1, "lines.markersize": font_size / 2,
+        "lines.linewidth": font_size / 7,
     }  # fmt: skip
     out = io.BytesIO()
     with plt.rc_context(_RC if framed else {**_RC, **style}):

@@ -40,6 +40,11 @@ KERNELS = Group(
         "check": Command("gpusim.cli.kernels.kernels_check", "Say which kernels of files can be executed."),
     },
 )
+NEW = Group(
+    "Folders to begin with: a publication of your own.",
+    "Folders to begin with.",
+    {"publication": Command("gpusim.cli.new.new_publication", "Make a folder with a sweep, a figure and claims.")},
+)
 SECTIONS: Sections = {
     "Run things": {
         "run": Command("gpusim.cli.run.run", "Simulate a layer and report what it cost."),
@@ -49,6 +54,7 @@ SECTIONS: Sections = {
         "train-phase": Command("gpusim.cli.train_phase.train_phase", "Say what bounds a training, and how it scales."),
         "sweep": Command("gpusim.cli.sweep.sweep", "Run a configuration with values varied, on all cores."),
         "reproduce": Command("gpusim.cli.reproduce.reproduce", "Run a publication's figures, and judge its claims."),
+        "new": NEW,
         "monitor": Command("gpusim.cli.monitor.monitor", "Run the sparsity monitor over curves, or in a training."),
         "capture": Command("gpusim.cli.capture.capture", "Train a network and store its activation maps."),
     },

@@ -132,7 +132,14 @@ def net(
         *network.files,
         *([asked.inputs] if asked.inputs is not None else []),
     ]
-    job = JobAsked(make, work, read, {"--outputs": asked.outputs}, asked.markdown, write_outputs)
+
+    def fitted() -> float:
+        from gpusim.estimates.network import cost_of
+
+        return cost_of(network, settings, wanted).cpu_s
+
+    outputs = {"--outputs": asked.outputs}
+    job = JobAsked(make, work, read, outputs, asked.markdown, write_outputs, fitted=fitted)
     return run_job(job, options, storing, live)
 
 

@@ -107,6 +107,9 @@ class JobOptions:
     hotspots: Annotated[
         bool, typer.Option("--hotspots", help="List the instructions on which the wavefronts spent most cycles.")
     ] = False
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Say what it would cost, by like runs of the store, and run nothing.")
+    ] = False
     timeline: TimelineOption = None
     window: WindowOption = None
     timeline_of: Annotated[

@@ -55,7 +55,7 @@ class JobAsked:
     so; ended: called with the job after its run, before anything is written; to_errors: what a person reads goes to
     standard error, as standard output is the program's own; also: writes what else is asked for of the JSON object;
     shown: prints the JSON object as its kind does, None: as the screen does; not_launched: why options of launches mean
-    nothing, empty where they do.
+    nothing, empty where they do; fitted: estimates the processor seconds without any like run.
     """
 
     make: "Callable[[Reporter], Job]"
@@ -68,11 +68,15 @@ class JobAsked:
     also: "Callable[[Mapping[str, Any]], None] | None" = None
     shown: "Callable[[Mapping[str, Any], TextIO, bool], None] | None" = None
     not_launched: str = ""
+    fitted: "Callable[[], float] | None" = None
 
 
 def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, live: LiveOptions) -> int:
     """Run a job, or find what an equal one left in the store; returns the exit code."""
     _check_options(asked, options)
+    if options.estimate:
+        _estimate(asked, storing)
+        return 0
     written: dict[str, Path | None] = {
         "--json": options.json_file, "--timeline": options.timeline, **asked.outputs,
         "--store": store_to_write(storing.store),
@@ -99,6 +103,23 @@ def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, live: L
             return exit_code(records)
         with live_view(live.live, f"{asked.work.kind} {asked.work.title}", reporter):
             return _run(asked, options, None if of_launches else cycles, reporter, keeper)
+
+
+def _estimate(asked: JobAsked, storing: StoreOptions) -> None:
+    """Print what the job would cost: by like runs of the store, and by the fit of its kind, where it has one."""
+    from gpusim.store.costs import LikeRuns, cost_table
+    from gpusim.store.project import store_to_read
+    from gpusim.store.reading import Results
+
+    path = store_to_write(storing.store) or store_to_read(None)
+    cost, error, known = None, None, 0
+    if path.exists():
+        with Results(path) as results:
+            like = LikeRuns(results, asked.work.kind)
+            cost, error, known = like.of(asked.work.configuration), like.error(), len(like)
+    cost_table([(asked.work.title, cost)], error, known).show(sys.stdout)
+    if asked.fitted is not None:
+        print(f"by the fit of docs/estimates.md: {asked.fitted():,.1f} processor s")
 
 
 def _check_options(asked: JobAsked, options: JobOptions) -> None:

@@ -14,10 +14,12 @@ from gpusim.base.files import folder, write_together
 from gpusim.base.outputs import check_outputs
 from gpusim.base.picture import require_matplotlib
 from gpusim.base.progress import Reporter
+from gpusim.cli.figure import FigureOptions, check, figure_files
 from gpusim.cli.options import QuietOption, StoreFile
 
 if TYPE_CHECKING:
     from gpusim.report.result import Result
+    from gpusim.report.sweeps.points import Swept
     from gpusim.store.reading import Results
     from gpusim.store.sweeps import SweepTable
 
@@ -47,7 +49,9 @@ def report(
     sweep: Annotated[
         str | None, typer.Option(metavar="N", help="All points that have run of a store's sweep: the same as sweep:N.")
     ] = None,
-    html: Annotated[Path, typer.Option(metavar="FILE", help="The page.")] = Path("report.html"),
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The page. [default: report.html, with --figure none]")
+    ] = None,
     pictures: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write pictures here too: a result's, or what compares several."),
@@ -59,39 +63,67 @@ def report(
     kind: Annotated[
         list[PictureKind] | None, typer.Option("--format", help="Of these pictures; csv: their numbers. [default: svg]")
     ] = None,
+    chosen: FigureOptions,
     source: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder with the kernels' sources: lines beside hot spots.")
     ] = None,
     store: StoreFile = None,
     quiet: QuietOption = False,
 ) -> int:
-    """Make one HTML page of results that works offline: sections, rules, pictures, tables (needs Matplotlib)."""
+    """Make one HTML page of results that works offline: sections, rules, pictures, tables (needs Matplotlib).
+
+    Of a sweep also a figure by choice: --figure with --x, --y, --by, --metric, --at, --baseline, --draw and --style.
+    """
     from gpusim.store.sweeps import PREFIX
 
-    if not results and sweep is None:
+    names = [*results, *([PREFIX + sweep] if sweep is not None else ())]
+    if not names:
         raise UserError("RESULT: a file, a run of a store, or a sweep (sweep:N) is needed")
-    files = [Path(name) for name in results if _is_file(name)]
+    files = [Path(name) for name in names if _is_file(name)]
     if pictures is None and (picture or kind):
         raise UserError("--picture, --format: say with --pictures DIR where the files go")
-    check_outputs({"--html": html}, files)
+    check(chosen)
+    page_file = html or (Path("report.html") if chosen.figure is None else None)
+    check_outputs({"--html": page_file, "--figure": chosen.figure}, files)
     require_matplotlib("report", "")
+    reporter = Reporter(quiet)
+    written = figure_files(names, chosen, store)
+    for path in written:
+        reporter.say(f"{path}: the figure{' in numbers' * (path.suffix == '.csv')}")
+    if page_file is not None:
+        written |= _page(names, store, page_file, pictures, picture or (), kind or (), source, reporter)
+    write_together(written)
+    return 0
+
+
+def _page(
+    names: Sequence[str],
+    store: str | None,
+    html: Path,
+    pictures: Path | None,
+    wanted: Sequence[str],
+    kinds: Sequence[PictureKind],
+    source: Path | None,
+    reporter: Reporter,
+) -> dict[Path, str | bytes]:
+    """Return the page and its pictures, by their files."""
     from gpusim.report.page.page import detailed_of, page, picture_files
 
-    found = _read([*results, *([PREFIX + sweep] if sweep is not None else ())], store)
-    reporter = Reporter(quiet)
-    if len(found) > 1:
+    found, swept = _read(names, store)
+    if swept is None and len(found) > 1:
         reporter.say(f"{html}: {len(found)} results are drawn, {len(detailed_of(found))} of them with their sections")
-    made = {} if pictures is None else picture_files(found, picture or (), [f".{one}" for one in kind or ("svg",)])
-    written: dict[Path, str | bytes] = {html: page(found, _lines(source), reporter.say)}
+    suffixes = [f".{one}" for one in kinds or ("svg",)]
+    made = {} if pictures is None else picture_files(found, wanted, suffixes, swept)
+    written: dict[Path, str | bytes] = {html: page(found, _lines(source), reporter.say, swept)}
     if pictures is not None:
         held = folder(pictures)
         written |= {held / name: content for name, content in made.items()}
+        files = [Path(name) for name in names if _is_file(name)]
         check_outputs({f"--pictures {path.name}": path for path in written if path != html}, files)
-    write_together(written)
-    reporter.say(f"{html}: {len(found)} result{'s' * (len(found) != 1)}")
-    if pictures is not None:
         reporter.say(f"{pictures}: {', '.join(made)}")
-    return 0
+    what = f"{len(found)} result{'s' * (len(found) != 1)}" if swept is None else f"{len(swept.places)} points"
+    reporter.say(f"{html}: {what}")
+    return written
 
 
 def _is_file(name: str) -> bool:
@@ -99,8 +131,11 @@ def _is_file(name: str) -> bool:
     return Path(name).exists() or Path(name).name != name or Path(name).suffix == ".json"
 
 
-def _read(names: Sequence[str], store: str | None) -> "dict[str, Result]":
-    """Read results, by what the page calls them: files' names, with folders if two are the same, and runs."""
+def _read(names: Sequence[str], store: str | None) -> "tuple[dict[str, Result], Swept | None]":
+    """Read results, by what the page calls them: files' names, with folders if two are the same, and runs.
+
+    Of a sweep alone also its points, of which the results are the best.
+    """
     from gpusim.report.page.page import detailed_of
     from gpusim.report.result import read
     from gpusim.store.project import store_to_read
@@ -108,6 +143,11 @@ def _read(names: Sequence[str], store: str | None) -> "dict[str, Result]":
     from gpusim.store.records import stored_run
     from gpusim.store.sweeps import sweep_meant
 
+    if len(names) == 1 and not _is_file(names[0]):
+        with Results(store_to_read(store)) as stored_results:
+            number = sweep_meant(stored_results, names[0])
+            if number is not None:
+                return _read_sweep(stored_results, number)
     short = [Path(name).name for name in names]
     found: dict[str, Result] = {}
     brief: dict[str, str] = {}  # results of which not all has been read → their runs
@@ -135,7 +175,22 @@ def _read(names: Sequence[str], store: str | None) -> "dict[str, Result]":
         for label in brief.keys() & detailed_of(found).keys():
             assert results is not None
             found[label] = read(stored_run(results, brief[label]).document(), label)
-    return found
+    return found, None
+
+
+def _read_sweep(results: "Results", number: int) -> "tuple[dict[str, Result], Swept]":
+    """Return a sweep's points, and the results of the best design's runs."""
+    from gpusim.report.page.sweep import COMPARED, best_runs
+    from gpusim.report.result import read
+    from gpusim.store.records import stored_run
+    from gpusim.store.sweep_points import swept
+
+    found = swept(results, number, [path for path in COMPARED if path in results.known_metrics()])
+    if not found.places:
+        raise UserError(f"{found.label}: none of its points has ended")
+    labels = best_runs(found)
+    runs = {label: label.rpartition(" ")[2].strip("()") for label in labels}
+    return {label: read(stored_run(results, run).document(), label) for label, run in runs.items()}, found
 
 
 def _points(results: "Results", sweep: int) -> Iterator[tuple[str, str, Any]]:
@@ -143,7 +198,7 @@ def _points(results: "Results", sweep: int) -> Iterator[tuple[str, str, Any]]:
 
     The object has what is compared, which the store has by metrics: that of a network is whole.
     """
-    from gpusim.report.page.page import COMPARED
+    from gpusim.report.page.sweep import COMPARED
     from gpusim.store.records import stored_run
 
     known = set(results.known_metrics())

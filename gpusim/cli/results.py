@@ -275,11 +275,8 @@ def _show_sweep(sweep: "SweepTable", json_file: Path | None, wanted: "Wanted") -
         return
     print(f"{sweep.label}: {sweep.title}; {sweep.known} of {sweep.planned} points have ended\n")
     table.show(sys.stdout)
-    best = sweep.best()
-    if best:
-        where = ", ".join(f"{path} {best[0][path]}" for path in sweep.axes)
-        others = f"; {len(best) - 1} more cannot be told apart from it" if len(best) > 1 else ""
-        print(f"\nleast {sweep.usual_metric}: {best[0][sweep.usual_metric]:,.6g} at {where}{others}")
+    for line in ("", *sweep.answers()):
+        print(line)
 
 
 def _show_plain(text: str) -> None:

@@ -27,6 +27,8 @@ from gpusim.cli.options import (
 if TYPE_CHECKING:
     from gpusim.config.files import Document
     from gpusim.config.sweep import SweepSpec
+    from gpusim.store.costs import Cost
+    from gpusim.store.reading import Results
     from gpusim.store.table import Table as StoredTable
 
 EXIT_SOME_FAILED = 1
@@ -83,6 +85,9 @@ class SweepOptions:
     ] = None
     csv_file: CsvOption = None
     listed: Annotated[bool, typer.Option("--list", help="List the points and exit.")] = False
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Say what the points would cost that the store lacks, and run none.")
+    ] = False
     quiet: QuietOption = False
 
 
@@ -116,6 +121,9 @@ def sweep(
     check_outputs({"--csv": options.csv_file, "--store": store}, document.files)
     if options.listed:
         _list(spec)
+        return 0
+    if options.estimate:
+        _estimate(spec, document, store)
         return 0
     reporter = Reporter(options.quiet)
     with live_view(live.live, f"sweep {spec.title or file}", reporter):
@@ -181,6 +189,36 @@ def _list(spec: "SweepSpec") -> None:
     Table(columns("point", *spec.axes), rows).show(sys.stdout)
 
 
+def _estimate(spec: "SweepSpec", document: "Document", store: Path) -> None:
+    """Print what the missing points would cost, by value of each workload, and together."""
+    from gpusim.base.axis_roles import roles_of
+    from gpusim.store.costs import cost_table
+    from gpusim.sweep.costs import estimated
+
+    found = estimated(spec, document.path, store)
+    roles = roles_of(spec.axes, spec.roles)
+    groups: dict[str, list[Cost | None]] = {}
+    for point, cost in found.missing:
+        name = ", ".join(str(value) for path, value in point.items() if roles[path] == "workload")
+        groups.setdefault(f"points of {name}" if name else "points", []).append(cost)
+    rows = [(f"{len(costs)} {name}", _together(costs)) for name, costs in groups.items()]
+    if len(rows) > 1:
+        rows.append(("together", _together([cost for costs in groups.values() for cost in costs])))
+    cost_table(rows, found.error, found.known).show(sys.stdout)
+    print(f"{found.there} of {found.points} points are in the store and cost nothing")
+
+
+def _together(costs: "Sequence[Cost | None]") -> "Cost | None":
+    from math import fsum
+
+    from gpusim.store.costs import Cost
+
+    known = [cost for cost in costs if cost is not None]
+    if len(known) < len(costs) or not known:
+        return None
+    return Cost(fsum(c.cpu_s for c in known), fsum(c.cycles for c in known), max(c.memory_mb for c in known))
+
+
 def _show(number: int, spec: "SweepSpec", options: SweepOptions, reporter: Reporter) -> None:
     if options.by_layer is None:
         found, said = _table(number, spec, options)
@@ -215,11 +253,21 @@ def _table(number: int, spec: "SweepSpec", options: SweepOptions) -> "tuple[Stor
 
     with Results(store_to_read(options.storing)) as results:
         known = results.known_metrics()
+        told = _answers(results, number)
         metrics = [metric for metric in options.metrics if metric in known]
         said = [f"{metric}: does not apply to any point" for metric in options.metrics if metric not in known]
         if not spec.objectives:
-            return results.sweep(number, *metrics), said
+            return results.sweep(number, *metrics), [*said, *told]
         from gpusim.sweep.objectives import with_front
 
         table, more = with_front(results, number, spec, metrics)
-        return table, [*said, *more]
+        return table, [*said, *more, *told]
+
+
+def _answers(results: "Results", number: int) -> list[str]:
+    """Return in words what the sweep comes to; nothing of one whose points were not timed."""
+    from gpusim.report.sweeps.answers import answers
+    from gpusim.store.sweep_points import swept
+
+    found = swept(results, number)
+    return answers(found) if len(found.places) > 1 and found.metric else []

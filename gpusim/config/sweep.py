@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import Discriminator, Tag, model_validator
 
-from gpusim.base.errors import UserError
+from gpusim.base.axis_roles import Role
+from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
@@ -55,10 +56,14 @@ class SearchSpec(Spec):
     """
 
     batch: int = param(
-        8, "points asked for at a time and run side by side; the next ones follow from their results", "user", ge=1,
+        8, "designs asked for at a time and run side by side; the next ones follow from their results", "user", ge=1,
         le=10_000,
     )  # fmt: skip
-    random: int = param(10, "points drawn at random before the first that follows from results", "Optuna's", ge=1)
+    random: int = param(10, "designs drawn at random before the first that follows from results", "Optuna's", ge=1)
+    patience: int = param(
+        24, "designs in a row that bring nothing better before the search ends; 0: it never ends early", "judgement",
+        ge=0, le=10_000,
+    )  # fmt: skip
 
 
 class SweepSpec(Spec):
@@ -71,6 +76,9 @@ class SweepSpec(Spec):
     sets: dict[str, Any] = param({}, "values that all points have, by their paths", "user")
     axes: dict[str, Axis] = param(
         ..., "values that are varied, by their paths: a list, or a range", "user", min_length=1
+    )
+    roles: dict[str, Role] = param(
+        {}, "of axes, where their names do not tell it: workload, design, environment or repeat", "user"
     )
     method: Method = param(
         "grid",
@@ -99,6 +107,9 @@ class SweepSpec(Spec):
                 raise ValueError(f"{path} is an axis, and has one value in sets")
             self._check_axis(path, values)
             self._check_sections(path)
+        for path in self.roles:
+            if path not in self.axes:
+                raise ValueError(f"roles: {unknown_name('axis', path, self.axes)}")
         drawn = self.method in DRAWN
         if drawn != (self.points is not None):
             raise ValueError(f"method {self.method} {'needs' if drawn else 'takes no'} points")

@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from gpusim.api.frames import rows_frame
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.progress import Reporter
 from gpusim.config.files import Given, opened
@@ -34,6 +35,10 @@ class NetworkResult(RunResult):
     def __init__(self, values: Mapping[str, Any], records: Sequence[RunRecord], job: NetworkJob) -> None:
         super().__init__(values, records)
         self.outputs = job.outputs
+
+    def frame(self) -> Any:
+        """Return a `pandas.DataFrame` of the rows: by variant, layer and pass; raise UserError without pandas."""
+        return rows_frame(self.to_dict())
 
 
 def run_network(

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpusim.api.frames import metrics_frame, picture_of
 from gpusim.api.sections import Section
 from gpusim.base.interrupt import Interrupt
+from gpusim.base.picture import Picture
 from gpusim.base.progress import Reporter
 from gpusim.core.recording import Watcher
 from gpusim.report import terminal
@@ -36,6 +38,14 @@ class RunResult(Section):
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object as plain data."""
         return dict(self._values)
+
+    def frame(self) -> Any:
+        """Return a `pandas.DataFrame`: metrics by path, a column for each variant; raise UserError without pandas."""
+        return metrics_frame(self.to_dict())
+
+    def figure(self, name: str) -> Picture:
+        """Return a picture of the report by its name, such as "stalls" or "roofline"; raise UserError for another."""
+        return picture_of(self.to_dict(), name)
 
     def __repr__(self) -> str:
         return terminal.as_text(self._values)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusim.base.student import quantile
 from gpusim.base.sums import plain_sum
 from gpusim.sampling.estimate import LEAST_FOR_DRIFT, Ratios, ratios
 from gpusim.sampling.grid import Left, block_weights, kept
 from gpusim.sampling.looks import Columns
 from gpusim.sampling.spec import SamplingSpec
-from gpusim.sampling.student import quantile
 
 LEAST_SKIPPED = 0.2  # of a grid: below, a jump is not worth its error
 _PACE = Columns.of_pace()

@@ -22,12 +22,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusim.base.student import MANY_DEGREES, quantile
 from gpusim.base.sums import plain_sum
 from gpusim.core.sampled import Replicates
 from gpusim.sampling.looks import Columns
 from gpusim.sampling.noise import Noise, noise
 from gpusim.sampling.spec import SamplingSpec
-from gpusim.sampling.student import MANY_DEGREES, quantile
 
 SETTLING_FROM_ROUNDS = 2.0  # what `SamplingSpec.unsettled` and `unsettled_spread` are said of
 LEAST_FOR_DRIFT = 2  # laps

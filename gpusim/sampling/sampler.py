@@ -17,6 +17,7 @@ from math import ceil
 
 import numpy as np
 
+from gpusim.base.student import MANY_DEGREES, quantile
 from gpusim.core.count_vector import CountVector
 from gpusim.core.cu.state import NEVER
 from gpusim.core.facts import RunFacts
@@ -29,7 +30,6 @@ from gpusim.sampling.independence import dependence
 from gpusim.sampling.looks import Columns, looked
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling.stratum import Stratum
-from gpusim.sampling.student import MANY_DEGREES, quantile
 from gpusim.sampling.within import MOST_ROUNDS, Inside, NotWithin, inside
 from gpusim.sampling.work import Stretch, Work
 from isa.execution.control_slice import NotSliced

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gpusim.base.student import MANY_DEGREES, quantile
 from gpusim.base.sums import plain_sum
 from gpusim.core.count_vector import CountVector
 from gpusim.core.cu.state import CU_BITS, NEVER
@@ -27,7 +28,6 @@ from gpusim.sampling.estimate import ratios
 from gpusim.sampling.independence import dependence
 from gpusim.sampling.looks import Columns, looked
 from gpusim.sampling.spec import SamplingSpec
-from gpusim.sampling.student import MANY_DEGREES, quantile
 from gpusim.sampling.work import Work
 from isa.execution.control_slice import NotSliced
 from isa.execution.faults import ExecutionFault

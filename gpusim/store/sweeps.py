@@ -1,17 +1,26 @@
 """Sweeps of a store: their points as a table that knows its axes, what is best, and the Pareto front."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
+from gpusim.base.axis_roles import Role, roles_of
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.expressions import Expression
 from gpusim.base.intervals import Estimate, differ, front
+from gpusim.base.picture import Picture
 from gpusim.base.sizes import sizes
 from gpusim.base.sums import plain_sum
 from gpusim.report.sweep_html import sweep_html
+from gpusim.report.sweeps.answers import answers
+from gpusim.report.sweeps.points import Swept, mean_of
+from gpusim.report.sweeps.series import Choice, Kind
+from gpusim.store.sweep_points import points_of, swept
 from gpusim.store.table import NOTHING, VALUE, WIDTH, Table
 
 if TYPE_CHECKING:
+    from gpusim.report.page.figures import Style
     from gpusim.store.reading import Results
 
 DEFAULT_METRICS = ("kernel.cycles", "kernel.time_us")
@@ -25,11 +34,14 @@ class SweepTable(Table):
 
     number, name (None without one), title; planned: how many points it has; specification: every value of its file;
     sources: hash of the code that ran it; axes: values by path, in order, as far as they are known; metrics: columns of
-    metrics. A sampled metric has a second column, with its half-width (`..._half_width`).
+    metrics; path: of the store. A sampled metric has a second column, with its half-width (`..._half_width`).
     """
 
-    def __init__(self, row: Mapping[str, Any], axes: Sequence[str], metrics: Sequence[str], table: Table) -> None:
+    def __init__(
+        self, path: Path, row: Mapping[str, Any], axes: Sequence[str], metrics: Sequence[str], table: Table
+    ) -> None:
         super().__init__(table.columns, table.rows)
+        self.path = path
         self.number: int = row["id"]
         self.name: str | None = row["name"]
         self.title: str = row["title"]
@@ -57,20 +69,83 @@ class SweepTable(Table):
         """Rows of points that failed; the run's row in the table `runs` has its error."""
         return Table(self.columns, [self.rows[n] for n, one in enumerate(self) if one["state"] == "failed"])
 
+    @property
+    def roles(self) -> dict[str, Role]:
+        """The role of each axis: given in the sweep's file, else that of its name."""
+        return roles_of(self.axes, self.specification.get("roles") or {})
+
+    @property
+    def swept(self) -> Swept:
+        """The points with their roles and the table's metrics: what figures and answers are made of."""
+        known = [*self.axes, *self.metrics]
+        return points_of(self, {path: Expression(path, known, "metrics", "metric") for path in self.metrics})
+
+    def answers(self, metric: str = "") -> list[str]:
+        """Return in words which design is best, what is equal to it, what it costs, and what matters.
+
+        metric: empty: the first objective, else cycles. Raises UserError for one that no point has.
+        """
+        return answers(self._with(metric), metric)
+
+    def figure(
+        self,
+        *metrics: str,
+        x: str = "",
+        y: str = "",
+        by: str = "",
+        at: Mapping[str, Any] | None = None,
+        baseline: Mapping[str, Any] | None = None,
+        draw: Kind | Literal[""] = "",
+        style: "Style" = "screen",
+    ) -> Picture:
+        """Draw the sweep, as `gpusim report --figure` does; `save` of what is returned writes a file.
+
+        metrics: one, of the store's, or an expression; two: a Pareto front, the cost first; x, y, by: axes: across,
+        down (of a heat map), of lines or bars; at: values that points must have; baseline: values of the points with
+        which others are compared; draw: "lines", "bars", "heat-map" or "front"; style: "screen", "paper" or "wide".
+        Raises UserError, and MissingExtraError without Matplotlib.
+        """
+        from gpusim.report.page.figures import figure_of
+
+        return figure_of(self._with(*metrics), Choice(metrics, x, y, by, at or {}, baseline or {}, draw), style)
+
+    def frame(self) -> Any:
+        """Return a `pandas.DataFrame` of the points that have ended: metrics by the axes' values, which are its index.
+
+        Raises UserError where pandas is not installed.
+        """
+        several = ["variant"] if len({row["variant"] for row in self if row["state"] == "done"}) > 1 else []
+        whole = self.pandas()
+        done = whole[whole["state"] == "done"].drop(
+            columns=["point", "run", "state", *([] if several else ["variant"])]
+        )
+        return done.set_index([*self.axes, *several]).sort_index()
+
     def best(self, metric: str = "", least: bool = True) -> Table:
         """Return the row with the least value of a metric, followed by all that cannot be distinguished from it.
 
-        metric: empty: kernel.time_us, or the nearest to it that the table has; least: False: the largest value is the
-        best. Values whose confidence intervals overlap cannot be distinguished, nor can equal ones. Raises UserError.
+        Over several workloads a design is as good as the geometric mean over all of them; the rows are those of the
+        best design, one for each workload, and of its equals. Each environment has its own best. metric: empty:
+        kernel.time_us, or the nearest to it that the table has; least: False: the largest value is the best. Values
+        whose confidence intervals overlap cannot be distinguished, nor can equal ones. Raises UserError.
         """
         metric = self._column(metric or self.usual_metric)
-        held = [(estimate, n) for n, one in enumerate(self) if (estimate := self._estimate(one, metric)) is not None]
-        held.sort(key=lambda item: item[0][0] if least else -item[0][0])
-        return Table(self.columns, [self.rows[n] for value, n in held if not differ(value, held[0][0])])
+        apart, workload, design = (self._with_role(role) for role in ("environment", "workload", "design"))
+        found: list[int] = []
+        for rows in self._grouped(range(len(self)), apart).values():
+            wanted = len(self._grouped(rows, workload))
+            held = []
+            for numbers in self._grouped(rows, [*design, "variant"]).values() if wanted > 1 else ([n] for n in rows):
+                values = [value for n in numbers if (value := self._estimate(self[n], metric)) is not None]
+                if values and (wanted == 1 or len(values) == wanted):
+                    held.append((mean_of(values) if wanted > 1 else values[0], numbers))
+            held.sort(key=lambda item: item[0][0] if least else -item[0][0])
+            found += [n for value, numbers in held if not differ(value, held[0][0]) for n in numbers]
+        return Table(self.columns, [self.rows[n] for n in found])
 
     def pareto(self, *objectives: Objective) -> Table:
-        """Return the rows that no other row beats: one that is nowhere larger, and in one objective smaller by more
-        than the noise.
+        """Return the rows that no other row of the same workload and environment beats: one that is nowhere larger, and
+        in one objective smaller by more than the noise.
 
         objectives: columns, or functions of a row that return a number, all of which are to be minimised. Raises
         UserError.
@@ -82,14 +157,17 @@ class SweepTable(Table):
         for objective in objectives:
             if isinstance(objective, str):
                 self._column(objective)
-        points, places = [], []
-        for number, one in enumerate(self):
-            values = [self._estimate(one, objective) for objective in objectives]
-            if None not in values and one["state"] == "done":
-                points.append([value for value in values if value is not None])
-                places.append(number)
-        chosen = front(points)
-        return Table(self.columns, [self.rows[n] for n, is_on in zip(places, chosen, strict=True) if is_on])
+        chosen: list[int] = []
+        apart = [*self._with_role("environment"), *self._with_role("workload")]
+        for rows in self._grouped(range(len(self)), apart).values():
+            points, places = [], []
+            for number in rows:
+                values = [self._estimate(self[number], objective) for objective in objectives]
+                if None not in values and self[number]["state"] == "done":
+                    points.append([value for value in values if value is not None])
+                    places.append(number)
+            chosen += [n for n, is_on in zip(places, front(points), strict=True) if is_on]
+        return Table(self.columns, [self.rows[n] for n in sorted(chosen)])
 
     def memory_kib(self, row: Mapping[str, Any]) -> float:
         """Return the KiB of the memories whose sizes are axes, in one row, else 0. An objective for `pareto`."""
@@ -107,6 +185,23 @@ class SweepTable(Table):
     def __repr__(self) -> str:
         varied = ", ".join(f"{path} ({len(values)})" for path, values in self.axes.items())
         return f"<{self.label}: {self.title}; {self.known} of {self.planned} points over {varied}>"
+
+    def _with(self, *metrics: str) -> Swept:
+        """Return the points with these metrics too, which the store may have though the table has not."""
+        from gpusim.store.reading import Results
+
+        with Results(self.path) as results:
+            return swept(results, self.number, [metric for metric in metrics if metric])
+
+    def _with_role(self, role: Role) -> list[str]:
+        return [path for path, held in self.roles.items() if held == role and len(self.axes[path]) > 1]
+
+    def _grouped(self, numbers: Iterable[int], paths: Sequence[str]) -> dict[tuple[Any, ...], list[int]]:
+        """Return the rows' numbers by their values in these columns."""
+        found: dict[tuple[Any, ...], list[int]] = {}
+        for number in numbers:
+            found.setdefault(tuple(self[number][path] for path in paths), []).append(number)
+        return found
 
     def _column(self, name: str) -> str:
         if name not in self.columns:
@@ -154,7 +249,9 @@ def sweep_table(results: "Results", which: int | str, metrics: Sequence[str]) ->
             cells.append([column.get(subject, NOTHING)[place] for subject in of])
     varied = [map(values.get, points) for values in axes.values()]
     rows = list(zip(points, *varied, runs, states, variants, *cells, strict=True))
-    return SweepTable(row, list(axes), metrics, Table(["point", *axes, "run", "state", "variant", *heads], rows))
+    return SweepTable(
+        results.path, row, list(axes), metrics, Table(["point", *axes, "run", "state", "variant", *heads], rows)
+    )
 
 
 _NO_SUBJECT = [(0, "")]  # stands for the subjects of a run without values, such as a failed point

@@ -4,17 +4,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpusim.base.errors import UserError
+from gpusim.base.expressions import Expression
 from gpusim.base.intervals import Estimate, Standing, standings
 from gpusim.config.sweep import SweepSpec
+from gpusim.report.sweeps.answers import front_of
+from gpusim.report.sweeps.points import VARIANT, names
 from gpusim.results import metrics
 from gpusim.store.reading import Results
+from gpusim.store.sweep_points import swept
 from gpusim.store.sweeps import HALF_WIDTH, SweepTable
 from gpusim.store.table import Table
-from gpusim.sweep.expressions import Expression
 from gpusim.sweep.tasks import known_paths
 
 _SAID = {"front": "yes"}
 _MOST_NAMED = 20  # points in a line of words
+_MOST_DESIGNS = 6  # the same, with all of their values
 
 
 class Objectives:
@@ -43,12 +47,25 @@ class Objectives:
             for row in rows
         ]
 
-    def standings(self, found: Sequence[Sequence[Estimate] | None]) -> list[Standing]:
-        """Tell for each row whether it is on the front, by the values that `of` found."""
-        known = [values for values in found if values is not None]
-        signed = [[(sign * v, w) for sign, (v, w) in zip(self._signs, values, strict=True)] for values in known]
-        of_known = iter(standings(signed))
-        return ["" if values is None else next(of_known) for values in found]
+    def standings(self, found: Sequence[Sequence[Estimate] | None], table: SweepTable) -> list[Standing]:
+        """Tell for each row whether it is on the front of its workload and environment, by the values that `of` found.
+
+        Rows of different layers, or GPUs, are not compared.
+        """
+        apart = [path for path, role in table.roles.items() if role in ("workload", "environment")]
+        groups: dict[tuple[Any, ...], list[int]] = {}
+        for number, row in enumerate(table):
+            if found[number] is not None:
+                groups.setdefault(tuple(row[path] for path in apart), []).append(number)
+        told: list[Standing] = [""] * len(found)
+        for numbers in groups.values():
+            signed = [
+                [(sign * v, w) for sign, (v, w) in zip(self._signs, found[number] or (), strict=True)]
+                for number in numbers
+            ]
+            for number, standing in zip(numbers, standings(signed), strict=True):
+                told[number] = standing
+        return told
 
     def _configured(self, results: Results, table: SweepTable) -> dict[str, dict[int, Any]]:
         """Return the values in the configurations that are no axes: path → run → value."""
@@ -69,19 +86,9 @@ class Objectives:
         if any(not isinstance(value, int | float) for value in held.values()):
             return None
         try:
-            return [_estimate(expression, held, widths) for expression in self._expressions]
+            return [expression.estimate(held, widths) for expression in self._expressions]
         except UserError:  # this point's values do not go together: a division by zero
             return None
-
-
-def _estimate(expression: Expression, held: Mapping[str, Any], widths: Mapping[str, float]) -> Estimate:
-    """Return the value, and its largest error when each of its terms is off by its half-width."""
-    value, off = float(expression.value(held)), 0.0
-    for path, width in widths.items():
-        if width and path in expression.paths:
-            more, less = (expression.value({**held, path: held[path] + way * width}) for way in (1, -1))
-            off += abs(more - less) / 2
-    return value, off
 
 
 def read(
@@ -101,7 +108,7 @@ def with_front(results: Results, number: int, spec: SweepSpec, metrics: Sequence
     """
     objectives = Objectives(spec)
     table, found = read(results, number, objectives, metrics)
-    standings = objectives.standings(found)
+    standings = objectives.standings(found, table)
     columns, rows = list(table.columns), [list(row) for row in table.rows]
     for place, text in enumerate(spec.objectives):
         if text in columns:
@@ -113,7 +120,21 @@ def with_front(results: Results, number: int, spec: SweepSpec, metrics: Sequence
             row += (value or (None, None))[: 1 + sampled]
     rows = [[*row, _SAID.get(standing, standing)] for row, standing in zip(rows, standings, strict=True)]
     those = {kind: [row[0] for row, s in zip(rows, standings, strict=True) if s == kind] for kind in set(standings)}
-    return Table([*columns, _what(spec)], [tuple(row) for row in rows]), _words(spec, those)
+    several = any(role == "workload" and len(table.axes[path]) > 1 for path, role in table.roles.items())
+    words = _over_workloads(results, number, spec) if several else _words(spec, those)
+    return Table([*columns, _what(spec)], [tuple(row) for row in rows]), words
+
+
+def _over_workloads(results: Results, number: int, spec: SweepSpec) -> list[str]:
+    """Say which designs no other one beats by means over all workloads; the table says it of each workload."""
+    points = swept(results, number)
+    if VARIANT in points.axes:
+        points = points.at({VARIANT: spec.variant or points.axes[VARIANT][-1]})
+    chosen = front_of(points, list(spec.objectives))
+    said = f"{_what(spec)} by {_names(spec)}, geometric means over {', '.join(points.with_role('workload'))}"
+    listed = [names(one.design.values) for one in chosen]
+    more = f"; and {len(listed) - _MOST_DESIGNS} more" if len(listed) > _MOST_DESIGNS else ""
+    return [f"{said}: {'; '.join(listed[:_MOST_DESIGNS])}{more}"] if listed else []
 
 
 def _what(spec: SweepSpec) -> str:
@@ -122,7 +143,7 @@ def _what(spec: SweepSpec) -> str:
 
 def _words(spec: SweepSpec, points: Mapping[Standing, Sequence[int]]) -> list[str]:
     what = _what(spec)
-    names = ", ".join(f"{text} ({'least' if way == 'minimize' else 'most'})" for text, way in spec.objectives.items())
+    names = _names(spec)
     said = []
     if "front" in points:
         said.append(f"{what} by {names}: {_named(points['front'])}")
@@ -130,6 +151,10 @@ def _words(spec: SweepSpec, points: Mapping[Standing, Sequence[int]]) -> list[st
         noise = "their confidence intervals overlap"
         said.append(f"not distinguishable from the {what} by {names}: {_named(points['not distinguishable'])}: {noise}")
     return said
+
+
+def _names(spec: SweepSpec) -> str:
+    return ", ".join(f"{text} ({'least' if way == 'minimize' else 'most'})" for text, way in spec.objectives.items())
 
 
 def _named(points: Sequence[int]) -> str:

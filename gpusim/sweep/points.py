@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gpusim.base.errors import MissingExtraError, UserError
+from gpusim.base.expressions import condition
 from gpusim.config.sweep import RangeSpec, SweepSpec
-from gpusim.sweep.expressions import condition
 
 MOST_POINTS = 1_000_000
 _TRIES = 1000  # draws for each point that is asked for

@@ -82,10 +82,12 @@ class Sweep:
         self._said = _Said(self.reporter, self.progress)
         try:
             while self._run(points, there) and search is not None and len(self._points) < planned:
-                more = search.next(self._points, self._values(objectives))
+                values = self._values(objectives)
+                more = search.next(self._points, values)
                 self.keeper.choose(self.number, len(self._points), more)
                 points = [*self._points, *more]
                 if not more:
+                    self._said.ended(search.plateau(self._points, values), self.spec.search.patience)
                     self.progress.points = len(points)
                     break
         finally:
@@ -132,7 +134,7 @@ class Sweep:
     @property
     def identity(self) -> str:
         """A hash of the points, the same whatever the sweep's title, its file's place and its objectives."""
-        others = {"title"} if self.spec.method == "search" else {"title", "objectives", "variant", "search"}
+        others = {"title"} if self.spec.method == "search" else {"title", "objectives", "variant", "search", "roles"}
         said = {key: value for key, value in self.spec.model_dump(mode="json").items() if key not in others}
         said["axes"] = list(said["axes"].items())  # their order numbers the points
         return identity_of(json.dumps(said, sort_keys=True))
@@ -200,6 +202,11 @@ class _Said:
     def known(self, label: str = "") -> None:
         """Report how many points are known; label: of the last of them."""
         overall(self._progress.known, self._progress.points, "points", label)
+
+    def ended(self, on_plateau: bool, patience: int) -> None:
+        """Report why a search asks for no more points."""
+        why = f"the last {patience} designs brought nothing better" if on_plateau else "no other point is allowed"
+        self._reporter.say(f"the search ends after {self._progress.known} points: {why}")
 
     def point(self, point: Point, outcome: Outcome) -> None:
         """Report a point that has ended."""

@@ -1,10 +1,11 @@
-"""`gpusim.run_sweep`: a sweep, run from a script, and its points as a table."""
+"""`gpusim.Sweep` and `gpusim.run_sweep`: a sweep of a script, and its points as a table."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, get_args
 
+from gpusim.base.axis_roles import roles_of
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
@@ -13,8 +14,10 @@ from gpusim.store.keeper import Keeper
 from gpusim.store.project import store_to_read
 from gpusim.store.reading import Results
 from gpusim.store.sweeps import SweepTable
+from gpusim.sweep import running
 from gpusim.sweep.executor import executor_for
-from gpusim.sweep.running import Sweep
+from gpusim.sweep.points import points_of
+from gpusim.sweep.tasks import check_paths
 
 
 def run_sweep(
@@ -46,23 +49,73 @@ def run_sweep(
     sweep that is not valid, and KeyboardInterrupt after Ctrl-C: points that have ended are stored, and the same call
     continues the sweep.
     """
-    if jobs is not None and jobs < 1:
-        raise UserError(f"jobs: {jobs} is not allowed: must be at least 1")
-    if method is not None and method not in get_args(Method):
-        raise UserError(f"method: {unknown_name('method', str(method), get_args(Method))}")
-    given = str(sweep) if isinstance(sweep, Path) else sweep
-    spec, document = load_sweep(given, Overrides((), method, points, seed, axes or {}, sets or {}))
-    path = store_to_read(None if store is None else str(store))
-    reporter = Reporter(quiet)
-    with Interrupt() as interrupt, ExitStack() as stack:
-        executor = executor_for(jobs, cluster, reporter)
-        stack.callback(executor.stop)
-        keeper = stack.enter_context(Keeper(path, fresh))
-        interrupt.deferred = True
-        running = Sweep(spec, document.path, keeper, executor, reporter, interrupt, retry, fresh)
-        running.run()
-        interrupt.deferred = False
-    if interrupt.asked:
-        raise KeyboardInterrupt
-    with Results(path) as results:
-        return results.sweep(running.number, *metrics)
+    planned = Sweep(sweep, axes=axes, sets=sets, method=method, points=points, seed=seed)
+    return planned.run(
+        metrics=metrics, store=store, jobs=jobs, cluster=cluster, fresh=fresh, retry=retry, quiet=quiet
+    )  # fmt: skip
+
+
+class Sweep:
+    """A sweep that has been read and checked, before anything of it runs; arguments are those of `run_sweep`.
+
+    specification: every value of its file; roles: of each axis.
+    """
+
+    def __init__(
+        self,
+        sweep: str | Path | Mapping[str, Any],
+        *,
+        axes: Mapping[str, Any] | None = None,
+        sets: Mapping[str, Any] | None = None,
+        method: Method | None = None,
+        points: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        if method is not None and method not in get_args(Method):
+            raise UserError(f"method: {unknown_name('method', str(method), get_args(Method))}")
+        given = str(sweep) if isinstance(sweep, Path) else sweep
+        self._spec, self._document = load_sweep(given, Overrides((), method, points, seed, axes or {}, sets or {}))
+        check_paths(self._spec)
+        self.specification: dict[str, Any] = self._spec.model_dump(mode="json")
+        self.roles = roles_of(self._spec.axes, self._spec.roles)
+
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        """The points' values by axis, in order; those of a search follow from results: it raises UserError."""
+        if self._spec.method == "search":
+            raise UserError("points: those of method search follow from the results of those before")
+        return [dict(point) for point in points_of(self._spec)]
+
+    def run(
+        self,
+        *,
+        metrics: Sequence[str] = (),
+        store: str | Path | None = None,
+        jobs: int | None = None,
+        cluster: str | None = None,
+        fresh: bool = False,
+        retry: bool = False,
+        quiet: bool = False,
+    ) -> SweepTable:
+        """Run the points that the store lacks, as `run_sweep` does, and return all points that it then has."""
+        if jobs is not None and jobs < 1:
+            raise UserError(f"jobs: {jobs} is not allowed: must be at least 1")
+        path = store_to_read(None if store is None else str(store))
+        reporter = Reporter(quiet)
+        with Interrupt() as interrupt, ExitStack() as stack:
+            executor = executor_for(jobs, cluster, reporter)
+            stack.callback(executor.stop)
+            keeper = stack.enter_context(Keeper(path, fresh))
+            interrupt.deferred = True
+            file = self._document.path
+            under_way = running.Sweep(self._spec, file, keeper, executor, reporter, interrupt, retry, fresh)
+            under_way.run()
+            interrupt.deferred = False
+        if interrupt.asked:
+            raise KeyboardInterrupt
+        with Results(path) as results:
+            return results.sweep(under_way.number, *metrics)
+
+    def __repr__(self) -> str:
+        varied = ", ".join(f"{path} ({role})" for path, role in self.roles.items())
+        return f"<sweep of {self._spec.kind} {Path(self._spec.varied).stem} over {varied}>"

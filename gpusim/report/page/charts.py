@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from gpusim.base.html import clean
-from gpusim.base.table import amount
 
 # Okabe and Ito's colours, told apart by colour-blind readers and seen on light and dark grounds; black is left out
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8F8F8F", "#B8A800", "#7A5195", "#4E8D5E")
@@ -17,8 +16,12 @@ _LETTER_INCHES = 0.073  # the mean letter at the usual size: room is reckoned, a
 
 def label(text: str) -> str:
     """Return a name that Matplotlib prints literally, shortened where it is very long."""
-    short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-    return clean(short).replace("$", r"\$")
+    return literal(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
+
+
+def literal(text: str) -> str:
+    """Return a text that Matplotlib prints as it is."""
+    return clean(text).replace("$", r"\$")
 
 
 def bars_size(names: int, series: int = 1) -> tuple[float, float]:
@@ -94,71 +97,6 @@ def roofline(
     axes.set_xlabel(axes_names[0])
     axes.set_ylabel(axes_names[1])
     figure.legend(loc="center right", fontsize=8)
-
-
-def heat_map(
-    figure: Any, across: tuple[str, Sequence[str]], down: tuple[str, Sequence[str]],
-    values: Sequence[Sequence[float | None]], what: str,
-) -> None:  # fmt: skip
-    """Draw values by two axes as colours, each with its number; None is left empty."""
-    axes = _axes(figure, left=_room(down[1]) + 0.2, top=0.3)
-    filled = [[math.nan if value is None else value for value in row] for row in values]
-    axes.pcolormesh(filled, cmap="cividis", edgecolors="white", linewidth=0.5)  # shapes: a page loads no images
-    known = [value for row in values for value in row if value is not None]
-    middle = (min(known) + max(known)) / 2
-    for y, row in enumerate(values):
-        for x, value in enumerate(row):
-            if value is not None:
-                colour = "black" if value > middle else "white"
-                axes.text(x + 0.5, y + 0.5, amount(value), ha="center", va="center", color=colour, fontsize=8)
-    axes.set_xticks([x + 0.5 for x in range(len(across[1]))], [label(text) for text in across[1]])
-    axes.set_yticks([y + 0.5 for y in range(len(down[1]))], [label(text) for text in down[1]])
-    axes.set_xlabel(label(across[0]))
-    axes.set_ylabel(label(down[0]))
-    axes.set_title(label(what))
-
-
-def front(
-    figure: Any, points: Sequence[tuple[float, float, bool]], axes_names: tuple[str, str],
-    widths: Sequence[float | None] = (),
-) -> None:  # fmt: skip
-    """Draw points (x, y, whether the point is on the Pareto front), the front as a line, and the half-widths of y as
-    error bars.
-    """
-    axes = _axes(figure, left=0.9, top=0.4)
-    for chosen, colour, name in ((False, COLOURS[6], "another is better in both"), (True, COLOURS[0], "Pareto front")):
-        some = [(x, y) for x, y, on_front in points if on_front is chosen]
-        if some:
-            axes.plot(*zip(*some, strict=True), "o", color=colour, label=name)
-    best = sorted((x, y) for x, y, on_front in points if on_front)
-    if best:
-        axes.plot(*zip(*best, strict=True), color=COLOURS[0], drawstyle="steps-post", linewidth=1)
-    for (x, y, _), width in zip(points, widths, strict=False):
-        if width:
-            axes.errorbar([x], [y], yerr=[width], color=COLOURS[6], capsize=2, linewidth=1)
-    axes.set_xlabel(label(axes_names[0]))
-    axes.set_ylabel(label(axes_names[1]))
-    _legend(figure, axes)
-
-
-def parallel(
-    figure: Any, names: Sequence[str], lines: Sequence[Sequence[float]], ticks: Sequence[Sequence[tuple[float, str]]]
-) -> None:
-    """Draw points (x, y, whether on the Pareto front), the front as a line, and the half-widths of y as error bars."""
-    from matplotlib import colormaps
-
-    axes = _axes(figure, left=0.3, bottom=0.6)
-    colours = colormaps["viridis"]
-    for line in sorted(lines, key=lambda line: -line[-1]):
-        axes.plot(range(len(names)), line, color=colours(0.9 * line[-1]), linewidth=1.4, alpha=0.85)
-    for number, marks in enumerate(ticks):
-        axes.axvline(number, color="#8F8F8F", linewidth=0.8)
-        for place, text in marks:
-            axes.text(number + 0.03, place, label(text), fontsize=7, va="center")
-    axes.set_xticks(range(len(names)), [label(name.replace(".", ".\n")) for name in names], fontsize=7)
-    axes.set_yticks([])
-    axes.spines["left"].set_visible(False)
-    axes.set_xlim(-0.1, len(names) - 0.6)
 
 
 def _rows(axes: Any, names: Sequence[str], axis: str) -> None:

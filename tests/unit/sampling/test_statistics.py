@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.base.student import quantile, within
 from gpusim.sampling.estimate import estimate, ratios
 from gpusim.sampling.looks import Columns
 from gpusim.sampling.noise import joined, lag1, noise
 from gpusim.sampling.spec import SamplingSpec
-from gpusim.sampling.student import quantile, within
 
 SPEC = SamplingSpec(bias=0, unsettled=0, unsettled_spread=0)
 COLUMNS = Columns(0, 1, 2, 3, 4, np.array([True] + [False] * 5))

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
+from gpusim.base.expressions import condition
 from gpusim.config import files
 from gpusim.config.run import load_run
 from gpusim.config.sweep import Overrides, RangeSpec, SweepSpec, load_sweep
-from gpusim.sweep.expressions import condition
 from gpusim.sweep.points import points_of
 from gpusim.sweep.running import Sweep
 from gpusim.sweep.tasks import check_paths, prepared

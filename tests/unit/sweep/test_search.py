@@ -21,7 +21,7 @@ from tests.support.sweeps import stored_sweep
 
 SIB, BUFFER = "engine.sib_kib", "engine.prefetch_buffer_kib"
 SUM = f"{SIB} + {BUFFER}"
-ONE_BY_ONE = {"batch": 1, "random": 8}
+ONE_BY_ONE = {"batch": 1, "random": 8, "patience": 0}
 
 
 def spec(**values: Any) -> SweepSpec:
@@ -31,7 +31,7 @@ def spec(**values: Any) -> SweepSpec:
         "method": "search",
         "points": 24,
         "objectives": {"kernel.cycles": "minimize"},
-        "search": {"batch": 4, "random": 8},
+        "search": {"batch": 4, "random": 8, "patience": 0},
     }
     return SweepSpec(**{**usual, **values})
 

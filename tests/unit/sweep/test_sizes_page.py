@@ -1,9 +1,34 @@
-"""Are the tables of docs/sizes.md those of the sweeps beside it?"""
+"""Are tables and sentences of docs/sizes.md those of the sweeps beside it, and do other points give other sentences?"""
 
-from tests.support.sizes_page import KERNELS, PAGE, page, points
+from dataclasses import replace
+
+import pytest
+
+from gpusim.report.sweeps.points import Place, Swept
+from tests.support import sizes_page
+from tests.support.sizes_page import BUFFER, CYCLES, LOST, PAGE, SHARE, SIB, page
 
 
-def test_the_tables_are_those_of_the_sweeps() -> None:
+def test_the_page_is_that_of_the_sweeps() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert page(text) == text
-    assert all(point["state"] == "done" for kernel in KERNELS for point in points(kernel))
+
+
+def test_other_points_give_other_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine in which a larger SIB always gains, loses nothing, and a larger share of L2 gains."""
+    of = sizes_page.sweep
+
+    def other(name: str) -> Swept:
+        found = of(name)
+        places = []
+        for one in found.places:
+            cycles = 1e6 / one.values[SIB] - 1e3 * one.values.get(SHARE, 0.5) + one.values[BUFFER]
+            places.append(Place(one.number, one.values, {CYCLES: (cycles, 0.0), LOST: (0.0, 0.0)}))
+        return replace(found, places=places if name != "search" else places[3:])
+
+    monkeypatch.setattr(sizes_page, "sweep", other)
+    said = sizes_page.conclusions("sgemm_dib_tiled")
+    assert "the SIB matters up to the largest that was run, 512 KiB: no size loses an entry" in said
+    assert "on layerA, layerB and layerC a larger share of L2 does not always cost" in said
+    assert "where entries are lost" not in said
+    assert "more than the grid's" in sizes_page.agreement()

@@ -1,6 +1,8 @@
 """Student's t distribution for whole degrees of freedom (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4)."""
 
 import math
+import statistics
+from collections.abc import Sequence
 from functools import cache
 
 MANY_DEGREES = 400  # as good as infinitely many: the quantile is within 0.4 % of the normal's
@@ -36,3 +38,11 @@ def quantile(confidence: float, degrees: int) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if within(middle, degrees) < confidence else (low, middle)
     return (low + high) / 2
+
+
+def interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
+    """Return the mean of repeated measurements and the half-width of its interval; 0 for a single one."""
+    mean = statistics.fmean(values)
+    if len(values) < 2:
+        return mean, 0.0
+    return mean, quantile(confidence, len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))

@@ -1,4 +1,4 @@
-"""Expressions over values by their paths: what a point has to fulfil, what a search looks for."""
+"""Expressions over values by their paths: what a sweep's point has to fulfil, what is looked for, what is drawn."""
 
 import ast
 import operator
@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from gpusim.base.errors import UserError, nearest, unknown_name
+from gpusim.base.intervals import Estimate
 
 _BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -50,6 +51,18 @@ class Expression:
             return self._value(self._body, values)
         except (TypeError, ZeroDivisionError, OverflowError) as error:
             raise UserError(f"{self._section}: '{self.text}': {error}") from None
+
+    def estimate(self, values: Mapping[str, Any], widths: Mapping[str, float]) -> Estimate:
+        """Return the value, and its largest error when each of its terms is off by its half-width.
+
+        Raise UserError where the values do not go together.
+        """
+        value, off = float(self.value(values)), 0.0
+        for path, width in widths.items():
+            if width and path in self.paths:
+                more, less = (self.value({**values, path: values[path] + way * width}) for way in (1, -1))
+                off += abs(more - less) / 2
+        return value, off
 
     def _no_expression(self) -> UserError:
         return UserError(f"{self._section}: '{self.text}': is no {self._what} (allowed: {_ALLOWED})")

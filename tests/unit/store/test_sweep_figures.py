@@ -1,0 +1,237 @@
+"""Do answers and figures of a sweep keep workloads apart, compare like with like, and carry error bars?
+
+The sweep: two layers, of which B takes half of A's time; a SIB of 16, 64 or 512 KiB that matters for A alone; a share
+of L2 that costs 10 %; 512 KiB only at the larger, slower share. What the tests expect is reckoned here, by hand.
+"""
+
+import csv
+import io
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpusim.base.errors import UserError
+from gpusim.cli.main import invoke
+from gpusim.report.sweeps.answers import answers, matters
+from gpusim.report.sweeps.effects import effects_on
+from gpusim.report.sweeps.front import panels_of
+from gpusim.report.sweeps.points import Swept, mean_of, merged_repeats, ratio_of
+from gpusim.report.sweeps.series import Choice, series_of
+from gpusim.store.reading import Results
+from gpusim.store.sweep_points import swept
+from gpusim.store.sweeps import SweepTable
+from tests.support.sweeps import TIME, stored_sweep
+
+SIB, SHARE, CYCLES = "engine.sib_kib", "engine.l2_share", "kernel.cycles"
+BASE = {"layerA": 1000, "layerB": 500}
+GAIN = {16: 2.0, 64: 1.0, 512: 1.0}  # of layer A
+SLOWER = {0.25: 1.0, 0.5: 1.1}
+ALLOWED = [(16, 0.25), (16, 0.5), (64, 0.25), (64, 0.5), (512, 0.5)]
+
+
+def cycles(layer: str, sib: int, share: float) -> float:
+    return BASE[layer] * (GAIN[sib] if layer == "layerA" else 1.0) * SLOWER[share]
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    points = [
+        ({"config": layer, SIB: sib, SHARE: share}, {"": {CYCLES: cycles(layer, sib, share), "l2.hit_rate": 0.5}})
+        for layer in BASE
+        for sib, share in ALLOWED
+    ]
+    stored_sweep(tmp_path / "gpusim.db", "SIB by layer", points)
+    return tmp_path / "gpusim.db"
+
+
+@pytest.fixture
+def points(store: Path) -> Iterator[Swept]:
+    with Results(store) as results:
+        yield swept(results, 1, ["l2.hit_rate", SIB])
+
+
+@pytest.fixture
+def table(store: Path) -> SweepTable:
+    with Results(store) as results:
+        return results.sweep(1, CYCLES)
+
+
+def test_no_workload_is_chosen_and_the_best_is_that_of_their_means(points: Swept, table: SweepTable) -> None:
+    mean = math.sqrt(1000 * 500)
+    assert points.roles == {"config": "workload", SIB: "design", SHARE: "design"}
+    said = answers(points)
+    assert said[0] == (
+        f"least {CYCLES}: {mean:.1f} cycles, geometric mean over 2 workloads (config), at {SIB} 64, {SHARE} 0.25"
+    )
+    assert said[1] == "its memories take 64 KiB"
+    assert [(row["config"], row[SIB], row[SHARE]) for row in table.best(CYCLES)] == [
+        ("layerA", 64, 0.25),
+        ("layerB", 64, 0.25),
+    ]
+    assert {row["config"] for row in table.pareto(CYCLES, SIB)} == set(BASE), "the slower layer has a front of its own"
+
+
+def test_a_role_that_is_given_stands(store: Path) -> None:
+    import json
+    import sqlite3
+
+    with sqlite3.connect(store) as db:
+        (text,) = db.execute("SELECT specification FROM sweeps").fetchone()
+        roles = {"roles": {"config": "design"}}
+        db.execute("UPDATE sweeps SET specification = ?", [json.dumps({**json.loads(text), **roles})])
+    with Results(store) as results:
+        assert [row["config"] for row in results.sweep(1, CYCLES).best()] == ["layerB"] * 2
+        assert "geometric mean" not in answers(swept(results, 1))[0]
+
+
+def test_effects_are_those_of_points_that_differ_in_one_axis(points: Swept) -> None:
+    found = {one.axis: one for one in effects_on(points, CYCLES).axes}
+    assert found[SIB].most == pytest.approx(1.0) and found[SHARE].most == pytest.approx(0.1)
+    assert found[SIB].by_workload == {("layerA",): pytest.approx(1.0), ("layerB",): 0.0}
+    assert found[SHARE].typical == pytest.approx(0.1) and found[SHARE].pairs == 4
+    assert found[SIB].share > found[SHARE].share > 0  # type: ignore[operator]
+    said = "\n".join(answers(points))
+    assert "none at layerB" in said and f"{SIB} 512 was run only at {SHARE} 0.5: compare it there" in said
+    assert [row[-1] for row in matters(points).rows] == ["matters", "matters"]
+
+
+def test_what_has_no_effect_is_said(points: Swept) -> None:
+    said = answers(points, "l2.hit_rate")
+    assert said[0].startswith("l2.hit_rate of all 5 designs is the same: 0.5")
+    assert f"{SIB}: no effect here on l2.hit_rate: the same at all its values, all else equal (4 comparisons)" in said
+
+
+def test_of_a_whole_grid_the_shares_are_an_analysis_of_variance(points: Swept) -> None:
+    whole = points.at({"config": "layerA"})
+    grid = type(whole)(**{**vars(whole), "places": [one for one in whole.places if one.values[SIB] != 512]})
+    found = effects_on(grid, CYCLES)
+    a, b = math.log(2) ** 2, math.log(1.1) ** 2  # the sums of squares of two axes with two values, to a factor
+    assert found.exact and found.together == {}
+    assert {one.axis: one.share for one in found.axes} == {
+        SIB: pytest.approx(a / (a + b)),
+        SHARE: pytest.approx(b / (a + b)),
+    }
+
+
+def test_lines_compare_like_with_like(points: Swept) -> None:
+    """The larger SIB is not slower: that it was run at the slower share alone shows in the range, not in the mean."""
+    series = series_of(points, Choice(x=SIB))
+    lines = {line.name: line.marks for line in series.lines}
+    assert list(lines) == ["layerA", "layerB", "geometric mean"] and series.panels == [""]
+    assert [mark.middle[0] for mark in lines["layerA"]] == pytest.approx([2200, 1100, 1100])  # type: ignore[index]
+    assert [(mark.low, mark.high) for mark in lines["layerA"]] == [(2000, 2200), (1000, 1100), (1100, 1100)]
+    assert lines["geometric mean"][2].middle[0] == pytest.approx(math.sqrt(1100 * 550))  # type: ignore[index]
+    assert "engine.l2_share" in series.notes[0]
+
+
+def test_a_speed_up_is_over_the_point_that_is_like_it_in_all_else(points: Swept) -> None:
+    series = series_of(points, Choice(x=SIB, by=SHARE, baseline={SIB: 16}))
+    assert series.y == f"speed-up over {SIB} 16" and series.panels == ["layerA", "layerB", "geometric mean"]
+    found = {(line.panel, line.name): [mark.middle[0] for mark in line.marks] for line in series.lines}  # type: ignore[index]
+    assert found["layerA", "0.25"] == pytest.approx([1.0, 2.0]) and found["layerA", "0.5"] == pytest.approx([1, 2, 2])
+    assert found["layerB", "0.5"] == pytest.approx([1, 1, 1])
+    assert found["geometric mean", "0.5"] == pytest.approx([1, math.sqrt(2), math.sqrt(2)])
+    with pytest.raises(UserError, match="17: no point has this value; there are 16, 64, 512"):
+        series_of(points, Choice(baseline={SIB: 17}))
+
+
+def test_fronts_are_of_each_workload_and_of_their_means(points: Swept) -> None:
+    panels = panels_of(points, SIB, CYCLES)
+    on = {name: [one.x[0] for one in held if one.standing] for name, held in panels.items()}
+    assert on == {"layerA": [16, 64], "layerB": [16], "geometric mean": [16, 64]}
+
+
+def test_error_bars_go_through_means_and_ratios() -> None:
+    assert mean_of([(4.0, 0.4), (9.0, 0.0)]) == (pytest.approx(6.0), pytest.approx(6 * 0.1 / 2))
+    assert mean_of([(0.0, 0.3), (2.0, 0.4)]) == (1.0, pytest.approx(0.25)), "arithmetic, where a value is not positive"
+    assert ratio_of((3.0, 0.3), (2.0, 0.1)) == (1.5, pytest.approx(1.5 * (0.1 + 0.05)))
+    assert ratio_of((3.0, 0.3), (0.0, 0.1)) is None
+
+
+def test_noise_makes_no_difference(tmp_path: Path) -> None:
+    noisy = [
+        ({"config": c, SIB: s}, {"": {TIME: (t * k, 0.2 * k)}})
+        for c, k in (("A", 1), ("B", 9))
+        for s, t in ((1, 5.0), (2, 5.1))
+    ]
+    stored_sweep(tmp_path / "n.db", "noise", noisy)
+    with Results(tmp_path / "n.db") as results:
+        found = swept(results, 1)
+        assert len(results.sweep(1, TIME).best()) == 4
+    assert (
+        f"{SIB}: no effect here on {TIME}: no value can be told from another, all else equal (2 comparisons)"
+        in answers(found)
+    )
+    series = series_of(found, Choice(x=SIB, baseline={SIB: 1}))
+    (mean,) = (line for line in series.lines if line.name == "geometric mean")
+    ratio = 5.0 / 5.1
+    width = ratio * (0.2 / 5 + 0.2 / 5.1)
+    assert mean.marks[1].middle == (pytest.approx(ratio), pytest.approx(width * math.sqrt(2) / 2))
+    assert any(note.startswith("error bars") for note in series.notes)
+
+
+def test_repeats_become_a_mean_with_its_interval(tmp_path: Path) -> None:
+    held = [({SIB: s, "run.perturbation": n}, {"": {TIME: float(s + n)}}) for s in (10, 20) for n in (0, 1, 2)]
+    stored_sweep(tmp_path / "p.db", "again", held)
+    with Results(tmp_path / "p.db") as results:
+        found = merged_repeats(swept(results, 1))
+    values = [one.measured[TIME] for one in found.places]
+    student = 4.302652729696  # of 2 degrees of freedom, both sides, 95 %
+    assert [value for value, _ in values] == [11.0, 21.0]
+    assert [width for _, width in values] == pytest.approx([student / math.sqrt(3)] * 2)
+    assert list(found.axes) == [SIB]
+
+
+def test_the_command_draws_what_is_chosen(store: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    chosen = ["--x", SIB, "--by", "config", "--metric", "l2.hit_rate", "--at", f"{SHARE}=0.5", "--style", "paper"]
+    assert invoke(["report", "sweep:1", "--figure", "rate.pdf", *chosen]) == 0
+    assert Path("rate.pdf").read_bytes().startswith(b"%PDF") and not Path("report.html").exists()
+    rows = list(csv.DictReader(io.StringIO(Path("rate.csv").read_text())))
+    assert {row["config"] for row in rows} == {"layerA", "layerB", "geometric mean"} and len(rows) == 9
+    assert {row["l2.hit_rate"] for row in rows} == {"0.5"}
+    for wrong, said in (
+        (["--x", "engine.sib"], "did you mean 'engine.sib_kib'?"),
+        (["--metric", "l2.hitrate"], "did you mean 'l2.hit_rate'?"),
+        (["--at", f"{SIB}=17"], "no point has this value"),
+        (["--draw", "heat-map", "--by", SIB], "--y or --by"),
+        (["--metric", CYCLES, "--metric", SIB, "--x", SIB], "--x, --y, --by and --baseline are of other figures"),
+    ):
+        assert invoke(["report", "sweep:1", "--figure", "rate.svg", *wrong]) == 2
+        assert said in capfd.readouterr().err
+    assert invoke(["report", "sweep:1", "--x", SIB]) == 2
+    assert invoke(["report", "sweep:1", "--figure", "rate.gif"]) == 2
+    err = capfd.readouterr().err
+    assert "--x: say with --figure FILE" in err and "ends in .svg, .png, .pdf" in err
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [Choice(), Choice(x=SIB, y=SHARE), Choice(kind="front"), Choice(x="config", by=SHARE, at={SIB: 64}),
+     Choice([SIB, CYCLES]), Choice(x=SHARE, kind="bars", baseline={SHARE: 0.5})],
+)  # fmt: skip
+@pytest.mark.parametrize("style", ["screen", "paper", "wide"])
+def test_every_kind_is_drawn_in_every_style(points: Swept, choice: Choice, style: Any) -> None:
+    pytest.importorskip("matplotlib")
+    from gpusim.report.page.figures import figure_of
+
+    picture = figure_of(points, choice, style)
+    assert picture.file(".svg").startswith(b"<?xml") and picture.rows
+    assert picture.size[0] == {"screen": 7.2, "paper": 3.33, "wide": 7.0}[style]
+
+
+def test_from_python_a_figure_is_one_call(table: SweepTable) -> None:
+    pytest.importorskip("matplotlib")
+    picture = table.figure("l2.hit_rate", x=SIB, style="paper")
+    picture.save("rate.svg")
+    assert Path("rate.svg").exists() and Path("rate.csv").read_text().startswith(
+        "panel,config,engine.sib (KiB),l2.hit_rate"
+    )
+    assert "<svg" in picture._repr_svg_()
+    frame = pytest.importorskip("pandas") and table.frame()
+    assert list(frame.index.names) == ["config", SIB, SHARE]
+    assert frame.loc[("layerA", 64, 0.25), CYCLES] == 1000
