@@ -11,6 +11,7 @@ from statistics import stdev
 from gpusim.base.errors import UserError
 from gpusim.base.picture import Picture
 from gpusim.base.progress import percent
+from gpusim.base.student import quantile
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Column, Table
 from gpusim.config.figure import LearningFigure
@@ -18,7 +19,6 @@ from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.pictures import lines
 from gpusim.reproduce.values import Value
-from gpusim.sampling.student import quantile
 
 CONFIDENCE = 0.95
 _COLUMNS = ("epoch", "train_loss", "test_accuracy")

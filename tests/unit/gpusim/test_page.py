@@ -281,7 +281,6 @@ def test_results_of_different_kinds_are_not_ranked(undrawn: None) -> None:
         comparison = page(results, {}).partition('id="comparison"')[2].partition("</section>")[0]
         assert ">100,000<" in comparison and ">50,000<" in comparison, "the cycles stand there all the same"
         assert ("The fewest cycles: 50,000 cycles, b." in comparison) is ranked
-        assert re.findall(r">(\d+\.\d{3})</td>", comparison) == (["1.000", "0.500"] if ranked else [])
 
 
 def test_the_title_is_the_one_results_or_their_number(undrawn: None) -> None:
