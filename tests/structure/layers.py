@@ -40,7 +40,10 @@ FLOORS = (
         ),
     ),
     Floor("what a run is told, and what it counts", ("gpusim.energy", "gpusim.config", "gpusim.results")),
-    Floor("what follows from counts", ("gpusim.results.metrics", "gpusim.report", "gpusim.report.page")),
+    Floor(
+        "what follows from counts",
+        ("gpusim.results.metrics", "gpusim.report.sweeps", "gpusim.report", "gpusim.report.page"),
+    ),
     Floor("where it is shown and kept", ("gpusim.live", "gpusim.timeline", "gpusim.store"), apart=True),
     Floor(
         "the way of a run",

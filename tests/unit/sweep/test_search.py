@@ -176,3 +176,36 @@ def test_a_product_of_sampled_values_has_their_widths_and_a_variant_is_chosen(tm
         _, dense = read(results, number, Objectives(spec(**product, variant="dense")))
     assert sparse == [None, [(-100.0, 5.0)]]
     assert dense == [[(-14.0, 0.0)], None]
+
+
+WORKLOADS = {"config": ["layerA", "layerB", "layerC"], SIB: [4, 8, 16, 32], BUFFER: [1, 2, 4, 8]}
+
+
+def of_layers(point: Point) -> list[float]:
+    """Layer C is done soonest whatever is chosen: a search for the least cycles must not end there."""
+    return [{"layerA": 900.0, "layerB": 500.0, "layerC": 1.0}[point["config"]] * (1 + cost(point)[0] / 10)]
+
+
+def test_a_design_is_run_at_all_workloads_and_judged_by_their_mean() -> None:
+    found = spec(axes=WORKLOADS, points=30, search={"batch": 2, "random": 4, "patience": 0})
+    points: list[Point] = []
+    while more := Search(found).next(points, [of_layers(point) for point in points]):
+        assert len(more) % 3 == 0 and [p["config"] for p in more[:3]] == WORKLOADS["config"]
+        points += more
+    designs = [(point[SIB], point[BUFFER]) for point in points[::3]]
+    assert len(points) == 30 and len(set(designs)) == 10
+    assert designs.count((16, 4)) == 1, "the best of sixteen designs is among ten"
+    with pytest.raises(UserError, match="there is nothing to choose"):
+        Search(spec(axes={"config": ["layerA", "layerB"]}))
+    with pytest.raises(UserError, match="a design alone is run at 3 points"):
+        Search(spec(axes=WORKLOADS, points=2))
+
+
+def test_a_plateau_ends_it() -> None:
+    found = spec(points=40, search={"batch": 4, "random": 4, "patience": 8})
+    search, points = Search(found), list[Point]()
+    while more := search.next(points, [[7.0] for _ in points]):
+        points += more
+    assert len(points) == 12 and search.plateau(points, [[7.0] for _ in points])
+    falling = [[100.0 - number] for number in range(12)]
+    assert not search.plateau(points, falling) and len(search.next(points, falling)) == 4

@@ -1,0 +1,58 @@
+"""Are costs those of the nearest runs, is their own error said, and does asking for them run nothing?"""
+
+from pathlib import Path
+
+import pytest
+
+from gpusim.cli.main import invoke
+from gpusim.store.costs import LikeRuns
+from gpusim.store.reading import Results
+from tests.support.sweeps import nested, stored_sweep
+
+SIB, BATCH = "engine.sib_kib", "workload.batch"
+
+
+def costs(batch: int, sib: int) -> dict[str, float]:
+    return {
+        "simulator.cpu_s": 0.5 * batch + sib / 1000, "kernel.cycles": 1000.0 * batch,
+        "simulator.peak_memory_mb": 100.0 + batch,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    points = [({BATCH: b, SIB: s}, {"": costs(b, s)}) for b in (1, 2, 8) for s in (16, 64, 256)]
+    stored_sweep(tmp_path / "c.db", "costs", points)
+    return tmp_path / "c.db"
+
+
+def test_the_nearest_runs_decide(store: Path) -> None:
+    with Results(store) as results:
+        like = LikeRuns(results, "run")
+        found = like.of(nested({BATCH: 8, SIB: 128}) | {"of": "costs"})
+        same = like.of(nested({BATCH: 2, SIB: 64}) | {"of": "costs"})
+        assert LikeRuns(results, "net").of({}) is None and LikeRuns(results, "net").error() is None
+        error = like.error()
+    assert found is not None and found.cycles == pytest.approx(8000) and found.memory_mb == 108
+    assert found.cpu_s == pytest.approx((4.016 * 4.064 * 4.256) ** (1 / 3))
+    assert same is not None and same.cpu_s == pytest.approx(1.064), "the same work alone"
+    assert error is not None and 1.0 < error < 2.0
+
+
+def test_the_commands_say_what_it_would_cost_and_run_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = ["global_size=[64]", "arguments.n.value=64"]
+    small += [f"arguments.{name}={{fill: 1, dtype: float32, shape: [64]}}" for name in "abc"]
+    sets = [word for text in small for word in ("--set", text)]
+    assert invoke(["exec", "vector_add", *sets, "--estimate", "--store"]) == 0
+    assert "the store has no like run" in capfd.readouterr().out and not Path("gpusim.db").exists()
+    axis = ["--set", "gpu.l1.fill_latency_cycles=60,61,62"]
+    assert invoke(["sweep", "vector_add", *sets, "--set", "gpu.l1.fill_latency_cycles=60", "--set",
+                   "gpu.l2.size_kib=512,1024", "--jobs", "1", "--quiet"]) == 0  # fmt: skip
+    assert invoke(["sweep", "vector_add", *sets, *axis, "--estimate"]) == 0
+    out = capfd.readouterr().out
+    assert "3 points" in out and "estimated from 2 like runs" in out and "0 of 3 points are in the store" in out
+    with Results("gpusim.db") as results:
+        assert len(results.table("runs")) == 2 and len(results.table("sweeps")) == 1
