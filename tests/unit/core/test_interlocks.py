@@ -5,12 +5,13 @@ import pytest
 from gpusim.core.cu.code_table import code_table
 from gpusim.core.cu.interlocks import interlocks
 from gpusim.core.cu.spec import ComputeUnitSpec
-from gpusim.core.cu.state import EXECUTION, FETCH
+from gpusim.core.cu.state import EXECUTION, FETCH, MAX_IN_FLIGHT, THROTTLE
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.loop import FINISHED
 from memory.cache.instruction import InstructionCacheSpec
 from memory.dram.spec import DramSpec
 from tests.support.encoded import program
+from tests.support.machines import LINE, simple
 from tests.support.scripted import Script, ScriptedRun
 
 LAUNCH = 20  # wavefront 0's first issue; its SIMD's turns are multiples of 4
@@ -173,3 +174,21 @@ def test_another_wavefront_issues_in_the_wait() -> None:
     # wavefronts 0 and 4 share SIMD 0: the second's two instructions issue in turns that the first waits in
     alone = run(ADD, READ_VCC).cycles
     assert run(ADD, READ_VCC, waves=5).cycles == alone + TURN
+
+
+@pytest.mark.parametrize("vector", [True, False])
+def test_who_waits_for_room_in_a_counter_goes_on_when_it_has_some_however_full_the_other(vector: bool) -> None:
+    # accesses of one kind, then of the other up to its limit, all missing: the first kind's answers come first
+    def throttled(others: int) -> int:
+        script = Script()
+        kinds = (script.load, script.scalar_load) if vector else (script.scalar_load, script.load)
+        for k in range(MAX_IN_FLIGHT):
+            kinds[0]([LINE + k])
+        for k in range(others):
+            kinds[1]([LINE + 100 + k])
+        kinds[0]([LINE])
+        r = ScriptedRun(simple(shader_arrays=1, cus_per_array=1), [[script.end()]])
+        assert r.go() == FINISHED
+        return int(r.m.cu.stalls[:, THROTTLE].sum())
+
+    assert throttled(MAX_IN_FLIGHT) == throttled(MAX_IN_FLIGHT - 1) - TURN > 0
