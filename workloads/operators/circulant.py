@@ -5,7 +5,7 @@ in algorithm 6 M counts frequencies, as in DNNMark's code, so that a work-item h
 """
 
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -102,7 +102,7 @@ def multiply(
     way, order = mapping_of(flow), product.mapping
     # table 7.2: a workgroup for each pair of blocks, in the order q, p, n
     order = order if way else "jib"
-    values = dict(zip(("shared", "other", "result"), map(_at, tensors), strict=True))
+    values: dict[str, Any] = dict(zip(("shared", "other", "result"), map(_at, tensors), strict=True))
     steps = [strides(blocks, layout, order) for layout in layouts]
     values |= dict(zip(("by_shared", "by_other", "by_result"), steps, strict=True))
     firsts, seconds, thirds = (blocks.sizes[index] for index in order)
@@ -127,7 +127,7 @@ def fused(
     blocks: Blocks, product: Product, tensors: tuple[Tensor, Tensor, Tensor], lanes: str, gpu: GpuFacts
 ) -> "Launch":
     """Return the launch of algorithm 9; raise OperatorError where its workgroup has no room in the LDS."""
-    summed, second, third = product.mapping
+    summed, second, third = tuple(product.mapping)
     order, share = second + third + summed, reuse(blocks, product, lanes)
     held_bytes = 2 * share * blocks.bins * 8
     if held_bytes > gpu.lds_bytes:
@@ -135,7 +135,7 @@ def fused(
             f"flow {FUSED} with block {blocks.block}: a workgroup of {share * blocks.bins} work-items needs"
             f" {held_bytes} bytes of LDS; a compute unit has {gpu.lds_bytes}: allowed are {', '.join(FLOWS[:-1])}"
         )
-    values = dict(zip(("shared", "other", "result"), map(_at, tensors), strict=True))
+    values: dict[str, Any] = dict(zip(("shared", "other", "result"), map(_at, tensors), strict=True))
     more = apart(blocks, FUSED) if product.other == "ij" else 0
     steps = [
         strides(blocks, product.shared, order),
