@@ -4,9 +4,12 @@ An event is four words: kind and cycle, and three of the kind's own. Off, a unit
 DRAM commands have a recorder of their own (memory/dram/commands.py).
 """
 
+from typing import Any
+
 from gpusim.jit import Field, State, jit, st_i64
 
 EVENT_WORDS = 4
+RECORDED, FINDS = 1, 2  # bits of `on`
 KIND_BITS = 4
 
 # kind: its words
@@ -28,7 +31,7 @@ ENGINE_FETCH = 13  # read; DRAM line; compacted line
 TIMELINE = State(
     "timeline",
     {
-        "on": Field((), "1: every event is recorded"),
+        "on": Field((), "RECORDED: every event is; FINDS: caches count where they find lines, by instruction"),
         "placements": Field((), "1: at least where wavefronts are placed and when they end is recorded"),
         "address": Field((), "buffer of events"),
         "capacity": Field((), "events it holds"),
@@ -38,10 +41,17 @@ TIMELINE = State(
 )
 
 
+def count_finds(m: Any) -> None:
+    """Have the caches count where they find lines."""
+    m.timeline.on |= FINDS
+
+
 @jit(cold=True)
 def record(m, kind, a, b, c):
     """Record an event of this cycle; one that finds the buffer full is only counted."""
     t = m.timeline
+    if not t.on & RECORDED:
+        return
     n = t.count
     if n < t.capacity:
         at = n * EVENT_WORDS

@@ -12,6 +12,7 @@ from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceLine
 
 if TYPE_CHECKING:
+    from gpusim.core.patterns import Pattern
     from gpusim.core.sampled import Sampling
 
 _NAMES = {section: {name for t in TABLES if t.section == section for name in t.names} for section in SECTIONS}
@@ -42,13 +43,15 @@ class RunFacts:
 
     sections: by name (`gpusim.core.counters.SECTIONS`), with the counts of that section's tables; a section that is
     missing is None: the engine's without engine, all but kernel and simulator of an execution without timing.
-    partial: the run was stopped before its end; hotspots: costliest first, empty unless asked for; resident: where the
-    wavefronts stood when the run was stopped; sampling: how the launch was sampled, None: it was not to be.
+    partial: the run was stopped before its end; hotspots: costliest first, empty unless asked for; patterns: what
+    instructions of timed launches accessed; resident: where the wavefronts stood when the run was stopped; sampling:
+    how the launch was sampled, None: it was not to be.
     """
 
     sections: dict[str, Counts] = field(default_factory=dict)
     partial: bool = False
     hotspots: list[Hotspot] = field(default_factory=list)
+    patterns: "list[Pattern]" = field(default_factory=list)
     resident: list[WavefrontGroup] = field(default_factory=list)
     sampling: "Sampling | None" = None
 
@@ -124,6 +127,11 @@ def combined(launches: Sequence[RunFacts]) -> RunFacts:
 
         instructions = [facts.sections["kernel"].get("wavefront_instructions", 0) for facts in launches]
         total.sampling = combined_sampling([facts.sampling for facts in launches], instructions)
+    patterns = [one for facts in launches for one in facts.patterns]
+    if patterns:
+        from gpusim.core.patterns import merged
+
+        total.patterns = merged(patterns)
     total.hotspots = _merged([spot for facts in launches for spot in facts.hotspots])
     return total
 

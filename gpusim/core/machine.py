@@ -12,6 +12,7 @@ from gpusim.core.unit_states import STATES, configure_units
 from gpusim.jit import Template, new_record, record_dtype
 from isa.launch import Launch
 from memory.address_map import ADDRESS_MAP, configure_address_map
+from memory.cache.access import ACCESS
 from memory.dram.mapping import channel_masks
 from memory.dram.state import decide_no_clock_ahead
 from memory.l2_share import L2Share
@@ -30,6 +31,7 @@ MACHINE = (
     WAITING,
     PORTS,
     CROSSBAR,
+    ACCESS,
     *STATES,
 )
 

@@ -22,6 +22,7 @@ from gpusim.core.laws import LawViolation, assert_engine, assert_laws, who_waits
 from gpusim.core.loop import DEADLOCK, FAULT, FINISHED, LIVELOCK, RUNNING, run_cycles
 from gpusim.core.machine import new_machine
 from gpusim.core.occupancy import Occupancy, occupancy, residency
+from gpusim.core.patterns import PatternCounts
 from gpusim.core.prepare import prepare_core
 from gpusim.core.recording import Recording, Watcher
 from gpusim.core.resident import resident_groups
@@ -112,6 +113,7 @@ def simulate(
     run.every_cycle = int(not skip_idle)
     spent = np.zeros((len(code), len(STALL_REASONS)), np.int64)
     run.hotspots = address_of(spent) if hotspots or timeline is not None else 0
+    counted = PatternCounts(m, context, hotspots)
     attached, shadows = None, None
     if engine_spec is not None and uses_engine:
         from gpusim.core.engine_link import attach_engine
@@ -181,6 +183,7 @@ def simulate(
     facts.partial = status == RUNNING
     if facts.partial:
         facts.resident = resident()
+    facts.patterns = counted.patterns()
     if hotspots:
         facts.hotspots = _hotspots(context, spent)
     if checked and status == FINISHED:

@@ -5,9 +5,10 @@ from pathlib import PurePath
 from typing import Any
 
 from gpusim.base.sums import plain_sum
+from gpusim.report.access import HEADS, access_rows, told_of
 from gpusim.report.layout import Line, plain, wrapped
 from gpusim.report.result import Measured, Result
-from gpusim.report.rule import STALLS
+from gpusim.report.rule import STALLS, place_of
 from gpusim.report.rules import found_in
 from gpusim.report.sections import Section, paths_of
 from gpusim.report.values import NOTHING, percent, shown, unit_of, value_at, with_half_width
@@ -96,6 +97,8 @@ def _body(result: Result, section: Section, width: int) -> Iterator[Line]:
     for column in result.columns:
         if section.key == "launch":
             yield from _launches(column, width)
+        if section.key == "access":
+            yield from _accesses(column, width)
         if section.key == "source":
             yield from _hotspots(column, width)
             yield from _resident(column, width)
@@ -130,6 +133,18 @@ def _launches(column: Measured, width: int) -> Iterator[Line]:
         share = f"{100 * cycles / whole:5.1f} %" if whole else ""
         name = shown("kernel.name", value_at(launch, "kernel.name"))
         yield from wrapped(f"{cycles:>15,} cycles  {share}  {name}", width, 40, "", f"  {number:>6}")
+
+
+def _accesses(column: Measured, width: int) -> Iterator[Line]:
+    rows = access_rows(column)
+    if not rows:
+        return
+    yield from wrapped(f"{column.kernel}: {'; '.join(HEADS[1:])} (docs/report.md)", width, 4, "bold", "  ")
+    for row in rows[:_LISTED]:
+        told = [f"{head} {cell}" for head, cell in zip(HEADS[1:], row.cells[1:], strict=True) if told_of(cell)]
+        yield from wrapped(f"{row.cells[0]} [{place_of(row.spot)}]: {', '.join(told)}", width, 6, "", "    ")
+    if len(rows) > _LISTED:
+        yield plain(f"    and {len(rows) - _LISTED} others, waited for less")
 
 
 def _hotspots(column: Measured, width: int) -> Iterator[Line]:

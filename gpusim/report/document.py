@@ -86,6 +86,12 @@ def _tree(record: RunRecord) -> dict[str, Any]:
             {"kernel": h.kernel, "address": h.address, "instruction": h.instruction, **_source(h.source), **h.stalls}
             for h in hotspots
         ]
+    if record.total.patterns:
+        tree["access_patterns"] = [
+            {"kernel": p.kernel, "address": p.address, "instruction": p.instruction, **_source(p.source),
+             "kind": p.kind, **p.counts}
+            for p in record.total.patterns
+        ]  # fmt: skip
     if record.partial:
         tree["resident_wavefronts"] = [
             {

@@ -1,12 +1,9 @@
 """What the rules measure of a run, and the figures that they say beside."""
 
-import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from gpusim.base.sums import plain_sum
 from gpusim.report.result import Measured
-from gpusim.report.rule import STALLS, place_of
 from gpusim.report.values import percent, shown
 
 _ADVICE_BY_BOUND = {
@@ -19,8 +16,7 @@ _ADVICE_BY_BOUND = {
     "fetch": "a smaller loop body, so that instructions stay in the cache and the buffers",
     "dispatch": "fewer, longer workgroups",
 }
-_LDS_WIDTH = re.compile(r"^ds_\w*?(2(?:st64)?)?_[biuf](32|64|96|128)\b")
-_WIDEST_LDS = "ds_write_b128"  # no LDS instruction has more words a work-item, and none goes over them more often
+_WAITED_FOR = 0.3  # of wavefront-cycles
 _UNITS = {
     "valu": "vector ALUs",
     "salu": "scalar ALUs",
@@ -101,46 +97,16 @@ def l2_stalls(run: Measured) -> float | None:
     return run.number("l2.full_stall_cycles") / channel_cycles if channel_cycles else None
 
 
-def _least_bank_cycles(instruction: str, write_passes: int) -> int:
-    """Return the bank cycles of an LDS instruction without bank conflicts: 64 work-items over 32 banks of 32 bits."""
-    width = _LDS_WIDTH.search(instruction)
-    words = max(int(width[2]) // 32, 1) * (2 if width[1] else 1) if width else 1
-    return 2 * words * (1 if instruction.startswith("ds_read") else write_passes)
-
-
-def _lds_spots(run: Measured) -> list[Mapping[str, Any]]:
-    """Return the listed hot spots that are LDS instructions and whose number of issues is known."""
-    spots = run.tree.get("hotspots") or ()
-    return [spot for spot in spots if spot["instruction"].startswith("ds_") and spot.get("issued")]
-
-
-def lds_conflicts(run: Measured) -> float | None:
-    """Return the share of the LDS's bank cycles that bank conflicts add.
-
-    The listed instructions tell how wide the accesses are. Where none is listed, all accesses are assumed to have the
-    greatest width, so that the share is a lower bound.
+def unimportant(path: str, busy: float) -> Callable[[Measured], bool]:
+    """Return whether misses do not matter: the unit that answers them, of this utilization, is less busy, and
+    wavefronts seldom wait for memory.
     """
-    cycles, count = run.number("cu.lds_busy_cycles"), run.number("kernel.lds_instructions")
-    if not cycles or not count:
-        return None
-    passes = run.gpu.get("cu", {}).get("lds_write_passes", 1)
-    spots = _lds_spots(run)
-    listed = plain_sum(spot["issued"] for spot in spots)
-    least: float = _least_bank_cycles(_WIDEST_LDS, passes)
-    if listed:
-        least = plain_sum(spot["issued"] * _least_bank_cycles(spot["instruction"], passes) for spot in spots) / listed
-    return max(1 - least * count / cycles, 0.0)
 
+    def holds(run: Measured) -> bool:
+        waits = [run.share(f"stalls.memory_{reason}") or 0.0 for reason in ("dependency", "throttle")]
+        return run.number(path) < busy and waits[0] + waits[1] < _WAITED_FOR
 
-def lds_figures(run: Measured) -> Mapping[str, str]:
-    """Return the mean bank cycles of an LDS instruction, and which listed one costs most or how to find it."""
-    each = run.number("cu.lds_busy_cycles") / (run.number("kernel.lds_instructions") or 1)
-    figures = {"each": f"{each:.1f} bank cycles"}
-    spots = _lds_spots(run)
-    if not spots:
-        return {**figures, "about": "at least", "where": "--hotspots tells where, and how much"}
-    worst = max(spots, key=lambda spot: plain_sum(n for reason, n in spot.items() if reason in STALLS))
-    return {**figures, "about": "about", "where": f"see hotspots, {place_of(worst)} ({worst['instruction']})"}
+    return holds
 
 
 def limiter(run: Measured) -> str:

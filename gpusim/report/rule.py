@@ -79,4 +79,4 @@ def _place(reason: str, measured: Measured) -> str:
 
 
 def _filled(text: str, figures: Mapping[str, str], measured: Measured) -> str:
-    return _FIGURE.sub(lambda found: figures.get(found[1]) or measured.text(found[1]), text)
+    return _FIGURE.sub(lambda found: figures[found[1]] if found[1] in figures else measured.text(found[1]), text)

@@ -3,16 +3,20 @@
 One row each. A threshold is where the matter begins to be worth a user's time, by judgement: no source has them.
 """
 
-from gpusim.report import measures
-from gpusim.report.result import Result
+from collections.abc import Callable, Mapping
+
+from gpusim.report import access, measures
+from gpusim.report.result import Measured, Result
 from gpusim.report.rule import Finding, Rule, findings
 
 
-def _stall(reason: str, above: float, text: str, advice: str) -> Rule:
+def _stall(
+    reason: str, above: float, text: str, advice: str, figures: Callable[[Measured], Mapping[str, str]] | None = None
+) -> Rule:
     """Make a rule about a stall reason's share of all wavefront-cycles."""
     return Rule(
         f"stall_{reason}", "stalls", lambda run: run.share(f"stalls.{reason}"), above,
-        f"{text} in {{measure}} of wavefront-cycles", advice, reason=reason, weight=1.2,
+        f"{text} in {{measure}} of wavefront-cycles" + ("{for}" if figures else ""), advice, figures, reason, 1.2,
     )  # fmt: skip
 
 
@@ -97,6 +101,7 @@ RULES: tuple[Rule, ...] = (
         0.3,
         "wavefronts wait at s_waitcnt for memory or LDS",
         "load earlier (software prefetch, double buffering), more independent loads, better hit rates",
+        access.waited_for,
     ),
     _stall(
         "memory_throttle",
@@ -135,17 +140,68 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "lds_bank_conflicts",
         "memory",
-        lambda run: measures.lds_conflicts(run) if run.number("profile.shared_utilization") > 0.2 else None,
+        access.BANK_CONFLICTS.share,
         0.15,
-        "LDS bank conflicts cost {about} {measure} of LDS cycles ({each} an instruction): {where}",
+        "LDS bank conflicts cost {measure} of the banks' cycles: {each} at {at}",
         "pad rows, or swizzle addresses, so that work-items that go together fall into different banks",
-        measures.lds_figures,
-        weight=0.7,
+        access.bank_figures,
+        weight=1.3,
+    ),
+    Rule(
+        "uncoalesced",
+        "memory",
+        access.UNCOALESCED.share,
+        0.25,
+        "uncoalesced: {each} where {least} would do, up to {factor}x fewer{stride}: {at}",
+        "let neighbouring work-items access neighbouring words: store the array transposed, swap the loops, or go"
+        " through LDS",
+        access.line_figures,
+        weight=1.9,
+    ),
+    Rule(
+        "set_conflicts",
+        "memory",
+        access.SET_CONFLICTS.share,
+        0.25,
+        "{stride} leaves {measure} of the lines of vector memory without a way in L1: they fall into few sets; {at}",
+        "pad each row by a line of 64 bytes, so that rows begin in different sets, channels and banks",
+        access.set_figures,
+        weight=1.6,
+    ),
+    Rule(
+        "channel_conflicts",
+        "memory",
+        access.CHANNEL_CONFLICTS.share,
+        0.15,
+        "of {lines} lines of an instruction {most} go to one of {channels} L2 channels: {at}",
+        "pad each row by a line of 64 bytes, so that rows begin in different sets, channels and banks",
+        access.channel_figures,
+        weight=1.0,
+    ),
+    Rule(
+        "partial_lines",
+        "memory",
+        access.PARTIAL_LINES.share,
+        0.5,
+        "{measure} of the lines that stores touch are written in part, each at the cost of a whole one: {at}",
+        "let the work-items of a wavefront write whole lines of 64 bytes: neighbours write neighbours, or LDS gathers",
+        access.place_figures(access.PARTIAL_LINES),
+        weight=1.3,
+    ),
+    Rule(
+        "idle_lanes",
+        "instructions",
+        access.IDLE_LANES.share,
+        0.2,
+        "divergence: {active} of 64 lanes are active in a vector instruction, {there} at {at}",
+        "let work-items of a wavefront take the same way: sort them by their work; workgroups of a multiple of 64",
+        access.lane_figures,
+        weight=1.3,
     ),
     Rule(
         "l1_misses",
         "memory",
-        measures.missing("l1.hit_rate", lambda run: run.number("profile.l2_utilization") < 0.2),
+        measures.missing("l1.hit_rate", measures.unimportant("profile.l2_utilization", 0.2)),
         0.7,
         "{measure} of the accesses miss L1 (hit rate {l1.hit_rate}), and L2 is busy for {profile.l2_utilization}",
         "reuse what was loaded, through LDS or registers; let neighbours read neighbouring words",
@@ -162,7 +218,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "l2_misses",
         "memory",
-        measures.missing("l2.hit_rate", lambda run: run.number("profile.dram_utilization") < 0.3),
+        measures.missing("l2.hit_rate", measures.unimportant("profile.dram_utilization", 0.3)),
         0.6,
         "{measure} of the accesses miss L2 (hit rate {l2.hit_rate}), and DRAM is busy for {profile.dram_utilization}",
         "block for L2's size, or order workgroups so that neighbours share operands",
@@ -186,7 +242,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "dram_rows",
         "memory",
-        measures.missing("dram.row_hit_rate", lambda run: run.number("profile.dram_utilization") < 0.2),
+        measures.missing("dram.row_hit_rate", measures.unimportant("profile.dram_utilization", 0.2)),
         0.5,
         "{measure} of DRAM's accesses find another row or none open (row hits {dram.row_hit_rate})",
         "read longer runs of neighbouring lines; fewer streams at a time",

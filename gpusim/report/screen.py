@@ -38,7 +38,7 @@ def screen(result: Result, width: int) -> list[Line]:
     if any(column.get("energy.total_uj") is not None for column in result.columns):
         lines += page.row("energy", _energy)
     lines += page.row("verified", verified)
-    lines += _found(result, width)
+    lines += found_lines(result, width)
     return lines
 
 
@@ -186,12 +186,15 @@ def _energy(column: Measured) -> str:
     return f"{column.text('energy.total_uj')}{share}"
 
 
-def _found(result: Result, width: int) -> Iterator[Line]:
+def found_lines(result: Result, width: int) -> Iterator[Line]:
+    """Yield the lines of the most important findings."""
     found = top_findings(result)
     if found:
         yield [("look at", "bold")]
     for finding in found:
         yield from wrapped(finding.text, width, 4, "yellow", "  ! ")
+        if finding.advice and not finding.advice.startswith("see "):  # a section: the last line names them all
+            yield from wrapped(finding.advice, width, 6, "", "    > ")
 
 
 def hint() -> Line:

@@ -91,6 +91,12 @@ SECTIONS: tuple[Section, ...] = (
             *("dram.*", "profile.*_throughput"),
         ),
     ),
+    Section(
+        "access",
+        "Memory Access by Instruction",
+        "lines, useful bytes, hits, DRAM rows, strides, bank conflicts and waits of each memory instruction",
+        (),
+    ),
     Section("engine", "Compaction Engine", "the engine's modes, buffers and waits", ("engine.*",)),
     Section("energy", "Energy", "what the memory system took, by part, from counts (docs/energy.md)", ("energy.*",)),
     Section(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TextIO
 from gpusim.report.details import details
 from gpusim.report.layout import Line, plain, width_of, write
 from gpusim.report.result import Result, read
-from gpusim.report.screen import hint, screen
+from gpusim.report.screen import found_lines, hint, screen
 from gpusim.report.sections import SECTIONS, Section, chosen
 
 _UNBROKEN = 1_000_000  # columns of a pipe, on which a metric keeps to one line: to be searched
@@ -46,6 +46,8 @@ def show(document: Mapping[str, Any], out: TextIO | None = None, wanted: Wanted 
         from gpusim.report.many import show_rows  # a run without rows starts sooner without it
 
         show_rows(result, stream)
+        if result.kind == "hip":  # a network's screen has them
+            write(found_lines(result, width_of(stream)), stream)
         if wanted.details or any(column.tree.get("hotspots") for column in result.columns):
             below = Wanted((), wanted.details) if wanted.details else Wanted(("source",))
             write([plain(""), *_lines(result, stream, below)], stream)

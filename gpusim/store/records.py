@@ -12,6 +12,7 @@ import numpy as np
 from gpusim.base.errors import UserError
 from gpusim.core.count_vector import CountVector
 from gpusim.core.facts import Hotspot, RunFacts
+from gpusim.core.patterns import Pattern
 from gpusim.core.sampled import Doubt, Replicates, Sampling
 from gpusim.energy.dram import DramEnergies
 from gpusim.energy.model import EnergyModel
@@ -90,6 +91,7 @@ def plain_facts(facts: RunFacts) -> dict[str, Any]:
         "sections": facts.sections,
         "partial": facts.partial,
         "hotspots": [{**vars(h), "source": _plain_line(h.source)} for h in facts.hotspots],
+        "patterns": [{**vars(one), "source": _plain_line(one.source)} for one in facts.patterns],
         "resident": [{**vars(group), "source": _plain_line(group.source)} for group in facts.resident],
         "sampling": None if facts.sampling is None else _plain_sampling(facts.sampling),
     }
@@ -99,6 +101,8 @@ def restored_facts(held: Mapping[str, Any]) -> RunFacts:
     """Return the facts that `plain_facts` converted; raises KeyError, TypeError or ValueError for other data."""
     facts = RunFacts.of(held["partial"], **held["sections"])
     facts.hotspots = [Hotspot(**{**h, "source": _restored_line(h["source"])}) for h in held["hotspots"]]
+    patterns = held.get("patterns", ())  # earlier versions have none
+    facts.patterns = [Pattern(**{**one, "source": _restored_line(one["source"])}) for one in patterns]
     facts.resident = [WavefrontGroup(**{**g, "source": _restored_line(g["source"])}) for g in held["resident"]]
     facts.sampling = None if held["sampling"] is None else _restored_sampling(held["sampling"])
     return facts

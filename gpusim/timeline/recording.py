@@ -23,7 +23,7 @@ from memory.dram.constants import RECORD_WORDS
 from memory.dram.spec import resolve
 from memory.dram.state import decide_no_clock_ahead
 from memory.network.state import FIRST_SCALAR_PORT
-from memory.timeline import EVENT_WORDS, KIND_BITS
+from memory.timeline import EVENT_WORDS, KIND_BITS, RECORDED
 from memory.wheel import SIZE
 
 SAMPLE_CYCLES = 200
@@ -113,7 +113,7 @@ class Recording:
             if now >= limit:
                 return status
             if not self._is_open and self.ended is None and self._lead_in <= now < self._window.end:
-                m.timeline.on = 1
+                m.timeline.on |= RECORDED
                 if now >= self._window.begin:
                     self._open(now)
             status = int(run_cycles(m, min(limit, self._stop(now))))
@@ -143,7 +143,8 @@ class Recording:
             return
         self._is_open = False
         self.ended = now
-        m.timeline.on = m.timeline.placements = m.dram.record_address = 0
+        m.timeline.on &= ~RECORDED
+        m.timeline.placements = m.dram.record_address = 0
         m.dram.record_count = m.timeline.count = 0
         self._counters.close(m, now)
         self._wavefronts.close(m, now)

@@ -188,6 +188,15 @@ class FunctionalContext:
         self._lay_out_memory()
         self._lay_out_launch()
 
+    def count_lanes(self) -> np.ndarray:
+        """Count what executes from now on: int64 [instructions + 1, 2], executions and the active lanes of all of them.
+
+        What is counted is the difference from one instruction to the next: a running sum gives the counts.
+        """
+        counts = np.zeros((len(self.table) + 1, 2), np.int64)
+        self.state.lane_counts = self._buffer("lane counts", counts)
+        return counts
+
     def attach_passage(self, passage: np.ndarray, parts: Sequence[np.ndarray]) -> None:
         """Have wavefronts pass over what a PASSAGE record says. parts: the arrays whose addresses it holds."""
         self._keep["parts of the passage"] = tuple(parts)

@@ -104,6 +104,19 @@ def memory_instruction(context_address, slot, row_address, out):  # type: ignore
 
 
 @jit
+def count_stretch(counts, first, end, lanes):
+    """Count that `lanes` executed the instructions from `first` to `end`, in differences from one to the next.
+
+    counts: address of int64 [instructions + 1, 2]: executions, and active lanes of all of them.
+    """
+    active = popcount(lanes)
+    st_i64(counts, 2 * first, ld_i64(counts, 2 * first) + 1)
+    st_i64(counts, 2 * first + 1, ld_i64(counts, 2 * first + 1) + active)
+    st_i64(counts, 2 * end, ld_i64(counts, 2 * end) - 1)
+    st_i64(counts, 2 * end + 1, ld_i64(counts, 2 * end + 1) - active)
+
+
+@jit
 def run_slice(context: Context, slot):
     """Run the wavefront in `slot` to a barrier, its end or a full trace buffer; returns MORE, BARRIER, END or fault."""
     wave = wavefront_at(context.wavefronts, slot)
@@ -132,6 +145,7 @@ def run_slice(context: Context, slot):
     memory = 0
     n = 0
     prefix = context.flop_prefix
+    counts = context.lane_counts
     flops = 0
     lanes = active  # of the instructions from `uncounted` on, whose floating-point operations are not in `flops` yet
     uncounted = pc
@@ -193,6 +207,8 @@ def run_slice(context: Context, slot):
             n += 1
             if taken:
                 flops += popcount(lanes) * (ld_i64(prefix, pc + 1) - ld_i64(prefix, uncounted))
+                if counts:
+                    count_stretch(counts, uncounted, pc + 1, lanes)
                 uncounted = target
                 st_i64(trace, SEGMENT_0 + segments, begin | ((pc + 1) << 32))
                 segments += 1
@@ -238,11 +254,15 @@ def run_slice(context: Context, slot):
         pc += 1
         if active != lanes:
             flops += popcount(lanes) * (ld_i64(prefix, pc) - ld_i64(prefix, uncounted))
+            if counts:
+                count_stretch(counts, uncounted, pc, lanes)
             uncounted = pc
             lanes = active
     if pc > begin:
         st_i64(trace, SEGMENT_0 + segments, begin | (pc << 32))
         segments += 1
+    if counts:
+        count_stretch(counts, uncounted, pc, lanes)
     st_i64(trace, SEGMENTS, segments)
     st_i64(trace, MEMORY_WORDS, memory)
     st_i64(trace, INSTRUCTIONS, n)

@@ -63,11 +63,14 @@ def pass_over(context: Context, slot):
     executed = wave.executed
     status = wave.status
     pc = wave.pc
+    counts = context.lane_counts
+    context.lane_counts = 0
     context.traces = passage.trace
     context.trace_stride = 0
     code = _iterate(context, passage, wave, slot, iterations)
     context.program = program
     context.max_instructions = most
+    context.lane_counts = counts
     context.traces = traces
     context.trace_stride = stride
     context.executed = clock

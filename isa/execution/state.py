@@ -103,6 +103,7 @@ CONTEXT = State(
         "end_index": Field((), "index of an s_endpgm, where wavefronts without work-items start"),
         "index_of": Field((), "address of int32 [code bytes / 4]: instruction index at each dword of the code, or -1"),
         "flop_prefix": Field((), "address of int64 [instructions + 1]: a lane's floating-point operations before one"),
+        "lane_counts": Field((), "address of int64 [instructions + 1, 2]: see `interpreter.count_stretch`; 0: none"),
         "code_address": Field((), "device address of the code's first byte"),
         "code_bytes": Field((), "bytes of code"),
         "float_mode": Field((), "MODE at a wavefront's start: rounding, denormals, DX10_CLAMP, IEEE"),

@@ -24,6 +24,7 @@ from isa.trace import (
     RECORD_RETURN,
     RECORD_STORE,
 )
+from memory.cache.access import looked_up
 from memory.cache.l1_returns import schedule_returns
 from memory.cache.l1_state import (
     DIRECT,
@@ -47,7 +48,6 @@ from memory.network.state import ATOMIC, ATOMIC_RETURN, READ, SOURCE_CU_SHIFT, S
 from memory.rings import RING_FRONT
 from memory.sets.replacement import find_victim, invalidate, on_hit, on_insert
 from memory.sets.rows import is_filling, start_filling, way_of
-from memory.timeline import LOOKED_UP, record
 from memory.translation.l1_tlb import page_of, translate
 from memory.unit_classes import CU_LOOK_UP, CU_RETURN
 from memory.waiting import (
@@ -230,7 +230,7 @@ def _store_or_atomic(m, now, cu, q, header, position):
         source = kind | cu << SOURCE_CU_SHIFT | token << SOURCE_ID_SHIFT
     crossbar_send(m, now, cu, line, source, mask)
     if m.timeline.on:
-        record(m, LOOKED_UP, cu | MISS << 8, token, line)
+        looked_up(m, cu, MISS, token, line)
     l1.writes += 1
     l1.misses += 1
     return 1
@@ -279,7 +279,7 @@ def _load(m, now, cu, q, header, position):
             else:
                 l1.misses += 1
     if m.timeline.on:
-        record(m, LOOKED_UP, cu | result << 8, np.int64(cache.queue[q].token), line)
+        looked_up(m, cu, result, np.int64(cache.queue[q].token), line)
     l1.reads += 1
     return 1
 

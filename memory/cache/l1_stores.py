@@ -7,6 +7,7 @@ marked `glc`, finds there what the CU has stored before; others find it after `b
 
 from gpusim.jit import address_in, jit, ld_u32, st_i32
 from isa.trace import RECORD_ATOMIC, RECORD_RETURN
+from memory.cache.access import looked_up
 from memory.cache.l1_state import (
     FLAG_BYPASS,
     HIT,
@@ -22,7 +23,6 @@ from memory.network.crossbar import crossbar_has_room, crossbar_send
 from memory.network.state import SOURCE_CU_SHIFT, SOURCE_ID_SHIFT, WRITE
 from memory.sets.replacement import find_victim, on_hit, on_insert
 from memory.sets.rows import is_filling, line_in, way_of
-from memory.timeline import LOOKED_UP, record
 from memory.unit_classes import CU_LOOK_UP, CU_RETURN
 from memory.waiting import L1_LINE, L1_STORE, L1_WRITE_BACK, LOOK_UP, REQUEST_SLOT, freed, wait_for
 from memory.wheel import wake, wake_at
@@ -156,7 +156,7 @@ def store_kept(m, now, cu, token, line, result):
     l1.unit[cu].done_store = token + 1
     wake_at(m, CU_RETURN, now + 1, cu)
     if m.timeline.on:
-        record(m, LOOKED_UP, cu | HIT << 8, token, line)
+        looked_up(m, cu, HIT, token, line)
 
 
 @jit(cold=True)

@@ -7,6 +7,7 @@ replaced (GCN's L2 has byte masks: AMD GCN whitepaper, 2012). Atomics are done h
 """
 
 from gpusim.jit import address_in, jit, ld_u32, popcount, prefetch
+from memory.cache.access import served
 from memory.cache.l2_dram import evict, fetch, pass_write_on, still_refused, write_through
 from memory.cache.l2_fill import add_target, answer
 from memory.cache.l2_state import (
@@ -30,7 +31,6 @@ from memory.network.crossbar import crossbar_offers, crossbar_pick_request, cros
 from memory.network.state import KIND_MASK, P_LINE, P_MASK, P_READY, P_SOURCE, READ, WRITE
 from memory.sets.replacement import find_victim
 from memory.sets.rows import is_filling, start_filling, way_of
-from memory.timeline import SERVED, record
 from memory.unit_classes import L2_SERVE, L2_TAKE
 from memory.waiting import L2_INPUT_SLOT, L2_LINE, RESPONSE_SLOT, SPARSE_SLOT, freed, wait_for, waits
 from memory.wheel import wake_at
@@ -214,7 +214,7 @@ def _serve_oldest(m, now, channel):
     if result == STALLED:
         return 0
     if m.timeline.on:
-        record(m, SERVED, channel | result << 8 | l2.input[channel, h, P_READY] << 16, source, line)
+        served(m, channel, result, l2.input[channel, h, P_READY], source, line)
     if l2.until == 0:
         l2.until = now
     l2.span_cycles += now + 1 - l2.until

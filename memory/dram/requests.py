@@ -21,7 +21,7 @@ from memory.wheel import SIZE, wake, wake_at
 
 
 @jit(inline=True)
-def _bank_and_row(m, line, local):
+def bank_and_row(m, line, local):
     """Return the bank (bits 0-7) and row (from bit 8) of a line; local: its number within the channel."""
     dram = m.dram
     # pseudo-channels change with every few lines, so that a stream uses both data buses
@@ -225,7 +225,7 @@ def accept(m, now, channel, line, local, kind):
     state = dram.channel[channel]
     s = state.free
     state.free = state.slot[s].next
-    where = _bank_and_row(m, line, local)
+    where = bank_and_row(m, line, local)
     state.slot[s].kind = kind
     state.slot[s].local = local
     state.slot[s].bank = where & 255

@@ -9,15 +9,25 @@ from gpusim.core.counters import TABLES
 from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.facts import Hotspot, RunFacts
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.patterns import KINDS, Pattern
 from gpusim.energy.model import EnergyModel
 from gpusim.energy.spec import EnergySpec
 from gpusim.report.document import document
 from gpusim.results.metrics import SCHEMA_VERSION
 from gpusim.results.record import RunRecord, VerificationFacts
+from isa.opcodes.opcode import VMEM
+from memory.cache.access import COLUMNS
 from spartan.engine_spec import EngineSpec
 
 CONFIG: dict[str, Any] = {
-    "gpu": {"name": "small", "shader_arrays": 2, "cus_per_array": 2, "clock_ghz": 1.0, "cu": {"lds_write_passes": 2}},
+    "gpu": {
+        "name": "small",
+        "shader_arrays": 2,
+        "cus_per_array": 2,
+        "clock_ghz": 1.0,
+        "cu": {"lds_write_passes": 2},
+        "l2": {"channels": 4},
+    },
     "kernel": "k",
     "global_size": [4096],
     "local_size": [64],
@@ -58,6 +68,20 @@ QUIET: dict[str, Any] = {
     "roofline": {"valu": 60_000.0, "l2": 10_000.0, "dram": 10_000.0, "lds": 5_000.0, "latency": 30_000.0},
     "verification": {"passed": True, "max_error": 1e-7, "bound": 1e-5},
     "simulator": {"version": "0.1.0"},
+    "access_patterns": [
+        {"kernel": "k", "address": 0x20, "instruction": "flat_load_dword v1, v[2:3]", "file": "src/k.cl", "line": 9,
+         "kind": "vector_memory", "issued": 100, "lines": 400, "least_lines": 400, "bytes_asked_for": 25_600,
+         "lanes": 6400, "examined": 10, "examined_lines": 40, "channel_lines": 40, "dram_rows": 10,
+         "wait_cycles": 80},
+        {"kernel": "k", "address": 0x28, "instruction": "flat_store_dword v[2:3], v1", "file": "src/k.cl", "line": 10,
+         "kind": "vector_memory", "issued": 100, "lines": 400, "least_lines": 400, "bytes_asked_for": 25_600,
+         "lanes": 6400, "examined": 10, "examined_lines": 40, "channel_lines": 40, "dram_rows": 10},
+        {"kernel": "k", "address": 0x40, "instruction": "ds_read_b32 v1, v2", "file": "src/k.cl", "line": 214,
+         "kind": "lds", "issued": 100, "bank_cycles": 200, "least_bank_cycles": 200, "bytes_asked_for": 25_600,
+         "wait_cycles": 20},
+        {"kernel": "k", "address": 0x80, "instruction": "v_mac_f32 v0, v1, v2", "file": "src/k.cl", "line": 12,
+         "kind": "vector_alu", "issued": 500, "lanes": 32_000},
+    ],
     "hotspots": [
         {"kernel": "k", "address": 0x40, "instruction": "ds_read_b32 v1, v2", "file": "src/k.cl", "line": 214,
          "issued": 100, "memory_dependency": 60},
@@ -71,9 +95,9 @@ def changed(tree: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     made = copy.deepcopy(dict(tree))
     for path, value in changes.items():
         *groups, name = path.split(".")
-        held = made
+        held: Any = made
         for group in groups:
-            held = held[group]
+            held = held[int(group) if group.isdigit() else group]
         held[name] = value
     return made
 
@@ -109,6 +133,7 @@ def everything(value: int, variant: str = "sparse") -> RunRecord:
     sections["kernel"] |= {"name": "a_kernel_of_a_long_name", "clock_ghz": 1.0, "cycles": value}
     facts = RunFacts.of(**sections)
     instruction = "buffer_load_dwordx4 v[100:103], v[104:105], s[96:99], s100 offen offset:4095 glc slc"
+    facts.patterns = [Pattern("k", 0x1A00, instruction, KINDS[VMEM], dict.fromkeys(COLUMNS, value), None)]
     facts.hotspots = [Hotspot("k", 0x1A00, instruction, dict.fromkeys(STALL_REASONS, value // 8))]
     compared = VerificationFacts(True, 3.847e-7, 1.734e-5)
     return RunRecord(

@@ -7,7 +7,7 @@ after its last bank cycle, so results return in order.
 """
 
 from gpusim.core.cu.state import EVENTS, SLOTS
-from gpusim.core.cu.wave import recheck, vm_answered
+from gpusim.core.cu.wave import WHO_PC, lgkm_down, recheck, vm_answered
 from gpusim.jit import jit
 from isa.trace import (
     ASKED_MASK,
@@ -22,6 +22,8 @@ from isa.trace import (
 from memory.unit_classes import CU_RETURN
 from memory.waiting import LDS_BANKS, short
 from memory.wheel import wake_at, within_reach
+
+FLAT_MASK = (1 << (WHO_PC - 16)) - 1
 
 
 @jit(inline=True)
@@ -64,8 +66,9 @@ def lds_results(m, now, cu):
         m.cu.lds_count[cu] -= 1
         who = m.cu.lds_who[cu, head]
         w = cu * SLOTS + (who & 0xFF)
-        if who >> 16:  # a FLAT instruction whose addresses lie in LDS
-            vm_answered(m, now, cu, (who >> 16) - 1)
+        token = (who >> 16) & FLAT_MASK
+        if token:  # a FLAT instruction whose addresses lie in LDS
+            vm_answered(m, now, cu, token - 1)
         elif (who >> 8) & 0xFF == m.cu.wave[w].generation:
-            m.cu.wave[w].lgkm -= 1
+            lgkm_down(m, now, w, who)
             recheck(m, now, w)

@@ -5,15 +5,18 @@ a load or LDS access that returns, a line to look up. They run in this order in 
 can be used by the look-up of the same cycle.
 """
 
+import numpy as np
+
 from gpusim.core.cu.arbitration import queue_full, slot_freed, wake_next
 from gpusim.core.cu.code_table import COHERENT, COUNTS_LGKM, INVALIDATE
 from gpusim.core.cu.fetch import fetch_filled
 from gpusim.core.cu.lds import lds_results, use_lds
 from gpusim.core.cu.state import FLAT_ENTRY, SLOTS, TRACE_BYTES
-from gpusim.core.cu.wave import code_word, recheck, vm_answered
+from gpusim.core.cu.wave import WHO_PC, code_word, lgkm_down, recheck, vm_answered
 from gpusim.jit import address_in, jit, ld_i64
 from isa.opcodes.opcode import SMEM, VMEM
 from isa.trace import LINES_MASK, RECORD_ATOMIC, RECORD_LDS, RECORD_RETURN, RECORD_STORE
+from memory.cache.access import lds_issued, scalar_issued, vector_issued
 from memory.cache.l1 import l1_queue, l1_step
 from memory.cache.l1_returns import l1_next_load_done, l1_receive, l1_take_done_store
 from memory.cache.l1_state import FLAG_BYPASS, FLAG_INVALIDATE
@@ -51,6 +54,8 @@ def issue_vector_memory(m, now, cu, w):
         flat = FLAT_ENTRY
         wave.lgkm += 1
     token = (w & (SLOTS - 1)) | entry << 6 | wave.generation << 10
+    if m.access.table:
+        vector_issued(m, cu, wave.pc, token, record)
     if header & RECORD_LDS:
         wave.vm_left[entry] = 1 | flat
         who = (w & (SLOTS - 1)) | wave.generation << 8 | (token + 1) << 16
@@ -77,7 +82,10 @@ def issue_lds(m, now, cu, w):
     wave = m.cu.wave[w]
     record = _take_record(m, w)
     wave.lgkm += 1
-    use_lds(m, now, cu, (w & (SLOTS - 1)) | wave.generation << 8, ld_i64(record, 0))
+    header = ld_i64(record, 0)
+    if m.access.table:
+        lds_issued(m, wave.pc, header)
+    use_lds(m, now, cu, (w & (SLOTS - 1)) | wave.generation << 8 | np.int64(wave.pc) << WHO_PC, header)
 
 
 @jit(inline=True)
@@ -88,7 +96,9 @@ def issue_scalar_memory(m, now, cu, w):
     record = _take_record(m, w)
     wave.lgkm += 1
     flags = FLAG_INVALIDATE if word & INVALIDATE else 0
-    scalar_queue(m, now, m.cu.array[cu], cu, record, flags, w | wave.generation << 16)
+    if m.access.table:
+        scalar_issued(m, wave.pc, ld_i64(record, 0))
+    scalar_queue(m, now, m.cu.array[cu], cu, record, flags, w | wave.generation << 16 | np.int64(wave.pc) << WHO_PC)
     if m.scalar.q_count[cu] == m.scalar.queue_limit:
         queue_full(m, now, SCALAR_SLOT + cu)
 
@@ -144,8 +154,8 @@ def scalar_tick(m, now, array):
         if who < 0:
             break
         w = who & 0xFFFF
-        if who >> 16 == m.cu.wave[w].generation:
-            m.cu.wave[w].lgkm -= 1
+        if (who >> 16) & 0xFF == m.cu.wave[w].generation:
+            lgkm_down(m, now, w, who)
             recheck(m, now, w)
     cu = scalar_step(m, now, array)
     if cu >= 0:

@@ -71,6 +71,7 @@ WAVE = State(
         "vm_left": Field((16,), "answers that an instruction in flight still waits for | FLAT_ENTRY", i16),
         "resume": Field((), "cycle in which a paused wavefront goes on"),
         "scalar_result": Field((), "cycle in which it last issued a vector instruction marked SCALAR_RESULT"),
+        "waited_since": Field((), "cycle up to which its wait is charged to the instructions it waits for"),
         "segment_end": Field((), "static index one past the segment", i32),
         "segment": Field((), "segment of the slice it is in", i32),
         "granule": Field((), "granule that its next instruction ends in", i32),
@@ -130,7 +131,10 @@ CU = State(
         # LDS
         "lds_free": Field((MAX_CUS,), "cycle in which the LDS banks are free"),
         "lds_at": Field((MAX_CUS, EVENTS), "cycle in which an LDS result is there"),
-        "lds_who": Field((MAX_CUS, EVENTS), "slot | generation << 8 | vector memory token + 1 << 16 (FLAT in LDS)"),
+        "lds_who": Field(
+            (MAX_CUS, EVENTS),
+            "slot | generation << 8 | vector memory token + 1 << 16 (FLAT in LDS) | instruction << 40",
+        ),
         "lds_head": Field((MAX_CUS,), "oldest LDS access"),
         "lds_count": Field((MAX_CUS,), "LDS accesses in flight"),
         "lds": Field((), "what all of them were used for", LDS_USE.dtype()),

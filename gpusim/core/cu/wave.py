@@ -38,12 +38,14 @@ from gpusim.core.cu.state import (
 from gpusim.jit import call_i64_4, jit, ld_i64
 from isa.opcodes.opcode import LDS, SMEM, VMEM
 from isa.trace import FLOPS, FLOPS_BITS, FLOPS_MASK, MEMORY_0, SEGMENT_0, SEGMENTS
+from memory.cache.access import WAITED, add, owner_of
 from memory.timeline import RETURNED, record
 from memory.unit_classes import CU_ISSUE
 from memory.waiting import cycles_short
 from memory.wheel import SIZE, wake_at
 
 REACH = SIZE - SIMDS  # cycles for which the wheel holds a turn of each SIMD
+WHO_PC = 40  # of what an LDS or scalar memory instruction is announced as: its static instruction from this bit
 JUMPED = 2  # what `step` returns for a branch that was taken
 
 
@@ -229,6 +231,24 @@ def step(m, w):
     return 1
 
 
+@jit(cold=True)
+def _waited_for(m, now, w, pc):
+    """Charge what the wavefront has waited since an answer came last to the instruction that is answered now."""
+    wave = m.cu.wave[w]
+    add(m, pc, WAITED, max(now - max(wave.waited_since, wave.mark), 0))  # its turn to issue is not over yet
+    wave.waited_since = now
+
+
+@jit(inline=True)
+def lgkm_down(m, now, w, who):
+    """Count an LDS or scalar memory instruction as done; who: what it was announced as, the instruction from WHO_PC."""
+    wave = m.cu.wave[w]
+    if m.access.table and (wave.state == WAITING or wave.state == LGKM_FULL):
+        if wave.state == LGKM_FULL or wave.lgkm > (code_word(m, w) >> LGKM_SHIFT) & COUNT_MASK:
+            _waited_for(m, now, w, who >> WHO_PC)
+    wave.lgkm -= 1
+
+
 @jit(outline=True)
 def vm_answered(m, now, cu, token):
     """Take an answer for the vector memory instruction `token`; instructions leave vmcnt in order."""
@@ -241,8 +261,11 @@ def vm_answered(m, now, cu, token):
     e = (token >> 6) & 15
     left = wave.vm_left[e] - 1
     changed = 0
+    flat = 0
+    before = wave.vm_tail - wave.vm_head
     if left == FLAT_ENTRY:
         left = 0
+        flat = 1
         wave.lgkm -= 1
         changed = 1
     wave.vm_left[e] = left
@@ -254,6 +277,9 @@ def vm_answered(m, now, cu, token):
         wave.vm_head = h
         changed = 1
     if changed:
+        if m.access.table and (wave.state == WAITING or wave.state == VM_FULL):
+            if wave.state == VM_FULL or flat or before > (code_word(m, w) >> VM_SHIFT) & COUNT_MASK:
+                _waited_for(m, now, w, owner_of(m, cu, token))
         recheck(m, now, w)
 
 

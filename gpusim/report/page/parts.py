@@ -6,12 +6,13 @@ from typing import Any
 
 from gpusim.base.html import Element, table, tag, written
 from gpusim.base.picture import Picture
+from gpusim.report.access import HEADS, LineRow, access_rows, line_rows, patterns
 from gpusim.report.details import heads_of, hotspot_rows, rows_of
 from gpusim.report.many import all_rows
 from gpusim.report.measures import nearest_bound, unit_name
 from gpusim.report.result import Measured, Result, read
 from gpusim.report.rows import choice_lines, closing, summaries
-from gpusim.report.rule import Finding
+from gpusim.report.rule import Finding, place_of
 from gpusim.report.rules import found_in
 from gpusim.report.screen import top_findings, verified
 from gpusim.report.sections import SECTIONS, Section
@@ -78,6 +79,9 @@ def sections(result: Result, pictures: dict[str, list[Picture]], prefix: str, so
         said = found_in(result, section.key)
         if said:
             parts.append(_rules(said))
+        if section.key == "access":
+            parts += [_accesses(column) for column in result.columns if patterns(column)]
+            parts += [_lines(column, sources) for column in result.columns if line_rows(column)]
         if section.key == "source":
             parts += [_hotspots(column, sources) for column in result.columns if column.tree.get("hotspots")]
         rows = rows_of(result, section)
@@ -145,6 +149,32 @@ def _hotspots(column: Measured, sources: Sources) -> Element:
     title = f"{column.name}: {column.kernel}" if column.name else column.kernel
     heads = ("address", "instruction", "wavefront-cycles", "share, %", "largest reasons", "source", "source line")
     return table(f"Costliest instructions, {title}", heads, rows)
+
+
+def _accesses(column: Measured) -> Element:
+    title = f"{column.name}: {column.kernel}" if column.name else column.kernel
+    rows = [(tag("code", row.cells[0]), *row.cells[1:], place_of(row.spot)) for row in access_rows(column)]
+    return table(f"Memory instructions, {title}", (*HEADS, "source"), rows)
+
+
+def _lines(column: Measured, sources: Sources) -> Element:
+    """Make the source with its counters: lines that have any, and those between where the text is known."""
+    rows: list[tuple[Any, ...]] = []
+    before: LineRow | None = None
+    for row in line_rows(column):
+        name = PurePath(row.file).name
+        text = sources.get(name, [])
+        if before is not None and before.file == row.file:
+            for number in range(before.line + 1, min(row.line, len(text) + 1)):
+                rows.append((f"{name}:{number}", tag("code", text[number - 1]), *[""] * 6))
+        active = NOTHING if row.active_lanes is None else f"{row.active_lanes:.1f}"
+        shown = tag("code", text[row.line - 1]) if 0 < row.line <= len(text) else ""
+        counts = (row.lines, row.least_lines, row.bank_conflict_cycles, row.wait_cycles)
+        rows.append((f"{name}:{row.line}", shown, f"{row.vector_instructions:,}", active, *(f"{n:,}" for n in counts)))
+        before = row
+    heads = ("line", "source", "vector instructions", "active lanes", "memory lines", "least", "bank conflicts, cycles")
+    title = f"{column.name}: {column.kernel}" if column.name else column.kernel
+    return table(f"Source lines, {title}", (*heads, "waited for, wavefront-cycles"), rows, sortable=False)
 
 
 def _rules(found: Sequence[Finding]) -> Element:

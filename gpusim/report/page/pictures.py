@@ -6,6 +6,7 @@ from gpusim.base.picture import Picture
 from gpusim.base.sums import plain_sum
 from gpusim.report.measures import compute_units, unit_name
 from gpusim.report.page import charts
+from gpusim.report.page.memory_chart import memory_chart
 from gpusim.report.result import Measured, Result
 from gpusim.report.rows import DEAREST
 from gpusim.report.rule import STALLS
@@ -38,7 +39,11 @@ def pictures_of(result: Result) -> dict[str, list[Picture]]:
         ANSWER: [_dearest(result)],
         "speed_of_light": [_roofline(measured), _bounds(measured)],
         "stalls": [_stalls(measured)],
-        "memory": [_hit_rates(measured), *(_histogram(path, result.columns) for path in _HISTOGRAMS)],
+        "memory": [
+            memory_chart(result.columns),
+            _hit_rates(measured),
+            *(_histogram(path, result.columns) for path in _HISTOGRAMS),
+        ],
         "engine": [_engine(measured)],
         "energy": [_energy(measured)],
         "launch": [_layers(result), _normalized(result)],

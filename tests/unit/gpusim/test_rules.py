@@ -56,7 +56,7 @@ CASES: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
     "stall_memory_dependency": (
         {"stalls.memory_dependency": 900},
         {"stalls.memory_dependency": 350},
-        "in 50.0 % of wavefront-cycles; 6.7 % of that at k.cl line 214, ds_read_b32 v1, v2",
+        "50.0 % of wavefront-cycles, 80.0 % of it for k.cl line 9, flat_load_dword v1, v[2:3]; 6.7 % of that at k.cl",
     ),
     "stall_memory_throttle": ({"stalls.memory_throttle": 970}, {"stalls.memory_throttle": 220}, "find a queue full"),
     "stall_execution_dependency": (
@@ -73,10 +73,34 @@ CASES: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
         "75.0 % of the instructions are no vector arithmetic",
     ),
     "lds_bank_conflicts": (
-        {"cu.lds_busy_cycles": 40_000},
-        {"cu.lds_busy_cycles": 40_000, "profile.shared_utilization": 0.1},
-        "LDS bank conflicts cost about 50.0 % of LDS cycles (4.0 bank cycles an instruction): see hotspots, k.cl line"
-        " 214 (ds_read_b32 v1, v2)",
+        {"access_patterns.2.bank_cycles": 3200},
+        {"access_patterns.2.bank_cycles": 230},
+        "cost 93.8 % of the banks' cycles: 32 bank cycles where 2 would do at k.cl line 214, ds_read_b32 v1, v2",
+    ),
+    "uncoalesced": (
+        {"access_patterns.0.lines": 6400, "access_patterns.0.strided": 9, "access_patterns.0.stride_lines": -64},
+        {"access_patterns.0.lines": 660},
+        "64 lines per load where 4 would do, up to 16x fewer, neighbours 4,096 bytes apart: k.cl line 9, flat_load",
+    ),
+    "set_conflicts": (
+        {"access_patterns.0.set_overflow": 30, "access_patterns.0.strided": 9, "access_patterns.0.stride_lines": 64},
+        {"access_patterns.0.set_overflow": 19},
+        "a stride of 4,096 bytes (a power of two) leaves 37.5 % of the lines of vector memory without a way",
+    ),
+    "channel_conflicts": (
+        {"access_patterns.0.examined_lines": 160, "access_patterns.0.channel_lines": 120},
+        {"access_patterns.0.channel_lines": 40},  # too few lines for all channels
+        "of 16 lines of an instruction 12 go to one of 4 L2 channels: k.cl line 9",
+    ),
+    "partial_lines": (
+        {"access_patterns.1.partial_lines": 30},
+        {"access_patterns.0.partial_lines": 40},  # of a load
+        "75.0 % of the lines that stores touch are written in part, each at the cost of a whole one: k.cl line 10",
+    ),
+    "idle_lanes": (
+        {"access_patterns.3.lanes": 8000},
+        {"access_patterns.3.lanes": 26_000},
+        "16 of 64 lanes are active in a vector instruction, 16 at k.cl line 12",
     ),
     "l1_misses": (
         {"l1.hit_rate": 0.1, "profile.l2_utilization": 0.5},
@@ -185,25 +209,3 @@ def test_of_a_group_that_is_not_known_no_rule_speaks(group: str) -> None:
     untimed = {**dict.fromkeys(QUIET), "kernel": {"name": "k", "cycles": None, "workgroups_total": 1}}
     (column,) = read(result_of({**QUIET, group: None} if group != "all" else untimed)).columns
     assert [finding.text for finding in findings(RULES, column)] == []
-
-
-def test_lds_conflicts_are_judged_by_the_width_of_what_is_read_and_written() -> None:
-    wide = [
-        {"kernel": "k", "address": 0, "instruction": "ds_read_b128 v[0:3], v4", "issued": 100},
-        {"kernel": "k", "address": 8, "instruction": "ds_write2_b64 v4, v[0:1], v[2:3]", "issued": 100},
-    ]  # 8 and, by two passes, 16 bank cycles: 12 on average
-    busy = {"hotspots": wide, "cu.lds_busy_cycles": 130_000}
-    assert "lds_bank_conflicts" not in said(busy)
-    assert "50.0 % of LDS cycles" in said({**busy, "cu.lds_busy_cycles": 240_000})["lds_bank_conflicts"]
-
-
-@pytest.mark.parametrize(
-    "hotspots", [None, [], [{"kernel": "k", "address": 0, "instruction": "v_mov_b32", "issued": 1}]]
-)
-def test_lds_conflicts_are_bounded_from_below_where_no_access_is_listed(hotspots: object) -> None:
-    # 16 bank cycles: a write of four words by each work-item over 32 banks, in two passes
-    few = {"hotspots": hotspots, "cu.lds_busy_cycles": 180_000}
-    assert "lds_bank_conflicts" not in said(few)
-    text = said({**few, "cu.lds_busy_cycles": 640_000})["lds_bank_conflicts"]
-    assert text.startswith("LDS bank conflicts cost at least 75.0 % of LDS cycles (64.0 bank cycles an instruction): ")
-    assert "--hotspots tells where" in text

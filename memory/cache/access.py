@@ -1,0 +1,216 @@
+"""How memory instructions access memory, by static instruction: lines, strides, conflicts, and where lines were found.
+
+The core tells of each instruction as it issues, the caches of each line. Counts are a table of int64 [instruction,
+COLUMNS]; an instruction's lines are looked at one by one in its first executions and then in every EXAMINED_EVERY-th
+alone, as patterns repeat. Where a line was found in L1 and L2 is counted only while the timeline is told FINDS.
+"""
+
+from typing import Any
+
+from gpusim.jit import Field, State, jit, ld_i64, popcount, st_i64
+from isa.trace import (
+    ASKED_MASK,
+    ASKED_SHIFT,
+    BUSY_MASK,
+    BUSY_SHIFT,
+    LEAST_MASK,
+    LEAST_SHIFT,
+    LINE_ADDRESS_MASK,
+    LINE_BYTES,
+    LINES_MASK,
+    RECORD_ATOMIC,
+    RECORD_LDS,
+    RECORD_STORE,
+)
+from memory.address_map import MAX_L2_CHANNELS, dram_channel, dram_local_line, l2_channel
+from memory.cache.l1_state import DIRECT, HIT, MERGE
+from memory.cache.l2_state import HIT as L2_HIT
+from memory.cache.l2_state import MERGED as L2_MERGED
+from memory.dram.requests import bank_and_row
+from memory.network.state import (
+    ATOMIC_RETURN,
+    FIRST_SCALAR_PORT,
+    KIND_MASK,
+    MAX_CUS,
+    READ,
+    SOURCE_CU_SHIFT,
+    SOURCE_ID_SHIFT,
+)
+from memory.timeline import FINDS, LOOKED_UP, SERVED, record
+
+# columns of the table
+COLUMNS = (
+    "issued",
+    "lines",  # of all executions
+    "least_lines",  # the fewest that hold the bytes asked for
+    "bytes_asked_for",
+    "bank_cycles",  # LDS
+    "least_bank_cycles",
+    "wait_cycles",  # of wavefronts, at an s_waitcnt or with the counter full, that its return ended
+    "l1_hits",
+    "l1_merges",
+    "l1_misses",
+    "l2_hits",
+    "l2_merges",
+    "l2_misses",
+    "examined",  # executions whose lines were looked at
+    "examined_lines",
+    "channel_lines",  # of the L2 channel that holds most of an execution's lines
+    "set_overflow",  # lines for which their L1 set has no way, as others of the execution fill it
+    "dram_rows",  # distinct ones
+    "partial_lines",  # that a store or atomic does not write in whole
+    "strided",  # executions whose lines lie equally far apart, and not side by side
+    "stride_lines",  # how far, of the last such execution
+)
+(
+    ISSUED, LINES, LEAST_LINES, BYTES, BANK_CYCLES, LEAST_BANK_CYCLES, WAITED, L1_HITS, L1_MERGES, L1_MISSES, L2_HITS,
+    L2_MERGES, L2_MISSES, EXAMINED, EXAMINED_LINES, CHANNEL_LINES, SET_OVERFLOW, ROWS, PARTIAL, STRIDED, STRIDE,
+) = range(len(COLUMNS))  # fmt: skip
+WIDTH = 24  # words of a row: whole lines of the host's cache
+assert len(COLUMNS) <= WIDTH
+
+EXAMINED_FIRST = 16  # executions of an instruction
+EXAMINED_EVERY = 64
+MOST_EXAMINED = 64  # lines of one
+TOKENS = 1 << 10  # that name what is in flight on a CU: wavefront slot and entry
+TOKEN_BITS = 18
+
+ACCESS = State(
+    "access",
+    {
+        "table": Field((), "address of int64 [static instruction, WIDTH], by COLUMNS; 0: nothing is counted"),
+        "owner": Field((MAX_CUS, TOKENS), "what an instruction in flight is: token | static instruction << TOKEN_BITS"),
+        "row": Field((MOST_EXAMINED,), "work area: DRAM rows of an instruction's lines"),
+        "of_channel": Field((MAX_L2_CHANNELS,), "work area: its lines by L2 channel"),
+    },
+)
+
+
+def count_access(m: Any, table: int) -> None:
+    """Have accesses counted into the table at this address."""
+    m.access.table = table
+
+
+@jit
+def add(m, pc, column, n):
+    """Add to a static instruction's count."""
+    at = pc * WIDTH + column
+    st_i64(m.access.table, at, ld_i64(m.access.table, at) + n)
+
+
+@jit
+def owner_of(m, cu, token):
+    """Return the static instruction that a token names, -1 for one whose wavefront has ended."""
+    held = m.access.owner[cu, token & (TOKENS - 1)]
+    return held >> TOKEN_BITS if held & ((1 << TOKEN_BITS) - 1) == token else -1
+
+
+@jit
+def vector_issued(m, cu, pc, token, address):
+    """Count a vector memory instruction that issues; address: of its memory record."""
+    header = ld_i64(address, 0)
+    m.access.owner[cu, token & (TOKENS - 1)] = token | pc << TOKEN_BITS
+    if header & RECORD_LDS:
+        lds_issued(m, pc, header)
+        return
+    lines = header & LINES_MASK
+    asked = (header >> ASKED_SHIFT) & ASKED_MASK
+    row = m.access.table + pc * WIDTH * 8
+    number = ld_i64(row, ISSUED)
+    st_i64(row, ISSUED, number + 1)
+    st_i64(row, LINES, ld_i64(row, LINES) + lines)
+    st_i64(row, LEAST_LINES, ld_i64(row, LEAST_LINES) + ((asked + LINE_BYTES - 1) >> 6))
+    st_i64(row, BYTES, ld_i64(row, BYTES) + asked)
+    if lines and (number < EXAMINED_FIRST or number & (EXAMINED_EVERY - 1) == 0):
+        _examine(m, row, address, header)
+
+
+@jit
+def lds_issued(m, pc, header):
+    """Count an LDS instruction that issues, by its memory record's header."""
+    row = m.access.table + pc * WIDTH * 8
+    st_i64(row, ISSUED, ld_i64(row, ISSUED) + 1)
+    st_i64(row, BANK_CYCLES, ld_i64(row, BANK_CYCLES) + ((header >> BUSY_SHIFT) & BUSY_MASK))
+    st_i64(row, LEAST_BANK_CYCLES, ld_i64(row, LEAST_BANK_CYCLES) + ((header >> LEAST_SHIFT) & LEAST_MASK))
+    st_i64(row, BYTES, ld_i64(row, BYTES) + ((header >> ASKED_SHIFT) & ASKED_MASK))
+
+
+@jit
+def scalar_issued(m, pc, header):
+    """Count a scalar memory instruction that issues, by its memory record's header."""
+    row = m.access.table + pc * WIDTH * 8
+    st_i64(row, ISSUED, ld_i64(row, ISSUED) + 1)
+    st_i64(row, LINES, ld_i64(row, LINES) + (header & LINES_MASK))
+
+
+@jit(cold=True)
+def _examine(m, row, address, header):
+    """Look at an instruction's lines: stride, sets, channels, DRAM rows, lines written in part."""
+    words = 2 if header & (RECORD_STORE | RECORD_ATOMIC) else 1
+    lines = min(header & LINES_MASK, MOST_EXAMINED)
+    access = m.access
+    for channel in range(m.map.l2_channels):
+        access.of_channel[channel] = 0
+    stride = 0
+    rows = 0
+    most = 0
+    overflow = 0
+    partial = 0
+    for k in range(lines):
+        line = ld_i64(address, 1 + words * k)
+        if words == 2:
+            partial += popcount(ld_i64(address, 2 + 2 * k)) < LINE_BYTES
+        line &= LINE_ADDRESS_MASK
+        if k:
+            step = line - (ld_i64(address, 1 + words * (k - 1)) & LINE_ADDRESS_MASK)
+            stride = step if k == 1 or stride == step else 0
+        channel = l2_channel(m, line)
+        access.of_channel[channel] += 1
+        most = max(most, access.of_channel[channel])
+        where = bank_and_row(m, line, dram_local_line(m, line)) << 8 | dram_channel(m, line)
+        known = 0
+        while known < rows and access.row[known] != where:
+            known += 1
+        if known == rows:
+            access.row[rows] = where
+            rows += 1
+        same = 0
+        for j in range(k):
+            other = ld_i64(address, 1 + words * j) & LINE_ADDRESS_MASK
+            same += other != line and (other ^ line) & (m.l1.sets - 1) == 0
+        overflow += same >= m.l1.ways
+    st_i64(row, EXAMINED, ld_i64(row, EXAMINED) + 1)
+    st_i64(row, EXAMINED_LINES, ld_i64(row, EXAMINED_LINES) + lines)
+    st_i64(row, CHANNEL_LINES, ld_i64(row, CHANNEL_LINES) + most)
+    st_i64(row, SET_OVERFLOW, ld_i64(row, SET_OVERFLOW) + overflow)
+    st_i64(row, ROWS, ld_i64(row, ROWS) + rows)
+    st_i64(row, PARTIAL, ld_i64(row, PARTIAL) + partial)
+    if lines > 2 and stride != 0 and stride != 1:
+        st_i64(row, STRIDED, ld_i64(row, STRIDED) + 1)
+        st_i64(row, STRIDE, stride)
+
+
+@jit(cold=True)
+def looked_up(m, cu, result, token, line):
+    """Note that L1 has looked a line up for the instruction that the token names, or passed it on to L2."""
+    if m.timeline.on & FINDS:
+        pc = owner_of(m, cu, token)
+        if pc >= 0:
+            add(m, pc, L1_HITS if result == HIT else (L1_MERGES if result == MERGE else L1_MISSES), 1)
+    record(m, LOOKED_UP, cu | result << 8, token, line)
+
+
+@jit(cold=True)
+def served(m, channel, result, came, source, line):
+    """Note that an L2 channel has looked up the request that came to it in cycle `came`."""
+    port = (source >> SOURCE_CU_SHIFT) & 255
+    if m.timeline.on & FINDS and port < FIRST_SCALAR_PORT:
+        token = source >> SOURCE_ID_SHIFT
+        kind = source & KIND_MASK
+        if kind == READ or kind == ATOMIC_RETURN:
+            entry = token & (DIRECT - 1) if token & DIRECT else m.l1.unit[port].mshr[token].entry
+            token = m.l1.unit[port].entry[entry].token
+        pc = owner_of(m, port, token)
+        if pc >= 0:
+            add(m, pc, L2_HITS if result == L2_HIT else (L2_MERGES if result == L2_MERGED else L2_MISSES), 1)
+    record(m, SERVED, channel | result << 8 | came << 16, source, line)
