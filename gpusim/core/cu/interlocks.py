@@ -73,6 +73,8 @@ def _pause_cycles(
         return 0
     known = SAVEEXEC_CYCLES if "saveexec" in opcode.mnemonic else SCALAR_CYCLES.get(opcode.mnemonic, TURN_CYCLES)
     pause = known - TURN_CYCLES
+    if opcode.mnemonic.startswith("s_set_gpr_idx"):
+        pause += cu.register_index_cycles
     if _follow(instructions, k):
         condition = BRANCH_CONDITIONS.get(instructions[k + 1].opcode.mnemonic, 0)
         if masks[k][1] & condition:

@@ -66,6 +66,13 @@ class ComputeUnitSpec(Spec):
         ge=0,
         le=60,
     )
+    register_index_cycles: int = param(
+        0,
+        "cycles beyond its turn that s_set_gpr_idx_on, _idx, _mode and _off hold a wavefront",
+        "assumed: as other scalar instructions; none found of GCN3",
+        ge=0,
+        le=60,
+    )
     lds_latency_cycles: int = param(
         40,
         "cycles from the last bank access to the data in registers",

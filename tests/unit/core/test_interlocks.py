@@ -147,6 +147,13 @@ def test_the_branchs_wait_is_the_specifications(cycles: int, waits: int) -> None
     assert end("v_cmp_lt_u32_e32 vcc, v0, v1", "s_cbranch_vccz 0", cu=cu) == 2 * TURN + waits
 
 
+@pytest.mark.parametrize("cycles", [0, 4, 12])
+def test_indexing_holds_a_wavefront_as_is_said(cycles: int) -> None:
+    cu = ComputeUnitSpec(register_index_cycles=cycles)
+    texts = ("s_set_gpr_idx_on s0, gpr_idx(SRC1)", "s_set_gpr_idx_idx s0", "s_set_gpr_idx_off", OTHER)
+    assert end(*texts, cu=cu) == 4 * TURN + 3 * cycles
+
+
 @pytest.mark.parametrize(
     ("text", "cycles"),
     [
