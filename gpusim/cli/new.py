@@ -22,6 +22,7 @@ def new_publication(
     target = Path(name)
     if target.exists():
         raise UserError(f"{target}: is there already; another name, or another folder, is needed")
+
     def text(file: str) -> str:
         return (TEMPLATE / file).read_text(encoding="utf-8").replace("NAME", name)
 
