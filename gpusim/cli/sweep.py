@@ -266,8 +266,10 @@ def _table(number: int, spec: "SweepSpec", options: SweepOptions) -> "tuple[Stor
 
 def _answers(results: "Results", number: int) -> list[str]:
     """Return in words what the sweep comes to; nothing of one whose points were not timed."""
-    from gpusim.report.sweeps.answers import answers
+    from gpusim.report.sweeps.answers import answers, roles_line
     from gpusim.store.sweep_points import swept
 
     found = swept(results, number)
-    return answers(found) if len(found.places) > 1 and found.metric else []
+    if len(found.places) < 2 or not found.metric:
+        return []
+    return [*answers(found), *([roles_line(found)] if found.with_role("workload", "environment", "repeat") else [])]

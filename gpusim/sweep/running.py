@@ -1,12 +1,16 @@
 """A sweep from its specification to a store that has all its points: what is there is not run again."""
 
 import json
+import math
 import time
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
+from gpusim.base.axis_roles import roles_of
 from gpusim.base.errors import UserError
 from gpusim.base.follow import overall
 from gpusim.base.interrupt import Interrupt
@@ -79,7 +83,8 @@ class Sweep:
             points = [search.point_of(stored) for stored in chosen]
         there = set() if self.fresh else self.keeper.points_there(self.number, self.retry)
         self.progress.points, self.progress.stored = planned, len(there)
-        self._said = _Said(self.reporter, self.progress)
+        workload = [path for path, role in roles_of(self.spec.axes, self.spec.roles).items() if role == "workload"]
+        self._said = _Said(self.reporter, self.progress, workload)
         try:
             while self._run(points, there) and search is not None and len(self._points) < planned:
                 values = self._values(objectives)
@@ -97,6 +102,7 @@ class Sweep:
     def _run(self, points: Sequence[Point], there: Collection[int]) -> bool:
         """Run the points that are new, except those in the store; return False where an interrupt came."""
         begun, self._points = len(self._points), list(points)
+        self._said.asked([point for number, point in enumerate(points) if number >= begun and number not in there])
         for number in range(begun, len(points)):
             if number in there:
                 continue
@@ -106,7 +112,7 @@ class Sweep:
             if self.interrupt.asked:
                 return False
             if prepared is not None:
-                self._begin(number, *prepared)
+                self._begin(number, points[number], *prepared)
         while self.executor.running and not self.interrupt.asked:
             self._collect()
         return not self.interrupt.asked
@@ -148,16 +154,16 @@ class Sweep:
             done = Done(failed("; ".join(error.problems)), started.date, started.seconds)
             self._keep(self._without_configuration(point), done, [number])
             self.progress.failed += 1
-            self._said.point(point, done.outcome)
+            self._said.point(point, done.outcome, 0.0)
             return None
 
-    def _begin(self, number: int, work: Work, task: Task) -> None:
+    def _begin(self, number: int, point: Point, work: Work, task: Task) -> None:
         """Find a point's work in the store, or start its task."""
         found = self.keeper.found(work)
         if found is not None:
             self.keeper.keep_point(self.number, [number], found.number)
             self.progress.found += 1
-            self._said.known()
+            self._said.found(point)
             return
         self._waiting.setdefault(work.identity, []).append(number)
         if len(self._waiting[work.identity]) == 1:
@@ -177,7 +183,9 @@ class Sweep:
                 self.progress.found += len(numbers)
             else:
                 self.progress.ran += len(numbers)
-            self._said.point(self._points[number], done.outcome)
+            self._said.point(self._points[number], done.outcome, done.seconds)
+            for other in numbers[1:]:  # which wanted the same work
+                self._said.found(self._points[other])
 
     def _keep(self, work: Work, done: Done, numbers: Sequence[int]) -> Kept:
         return self.keeper.keep(work, done.outcome, Took(done.date, done.seconds, done.host), self.number, numbers)
@@ -193,11 +201,32 @@ class _Said:
 
     EVERY_S = 5.0
 
-    def __init__(self, reporter: Reporter, progress: Progress) -> None:
-        self._reporter, self._progress = reporter, progress
+    def __init__(self, reporter: Reporter, progress: Progress, workload: Sequence[str]) -> None:
+        self._reporter, self._progress, self._workload = reporter, progress, workload
         self._start = self._said = time.monotonic()
-        self._before = self._progress.known
+        self._left: Counter[tuple[str, ...]] = Counter()  # points to be run, by workload
+        self._taken: dict[tuple[str, ...], list[float]] = {}  # seconds of those that ran
         self.known()
+
+    def asked(self, points: Sequence[Point]) -> None:
+        """Note points that are to be run."""
+        self._left.update(map(self._key, points))
+
+    def found(self, point: Point) -> None:
+        """Note a point that need not be run: an equal one was there."""
+        self._left[self._key(point)] -= 1
+        self.known()
+
+    def _key(self, point: Point) -> tuple[str, ...]:
+        return tuple(repr(point[path]) for path in self._workload)
+
+    def _share_left(self) -> float:
+        """Return the work that is left over the work done: a workload's points take as long as its others did."""
+        done = math.fsum(seconds for taken in self._taken.values() for seconds in taken)
+        count = sum(map(len, self._taken.values()))
+        usual = done / max(count, 1)
+        left = (n * (fmean(self._taken[key]) if key in self._taken else usual) for key, n in self._left.items())
+        return math.fsum(left) / done if done else 0.0
 
     def known(self, label: str = "") -> None:
         """Report how many points are known; label: of the last of them."""
@@ -208,8 +237,11 @@ class _Said:
         why = f"the last {patience} designs brought nothing better" if on_plateau else "no other point is allowed"
         self._reporter.say(f"the search ends after {self._progress.known} points: {why}")
 
-    def point(self, point: Point, outcome: Outcome) -> None:
-        """Report a point that has ended."""
+    def point(self, point: Point, outcome: Outcome, seconds: float) -> None:
+        """Report a point that has ended, after so many seconds; 0: it could not begin."""
+        self._left[self._key(point)] -= 1
+        if seconds:
+            self._taken.setdefault(self._key(point), []).append(seconds)
         now, label = time.monotonic(), ", ".join(f"{path.rpartition('.')[2]}={value}" for path, value in point.items())
         self.known(label)
         if outcome.state == "failed":
@@ -219,5 +251,5 @@ class _Said:
         self._said = now
         known, points = self._progress.known, self._progress.points
         spent = now - self._start
-        left = clock(spent * (points - known) / max(known - self._before, 1))
+        left = clock(spent * self._share_left())
         self._reporter.say(f"{known}/{points} points, {clock(spent)}, {left} left: {label}")

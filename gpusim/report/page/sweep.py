@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from gpusim.base.axis_roles import MEANINGS, roles_of
+from gpusim.base.axis_roles import roles_of
 from gpusim.base.errors import UserError
 from gpusim.base.html import Element, table, tag
 from gpusim.base.picture import Picture
@@ -12,7 +12,7 @@ from gpusim.base.progress import clock
 from gpusim.base.table import is_number
 from gpusim.report.page.figures import figure_of
 from gpusim.report.result import Result
-from gpusim.report.sweeps.answers import answers, best_of, matters
+from gpusim.report.sweeps.answers import answers, best_of, matters, roles_line
 from gpusim.report.sweeps.effects import effects_on
 from gpusim.report.sweeps.front import memory
 from gpusim.report.sweeps.points import Place, Swept, merged_repeats, name_of, ordered, said, told
@@ -114,25 +114,13 @@ def section(swept: Swept, detailed: Sequence[str] = (), link: str = "") -> Eleme
         tag("h2", link or swept.title),
         tag("p", f"{swept.label}: {state}.", class_="tells") if swept.method != "results" else None,
         tag("ul", [tag("li", line) for line in answers(swept)], class_="answers") if swept.axes else None,
-        tag("p", _roles(swept), class_="tells") if swept.axes else None,
+        tag("p", roles_line(swept), class_="tells") if swept.axes else None,
         effects.html() if effects is not None and effects.rows else None,
         [picture.element("c") for picture in pictures_of(swept)],
         points_table(swept),
         tag("p", f"Sections follow of {', '.join(detailed)}: the best design.", class_="remark") if detailed else None,
         id="comparison",
     )
-
-
-def _roles(swept: Swept) -> str:
-    """Say which axis has which role, and which of these are only inferred."""
-    parts = []
-    for role, meaning in MEANINGS.items():
-        paths = [path for path, held in swept.roles.items() if held == role and len(swept.axes[path]) > 1]
-        if paths:
-            parts.append(f"{', '.join(paths)}: {role} ({meaning})")
-    guessed = [path for path in swept.axes if path not in swept.told]
-    how = "" if not guessed else " Roles follow from the axes' names; `roles:` of the sweep's file says others."
-    return "; ".join(parts) + "." + (how if swept.method != "results" else "")
 
 
 def points_table(swept: Swept) -> Element:

@@ -4,11 +4,12 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
+from gpusim.base.axis_roles import MEANINGS
 from gpusim.base.intervals import differ
 from gpusim.base.table import Column, Table
 from gpusim.report.sweeps.effects import HARDLY, Effect, Effects, effects_on, workloads_said
 from gpusim.report.sweeps.front import Ranked, binding, partial_values, ranked
-from gpusim.report.sweeps.points import Design, Swept, merged_repeats, name_of, names, said, told, unit_of
+from gpusim.report.sweeps.points import VARIANT, Design, Swept, merged_repeats, name_of, names, said, told, unit_of
 
 MOST_NAMED = 4  # designs, or workloads, that a sentence names
 MOST_PAIRS = 3  # of axes whose joint effect is said
@@ -152,6 +153,22 @@ def _share(value: float) -> str:
 def front_of(swept: Swept, objectives: Sequence[str]) -> list[Ranked]:
     """Return the designs on the Pareto front of the objectives' means over workloads, and those not distinguishable."""
     return [one for one in ranked(merged_repeats(swept), objectives) if one.standing]
+
+
+def roles_line(swept: Swept) -> str:
+    """Say which axes have which role, what that means, and which roles only follow from names."""
+    parts = []
+    for role, meaning in MEANINGS.items():
+        paths = [path for path, held in swept.roles.items() if held == role and len(swept.axes[path]) > 1]
+        if paths:
+            parts.append(f"{', '.join(paths)}: {role} ({meaning})")
+    inferred = [path for path in swept.axes if path not in swept.told and path != VARIANT]
+    how = (
+        f"; inferred from the names of {', '.join(inferred)}, roles: in the sweep's file says others"
+        if inferred
+        else ""
+    )
+    return "; ".join(parts) + (how if swept.method != "results" else "")
 
 
 def _limits(swept: Swept, metric: str) -> list[str]:

@@ -15,7 +15,7 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
-from gpusim.report.sweeps.answers import answers, matters
+from gpusim.report.sweeps.answers import answers, matters, roles_line
 from gpusim.report.sweeps.effects import effects_on
 from gpusim.report.sweeps.front import panels_of
 from gpusim.report.sweeps.points import Swept, mean_of, merged_repeats, ratio_of
@@ -68,6 +68,8 @@ def test_no_workload_is_chosen_and_the_best_is_that_of_their_means(points: Swept
         f"least {CYCLES}: {mean:.1f} cycles, geometric mean over 2 workloads (config), at {SIB} 64, {SHARE} 0.25"
     )
     assert said[1] == "its memories take 64 KiB"
+    line = roles_line(points)
+    assert line.startswith("config: workload (what has to be done") and "inferred from the names of config" in line
     assert [(row["config"], row[SIB], row[SHARE]) for row in table.best(CYCLES)] == [
         ("layerA", 64, 0.25),
         ("layerB", 64, 0.25),

@@ -1,5 +1,6 @@
 """Are the points of a sweep those that its file says, and is what it cannot mean refused by name?"""
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from gpusim.base.expressions import condition
 from gpusim.config import files
 from gpusim.config.run import load_run
 from gpusim.config.sweep import Overrides, RangeSpec, SweepSpec, load_sweep
-from gpusim.sweep.points import points_of
+from gpusim.sweep.points import points_of, random_points
 from gpusim.sweep.running import Sweep
 from gpusim.sweep.tasks import check_paths, prepared
 
@@ -264,7 +265,7 @@ def test_the_same_axes_in_another_order_are_another_sweep() -> None:
 def test_the_points_of_shipped_sweeps_can_be(name: str) -> None:
     found, document = load_sweep(name, Overrides())
     check_paths(found)
-    points = points_of(found)
+    points = list(islice(random_points(found, 1), 8)) if found.method == "search" else points_of(found)
     assert len(points) > 1
     for point in (points[0], points[len(points) // 2], points[-1]):
         prepared(found, point, document.path)

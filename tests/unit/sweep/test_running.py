@@ -3,14 +3,16 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.config.sweep import Overrides, load_sweep
 from gpusim.store.keeper import Keeper, Took
-from gpusim.store.outcome import Outcome
+from gpusim.store.outcome import Outcome, failed
 from gpusim.store.reading import Results
 from gpusim.sweep.points import points_of
-from gpusim.sweep.running import Sweep
+from gpusim.sweep.running import Sweep, _Said
 from gpusim.sweep.tasks import Done, prepared
 
 DONE = Done(Outcome({}, "done", 0), "2026-01-01T00:00:00Z", 1.0)
@@ -53,3 +55,15 @@ def test_a_point_that_came_in_meanwhile_is_known_by_that_run(tmp_path: Path) -> 
     with Results(store) as results:
         assert results.run(1)["host"] == "another"
         assert [(row["number"], row["run"]) for row in results.table("points")] == [(0, 1), (1, 2)]
+
+
+def test_what_is_left_is_reckoned_by_the_work_of_each_workload() -> None:
+    """Two points of a slow layer took 3 s each, one of a fast layer 1 s; left are one slow point and three fast ones."""
+    said = _Said(Reporter(quiet=True), Progress(7), ["config"])
+    slow, fast = {"config": "A"}, {"config": "C"}
+    said.asked([slow] * 3 + [fast] * 4)
+    for point, seconds in ((slow, 3.0), (slow, 3.0), (fast, 1.0)):
+        said.point(point, failed("no"), seconds)
+    assert said._share_left() == pytest.approx((3 + 3 * 1) / 7)
+    said.found(fast)
+    assert said._share_left() == pytest.approx((3 + 2 * 1) / 7)
