@@ -117,3 +117,11 @@ def test_bad_arguments_are_told(tmp_path):
     for wrong in ({"epochs": 0}, {"batch": 0}, {"seed": -1}):
         with pytest.raises(CaptureError, match=f"{next(iter(wrong))}: expected at least"):
             Recipe(**wrong)
+
+
+@pytest.mark.parametrize(("model", "block"), [("resnet10", 16), ("cifar7", 24)])
+def test_circulant_weights_are_of_one_network_and_three_blocks(model, block, tmp_path):
+    with pytest.raises(
+        CaptureError, match=rf"circulant blocks of {block} in {model}: allowed are 16, 32, 64, in cifar7"
+    ):
+        capture(model, tmp_path / "none.npz", tmp_path, block=block)

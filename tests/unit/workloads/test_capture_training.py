@@ -186,3 +186,44 @@ def test_diverged_training_is_told(images_path, tmp_path):
     with pytest.raises(CaptureError, match="diverged in epoch"):
         capture("vggnet11", images_path, tmp_path, recipe, "cpu", 8)
     assert not list(tmp_path.glob("*.npz"))
+
+
+def test_circulant_weights_are_gathered_into_blocks():
+    """Against the definition: column c of a block is its first column, turned down by c."""
+    modules = pytest.importorskip("workloads.data.circulant_modules")
+    layer = modules.CirculantLinear(8, 12, 4)
+    free = layer.blocks.free.detach().numpy()
+    matrix = np.block(
+        [[np.stack([np.roll(free[i, j], c) for c in range(4)], axis=1) for j in range(2)] for i in range(3)]
+    )
+    assert np.array_equal(layer.blocks().detach().numpy(), matrix)
+    maps = torch.rand(5, 8)
+    assert np.allclose(layer(maps).detach().numpy(), maps.numpy() @ matrix.T, atol=1e-6)
+    layer(maps).sum().backward()
+    sums = maps.sum(0).numpy()  # the gradient of each dense weight: that of its column
+    expected = [sums[4 * j : 4 * j + 4].mean() for j in range(2)]
+    assert np.allclose(layer.blocks.free.grad.numpy(), np.array(expected)[None, :, None], atol=1e-6)
+
+
+def test_a_circulant_convolution_is_that_of_its_blocks():
+    modules = pytest.importorskip("workloads.data.circulant_modules")
+    layer = modules.CirculantConvolution(16, 16, 16)
+    weights = layer.blocks().reshape(16, 16, 3, 3)
+    maps = torch.rand(2, 16, 5, 5)
+    columns = torch.nn.functional.unfold(maps, 3, padding=1)
+    direct = (layer.blocks() @ columns).reshape(2, 16, 5, 5)
+    assert torch.allclose(layer(maps), direct, atol=1e-5) and weights.shape == (16, 16, 3, 3)
+
+
+@pytest.mark.parametrize(("block", "dense"), [(None, 7), (16, 2)])
+def test_cifar7_keeps_its_first_and_last_layer_dense(block, dense):
+    network = models.build("cifar7", block=block)
+    layers = [m for m in network.modules() if isinstance(m, torch.nn.Linear | torch.nn.Conv2d)]
+    assert len(layers) == dense and network(torch.zeros(2, 3, 32, 32)).shape == (2, 10)
+
+
+def test_cifarnet_records_what_average_pools_read(images_path, tmp_path):
+    assert capture("cifarnet", images_path, tmp_path, TINY, "cpu", 8) == []
+    with (tmp_path / "cifarnet.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    assert {"sparsity_pool2", "sparsity_pool3", "sparsity_conv2"} <= set(row)
