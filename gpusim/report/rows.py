@@ -303,9 +303,9 @@ def _left_out(sampling: Mapping[str, Any]) -> Iterator[str]:
     """Say by what how many instructions were not simulated."""
     left_out = sampling.get("left_out")  # older runs do not have it
     if left_out:
-        said = ", ".join(f"{left_out[by] / 1e6:,.4g} M {how}" for by, how in _LEFT_OUT_BY.items() if by in left_out)
+        said = ", ".join(f"{left_out[by] / 1e6:,.0f} M {how}" for by, how in _LEFT_OUT_BY.items() if by in left_out)
         simulated = sampling["instructions"] - plain_sum(left_out.values())
-        yield f"of {sampling['instructions'] / 1e6:,.4g} M instructions {said}; {simulated / 1e6:,.4g} M simulated"
+        yield f"of {sampling['instructions'] / 1e6:,.0f} M instructions {said}; {simulated / 1e6:,.0f} M simulated"
 
 
 def _rates(timed: Sequence[Row], time_us: float) -> str:
