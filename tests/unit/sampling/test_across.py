@@ -67,7 +67,7 @@ def test_a_launch_that_begins_alike_ends_there_and_the_bar_holds_the_truth(colum
     for name in ("workgroups", "workgroups_total", "wavefronts", "wavefronts_ended", "wavefront_instructions"):
         assert found.kernel[name] == whole.kernel[name]
         assert held.half_width("kernel", name) == pytest.approx(0, abs=1e-6)
-    assert abs(found.cycles - whole.cycles) <= held.half_width("kernel", "cycles") < 0.05 * whole.cycles
+    assert abs(found.cycles - whole.cycles) <= held.half_width("kernel", "cycles") < 0.06 * whole.cycles
     assert found.cu.cycles == pytest.approx(found.cycles * 2, rel=1e-3)
 
 
