@@ -267,8 +267,7 @@ class Execution:
                 spec = None
                 if self.how.sampling is not None:
                     asked, functional = self.how.sampling, self.how.real or number in needed
-                    tiers = {"within": asked.goes_within, "across": asked.goes_across}
-                    update = {"error": errors[one], "functional": functional, **tiers}
+                    update = {"error": errors[one], "functional": functional, "within": asked.goes_within}
                     spec = sampling[number] = asked.model_copy(update=update)
                 if not self._is_known(one, spec):
                     new.add(number)
@@ -277,7 +276,7 @@ class Execution:
     def _families(self, prepared: Sequence[Prepared]) -> Mapping[LaunchClass, LaunchClass]:
         """Return the examples of the families of launches, where launches may be estimated from others."""
         asked = self.how.sampling
-        if asked is None or not asked.goes_across or asked.functional or self.how.real or self._is_warm:
+        if asked is None or not asked.across or asked.functional or self.how.real or self._is_warm:
             return {}
         launches: dict[LaunchClass, tuple[Launch, float]] = {}
         for operators, result in prepared:

@@ -120,7 +120,7 @@ def _within(truth: float, found: float, width: float) -> bool:
 
 def _learned(case: Case, spec: SamplingSpec) -> Across | None:
     """Sample the example of a case and return what it says; None: the case has none, or is not of its family."""
-    if case.example is None or not spec.goes_across:
+    if case.example is None or not spec.goes_within:
         return None
     example, prepared = case.example(), case.make()
     members = [

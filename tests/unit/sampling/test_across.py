@@ -44,20 +44,6 @@ def learned() -> Learned:
     return found.learned
 
 
-@pytest.mark.parametrize(
-    ("spec", "across"),
-    [
-        (SamplingSpec(), False),
-        (SamplingSpec(error=0.029), False),
-        (SamplingSpec(error=0.03), True),
-        (SamplingSpec(across=True), True),
-        (SamplingSpec(error=0.05, across=False), False),
-    ],
-)
-def test_the_tier_is_asked_for_by_an_error_or_by_name(spec: SamplingSpec, across: bool) -> None:
-    assert spec.goes_across is across
-
-
 @pytest.mark.parametrize("columns", [22_000, 30_000])
 def test_a_launch_that_begins_alike_ends_there_and_the_bar_holds_the_truth(columns: int) -> None:
     found, whole = run(columns, across=Across("other", (learned(),))), run(columns, None)
@@ -100,7 +86,7 @@ def test_what_contradicts_the_example_has_a_launch_sampled_alone(of: str) -> Non
         looks[:, [0, work()]] = known.looks[:, [0, work()]]
         said = "of L1's requests"
     elif of == "doubt":
-        spec, said = SamplingSpec(error=0.011, across=True), "they may differ by"
+        spec, said = SamplingSpec(error=0.011), "they may differ by"
     else:
         terms, said = 96, "its workgroups have other work"
     across = Across("other", (replace(known, looks=looks),))

@@ -109,7 +109,7 @@ def test_a_file_that_is_no_result_cannot_be_updated(tmp_path: Path) -> None:
             check_sampling(["mi6 relu"], jobs=1, markdown=True, quiet=True, update=tmp_path / name)
 
 
-@pytest.mark.parametrize("page", ["suite", "few", "families"])
+@pytest.mark.parametrize("page", ["suite", "few"])
 def test_a_page_s_table_is_that_of_its_result(page: str) -> None:
     folder = Path(__file__).parents[3] / "docs" / "sampling"
     outcomes = [Outcome(**case) for case in json.loads((folder / f"{page}.json").read_text(encoding="utf-8"))["cases"]]
