@@ -6,6 +6,7 @@ from typing import Any
 from gpusim.base.progress import scaled
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import MISSING, Cell, Column, Table
+from gpusim.core.sampled import ITERATIONS, LAUNCHES, WINDOWS
 from gpusim.report.gains import apart_lines, gains_tables
 from gpusim.report.measures import unit_name
 from gpusim.report.result import Measured, Result, Row, choice_text
@@ -37,6 +38,13 @@ ENGINE = "requests: the engine's; lines: that it read from DRAM; wasted: the sha
 
 _percent = "{:.1%}".format
 UNKNOWN = Cell(None, MISSING)  # says so on a pipe, too
+
+_LEFT_OUT_BY = {  # instructions of a network that are not simulated
+    "equal": "by equal launches",
+    WINDOWS: "by whole workgroups",
+    ITERATIONS: "by iterations within workgroups",
+    LAUNCHES: "by other launches of a family",
+}
 
 
 def summaries(result: Result) -> list[Table]:
@@ -279,6 +287,7 @@ def _of_network(result: Result, column: Measured) -> Iterator[str]:
             f" times fewer; total ± {width:,.1f} us ({100 * width / time_us:.2g} %) at"
             f" {100 * sampling['confidence']:g} % confidence"
         )
+        yield from _left_out(sampling)
     yield _compared(result, rows)
     reasons: dict[str, list[str]] = {}
     for row in rows:
@@ -288,6 +297,15 @@ def _of_network(result: Result, column: Measured) -> Iterator[str]:
     if result.stopped_by:
         yield f"{result.stopped_by}: {len(rows) - len(timed)} of {len(rows)} rows are not finished"
     yield from result.remarks
+
+
+def _left_out(sampling: Mapping[str, Any]) -> Iterator[str]:
+    """Say by what how many instructions were not simulated."""
+    left_out = sampling.get("left_out")  # older runs do not have it
+    if left_out:
+        said = ", ".join(f"{left_out[by] / 1e6:,.0f} M {how}" for by, how in _LEFT_OUT_BY.items() if by in left_out)
+        simulated = sampling["instructions"] - plain_sum(left_out.values())
+        yield f"of {sampling['instructions'] / 1e6:,.0f} M instructions {said}; {simulated / 1e6:,.0f} M simulated"
 
 
 def _rates(timed: Sequence[Row], time_us: float) -> str:
