@@ -19,6 +19,7 @@ from typing import Protocol
 
 import numpy as np
 
+from gpusim.base.student import MANY_DEGREES, quantile
 from gpusim.base.sums import plain_sum
 from gpusim.core.count_vector import CountVector
 from gpusim.core.cu.state import NEVER
@@ -28,7 +29,6 @@ from gpusim.core.steering import Steered, Steering
 from gpusim.sampling.completion import complete
 from gpusim.sampling.looks import Columns, looked
 from gpusim.sampling.spec import SamplingSpec
-from gpusim.sampling.student import MANY_DEGREES, quantile
 from gpusim.sampling.work import Work
 
 ALIKE = 0.05  # of a workgroup's instructions: what may differ by basic blocks within a family
