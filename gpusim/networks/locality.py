@@ -43,7 +43,7 @@ class _Array:
     lines: set[int] = field(default_factory=set)
 
     def range_bytes(self, value_bytes: int) -> int:
-        """The least range that touches these lines."""
+        """Return the least range that touches these lines, between which values may lie."""
         return LINE_BYTES * (max(self.lines) - min(self.lines)) + value_bytes
 
     @property

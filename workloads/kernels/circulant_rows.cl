@@ -2,16 +2,20 @@
    and maps. */
 #include "conv_im2col.h"
 
-/* A work-item: a window of a channel, all taps. by_plane: windows, by_width: of a row of them. */
-KERNEL void circulant_im2col(global const float *restrict x, global float *restrict rows, Image m) {
-  const uint number = group_id_x() * GROUP + local_id_x(), image = group_id_y();
-  if (number >= m.channels * m.windows) return;
-  /* neighbours have neighbouring channels, whose values lie side by side in a row */
-  const uint taps = m.rows * m.columns;
-  const uint channel = quotient(number, m.by_plane), window = remainder_of(number, channel, m.by_plane);
-  global const float *plane = x + ((ulong)image * m.channels + channel) * m.height * m.width;
-  global float *to = rows + ((ulong)image * m.windows + window) * m.channels * taps + channel * taps;
-  keep_taps(m, window, plane, to, 1u);
+/* A work-item: a value of a row, so that neighbours store side by side. by_depth: values of a row, by_taps: of a channel,
+   by_tap_columns: of a row of taps; m.by_width: of a row of windows. */
+KERNEL void circulant_im2col(global const float *restrict x, global float *restrict rows, Image m, Divisor by_depth,
+                             Divisor by_taps, Divisor by_tap_columns) {
+  const uint number = group_id_x() * GROUP + local_id_x(), image = group_id_y(), count = m.windows * by_depth.divisor;
+  if (number >= count) return;
+  const uint window = quotient(number, by_depth), value = remainder_of(number, window, by_depth);
+  const uint channel = quotient(value, by_taps), tap = remainder_of(value, channel, by_taps);
+  const uint i = quotient(tap, by_tap_columns), j = remainder_of(tap, i, by_tap_columns);
+  const uint a = quotient(window, m.by_width), b = remainder_of(window, a, m.by_width);
+  const uint row = a * m.by_row_step.divisor - m.top + i * m.tap_row;
+  const uint column = b * m.by_column_step.divisor - m.left + j * m.tap_column;
+  const ulong plane = ((ulong)image * m.channels + channel) * m.height * m.width;
+  rows[(ulong)image * count + number] = row < m.height && column < m.width ? x[plane + row * m.width + column] : 0.0f;
 }
 
 /* A work-item: an element of dx, the sum over the taps that met it. by_plane: elements, by_width: of a row of them;

@@ -7,7 +7,7 @@ import numpy as np
 
 from workloads.operators.conv_im2col import image_words
 from workloads.operators.convolution import Convolution
-from workloads.operators.launching import GROUP, launch
+from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -19,7 +19,9 @@ TILE = 32  # rows and columns that a workgroup transposes
 def gather(c: Convolution, x: Tensor, rows: Tensor) -> "Launch":
     """Return the launch of im2col of all images: rows [images, positions, weights of a filter]."""
     values = {"x": x, "rows": rows, "m": image_words(c, c.positions, c.outputs[1])}
-    groups = (-(-c.shape[1] * c.positions // GROUP), c.shape[0])
+    divisors = {"by_depth": c.depth, "by_taps": c.taps, "by_tap_columns": c.kernel[1]}
+    values |= {name: divisor(number) for name, number in divisors.items()}
+    groups = (-(-c.depth * c.positions // GROUP), c.shape[0])
     return launch("circulant_rows", "circulant_im2col", x.memory, groups, values)
 
 

@@ -304,6 +304,7 @@ NOT_SUMMED: dict[str, Callable[[Any, Any], Any]] = {
     "kernel.workgroups_per_compute_unit": max,
     "dram.read_latency_max_cycles": max,
     "l2.dirty_lines_at_end": max,
+    **dict.fromkeys(("layer.data_reuse", "layer.read_distance", "layer.write_distance"), max),
 }
 
 

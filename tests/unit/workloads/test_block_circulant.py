@@ -49,10 +49,11 @@ def test_transforms_are_those_of_numpy_and_back(block: int) -> None:
 
 @pytest.mark.parametrize("flow", FLOWS)
 def test_a_layer_and_its_gradients_are_products_with_the_matrix(flow: str) -> None:
-    shape, outputs, block = (5, 75), 50, 16
+    # for the fused kernel, rows of frequencies that lie apart, and sums over eight places at a time and some more
+    shape, outputs, block = (11, 125), 150, 16
     forward, _ = executed(BlockCirculantForward(shape, outputs, block, flow))
     x, weight = forward.inputs["x"].astype(np.float64), forward.inputs["weight"]
-    matrix, dy = dense(weight, outputs, shape[1]), np.random.default_rng(2).standard_normal((5, outputs))
+    matrix, dy = dense(weight, outputs, shape[1]), np.random.default_rng(2).standard_normal((11, outputs))
     np.testing.assert_allclose(forward.outputs["y"], x @ matrix.T, atol=1e-4)
     held = {**forward.inputs, **forward.outputs, "dy": dy.astype(np.float32)}
     by_weights = BlockCirculantBackwardWeights(shape, outputs, block, flow)
