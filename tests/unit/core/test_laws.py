@@ -191,9 +191,8 @@ BEHIND = altered(  # answers leave in two of five cycles, so that channels wait 
 )
 
 
-@pytest.mark.parametrize("channel", [0, 1])
 @pytest.mark.parametrize("access", ["load", "store"])
-@pytest.mark.parametrize(("gpu", "loads"), [(NARROW, 4), (BEHIND, 1)], ids=["narrow", "behind"])
+@pytest.mark.parametrize(("gpu", "loads", "channel"), [(NARROW, 4, 0), (BEHIND, 1, 1)], ids=["narrow", "behind"])
 def test_who_waits_for_a_slot_of_the_crossbar_goes_on_when_there_is_one(
     gpu: GpuSpec, loads: int, access: str, channel: int
 ) -> None:

@@ -174,6 +174,9 @@ def test_wrong_commands_are_told_when_they_are_added() -> None:
             queue.copy(c, np.zeros(3, np.float32))
         with pytest.raises(gpusim.DeviceArrayError, match="a device array on one side"):
             queue.copy(np.zeros(3), np.zeros(3))
+        for none in (lambda: queue.write(np.zeros(3), 0), lambda: queue.read("c")):  # type: ignore[arg-type]
+            with pytest.raises(gpusim.DeviceArrayError, match=r"is no device array; gpu.array\(host\) makes one"):
+                none()
         for wrong in (
             lambda: queue.read(other.zeros(1, name="mine")),
             lambda: queue.copy(other.zeros(N, name="mine"), c),

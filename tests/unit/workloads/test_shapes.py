@@ -31,6 +31,7 @@ def test_published_networks_have_their_published_sizes(
     layers: Sequence[ConvLayer], count: int, parameters: int, products: int
 ) -> None:
     assert (len(layers), weights(layers), macs(layers)) == (count, parameters, products)
+    assert len({one.name for one in layers}) == count
     for one, following in pairwise(layers):
         assert following.input_channels == one.output_channels
         assert following.input_height in (output_size(one)[0], output_size(one)[0] // 2)  # after pooling
