@@ -92,8 +92,11 @@ def watch_read(check: Check, shadow, me, what, touched, synchronises, address, s
             note(check, RACE_READ_AFTER, what & PC_MASK, written & PC_MASK, me, writer & WHO_MASK, address, space)
     reader = ld_i64(shadow, S_READER)
     several = 0
-    if reader & PRESENT and (ld_i64(shadow, S_READ) >> EPOCH_SHIFT) & EPOCH_MASK == epoch:
-        several = SEVERAL if (reader ^ me) & WAVE_MASK else reader & SEVERAL
+    if reader & PRESENT:
+        if _collides(check, me, epoch, reader, ld_i64(shadow, S_READ)):
+            several = SEVERAL
+        elif (reader ^ me) & WAVE_MASK == 0 and (ld_i64(shadow, S_READ) >> EPOCH_SHIFT) & EPOCH_MASK == epoch:
+            several = reader & SEVERAL
     st_i64(shadow, S_READER, me | touched << BYTES_SHIFT | synchronises | several | PRESENT)
     st_i64(shadow, S_READ, what)
 
@@ -140,10 +143,10 @@ def _is_apart(me, epoch, who, what):
 
 
 @jit(inline=True)
-def read_quickly(shadow, known, me, what, epoch):
+def read_quickly(shadow, known, me, what, epoch, acquires):
     """Note that `me` reads a whole word, all of which was written; returns 0 if a closer look is needed first.
 
-    me: with the word's bytes and PRESENT.
+    me: with the word's bytes and PRESENT; acquires: whether its workgroup knows of what others have done.
     """
     if known and ld_u32(known, 0) != 0x0101_0101:
         return 0
@@ -151,8 +154,14 @@ def read_quickly(shadow, known, me, what, epoch):
         return 0
     reader = ld_i64(shadow, S_READER)
     several = 0
-    if reader and (ld_i64(shadow, S_READ) >> EPOCH_SHIFT) & EPOCH_MASK == epoch:
-        several = SEVERAL if (reader ^ me) & WAVE_MASK else reader & SEVERAL
+    if reader:
+        differs = (reader ^ me) & WHO_MASK
+        if differs >> GROUP_SHIFT:
+            if acquires:
+                return 0
+            several = SEVERAL
+        elif (ld_i64(shadow, S_READ) >> EPOCH_SHIFT) & EPOCH_MASK == epoch:
+            several = SEVERAL if differs >> WAVE_SHIFT else reader & SEVERAL
     st_i64(shadow, S_READER, me | several)
     st_i64(shadow, S_READ, what)
     return 1
@@ -299,6 +308,7 @@ def quick_lanes(context: Context, check: Check, wave: Wavefront, row: ProgramRow
     loads = row.access == Access.LOAD
     me = who_of(wave, 0) | 15 << BYTES_SHIFT | PRESENT
     epoch = (what >> EPOCH_SHIFT) & EPOCH_MASK
+    acquires = ld_i64(check.acquired, wave.workgroup) != 0
     done = 0
     last = -1
     left = active
@@ -319,7 +329,7 @@ def quick_lanes(context: Context, check: Check, wave: Wavefront, row: ProgramRow
         shadow = shadows + (at >> 2) * SHADOW_BYTES
         word = known + at if known else 0
         if loads:
-            if read_quickly(shadow, word, me | lane, what, epoch):
+            if read_quickly(shadow, word, me | lane, what, epoch, acquires):
                 done |= 1 << lane
                 last = at
         elif write_quickly(shadow, word, me | lane, what, epoch):

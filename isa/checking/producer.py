@@ -22,10 +22,10 @@ from isa.checking.state import (
 )
 from isa.execution.codes import Kind
 from isa.execution.interpreter import run_slice
+from isa.execution.producer import enter_float_mode, leave_float_mode
 from isa.execution.program_table import row_at
-from isa.execution.state import EXEC_WORD, MODE_WORD, Context, Wavefront, context_at, wavefront_at, work_at
+from isa.execution.state import EXEC_WORD, Context, Wavefront, context_at, wavefront_at, work_at
 from isa.execution.wave_state import start
-from isa.lanes import call_lane_op
 from isa.trace import INSTRUCTIONS, MORE
 
 WATCHED_SLICE = 4096  # instructions before others have a turn
@@ -181,8 +181,7 @@ def produce_checked(context_address, slot, unused0, unused1):  # type: ignore[no
     check = check_at(context.check, 0)
     wave = wavefront_at(context.wavefronts, slot)
     most = context.max_instructions
-    mode = ld_i64(wave.scalars, MODE_WORD)
-    host = call_lane_op(context.helpers.set_host_float_mode, mode, 0, 0, 0, 0, 0)
+    host = enter_float_mode(context, slot)
     status = MORE
     left = WATCHED_SLICE
     while status == MORE and left > 0 and wave.executed < most:
@@ -193,5 +192,5 @@ def produce_checked(context_address, slot, unused0, unused1):  # type: ignore[no
     st_i64(context.traces + slot * context.trace_stride, INSTRUCTIONS, WATCHED_SLICE - left)
     if status == MORE and wave.executed >= most:
         status = run_slice(context, slot)  # which says that the limit is reached
-    call_lane_op(context.helpers.restore_host_float_mode, host, 0, 0, 0, 0, 0)
+    leave_float_mode(context, host)
     return status
