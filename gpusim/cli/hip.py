@@ -39,6 +39,10 @@ class HipOptions:
             help="Where an allocation ends for its kernels: with its page, as on a GPU; exact: with its last byte.",
         ),
     ] = "page"
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Execute kernels under watch, untimed: races, values never written, barriers."),
+    ] = False
     root: Annotated[
         Path | None,
         typer.Option("--root", metavar="DIR", help="Folder with another system's libraries, for what needs them."),
@@ -82,11 +86,12 @@ def hip(
         Program(program, asked.root),
         settings.gpu,
         settings.energy,
-        asked.timing == "on",
+        asked.timing == "on" and not asked.check,
         launches(options.checked, hotspots, options.max_cycles or 0, how),
         asked.kernels,
         asked.bounds == "exact",
         keep=any((options.json_file, options.out, store_to_write(storing.store))),
+        check=asked.check,
     )
 
     files = [*gpu_file.files, Path(program[0])]
@@ -97,7 +102,7 @@ def hip(
 
 def _check(asked: HipOptions, options: JobOptions, sampling: SamplingOptions) -> None:
     """Raise UserError for options that do not go together."""
-    if asked.timing == "off":
+    if asked.timing == "off" or asked.check:
         timed = {
             "--kernels": asked.kernels,
             "--timeline": options.timeline,
@@ -109,7 +114,7 @@ def _check(asked: HipOptions, options: JobOptions, sampling: SamplingOptions) ->
         for option, value in timed.items():
             if value is not None:
                 said = option if value is True else f"{option} {value}"
-                raise UserError(f"{said}: nothing is timed with --timing off")
+                raise UserError(f"{said}: nothing is timed with {'--check' if asked.check else '--timing off'}")
     try:
         re.compile(asked.kernels or "")
     except re.error as error:

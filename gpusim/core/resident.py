@@ -7,6 +7,7 @@ import numpy as np
 
 from gpusim.core.cu.accounts import taken_by
 from gpusim.core.cu.code_table import COUNT_MASK, LGKM_SHIFT, VM_SHIFT
+from gpusim.core.cu.lds import FLAT_MASK
 from gpusim.core.cu.state import (
     AT_BARRIER,
     EVENTS,
@@ -98,6 +99,6 @@ def _in_lds(m: Any) -> np.ndarray:
         places = (int(m.cu.lds_head[cu]) + np.arange(int(m.cu.lds_count[cu]))) & (EVENTS - 1)
         for who in m.cu.lds_who[cu, places]:
             w = int(cu) * SLOTS + (int(who) & 0xFF)
-            if not int(who) >> 16 and int(who) >> 8 & 0xFF == int(m.cu.wave["generation"][w]):
+            if not int(who) >> 16 & FLAT_MASK and int(who) >> 8 & 0xFF == int(m.cu.wave["generation"][w]):
                 found[w] += 1
     return found

@@ -15,6 +15,7 @@ from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED
 from gpusim.results.record import CommandTimes, PartRecord, RunRecord, stream_numbers
 from gpusim.running.job import Context, FunctionTask, Job, JobOptions, Variant
 from gpusim.store.work import Work
+from isa.checking.findings import described
 from isa.object.names import short
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ class HipJob(Job):
 
     timing: False executes kernels for their results alone; launches: how each is run; kernels: a regular expression:
     only kernels whose name it matches are timed; exact: an allocation ends with its last byte, not with its page; keep:
-    each launch's metrics are part of the record.
+    each launch's metrics are part of the record; check: launches are executed under watch, and what is found is part
+    of the record.
     """
 
     kind = "hip"
@@ -47,11 +49,12 @@ class HipJob(Job):
         kernels: str | None = None,
         exact: bool = False,
         keep: bool = False,
+        check: bool = False,
     ) -> None:
         self.program, self.gpu, self.energy_spec = program, gpu, energy_spec
         self.title = " ".join(program.arguments)
         self.options = JobOptions(timing, verify=False, launches=launches)  # only the program knows its results
-        self._kernels, self._exact, self._keep = kernels, exact, keep
+        self._kernels, self._exact, self._keep, self._check = kernels, exact, keep, check
 
     @property
     def variants(self) -> Sequence[Variant]:
@@ -69,6 +72,7 @@ class HipJob(Job):
             "sampling": None if how.sampling is None else how.sampling.model_dump(mode="json"),
             "kernels": self._kernels,
             "bounds": "exact" if self._exact else "page",
+            "check": self._check,
             "run": {"checked": how.checked, "hotspots": how.hotspots, "max_cycles": how.max_cycles},
         }
 
@@ -93,6 +97,7 @@ class HipJob(Job):
                 replace(context.launches, timeline=context.timeline),
                 self._keep,
                 self._exact,
+                self._check,
             )
             made.append(launches := Launches())
             errors = Reporter(quiet=False)
@@ -109,6 +114,10 @@ class HipJob(Job):
             else:
                 record.stopped_by = PROGRAM_ENDED
         _fill(record, launches, code)
+        if self._check:
+            found = [replace(one, count=count) for one, count in launches.findings.items()]
+            record.values["findings"] = described(found)
+            record.exit_code = code or (EXIT_NOT_AS_EXPECTED if found else 0)
 
 
 def _fill(record: RunRecord, launches: "Launches", code: int) -> None:

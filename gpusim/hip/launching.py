@@ -8,8 +8,10 @@ from typing import Any
 from gpusim.base.progress import Progress, Reporter
 from gpusim.core.facts import RunFacts, combined
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.host.checking import check_launch
 from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOptions, executed
 from gpusim.results.record import CommandTimes, RunRecord
+from isa.checking.findings import Finding
 from isa.execution.context_pool import ContextPool
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 from isa.object.names import short
@@ -23,7 +25,7 @@ class Options:
 
     timing: through the timing model; kernels: a regular expression: only kernels with a match in their name, demangled
     or mangled, are timed, the others are only executed; launches: how timed ones are run; keep: every launch's metrics;
-    exact: an allocation ends with its last byte, not with its page.
+    exact: an allocation ends with its last byte, not with its page; check: execute launches under watch, untimed.
     """
 
     gpu: GpuSpec
@@ -32,6 +34,7 @@ class Options:
     launches: RunOptions = field(default_factory=RunOptions)
     keep: bool = False
     exact: bool = False
+    check: bool = False
 
     def timed(self, name: str) -> bool:
         """Tell whether a kernel is simulated."""
@@ -79,7 +82,8 @@ class Launches:
     """The launches of all of a program's processes: sums by kernel, and each launch if it is kept.
 
     kept, places: facts of each launch and where it happened; times: when kernels and copies happened; partial: whether
-    one was not run to its end; limited: whether that was at the most cycles that a launch may take.
+    one was not run to its end; limited: whether that was at the most cycles that a launch may take;
+    findings: what was found under watch, and how often.
     """
 
     sums: dict[str, KernelSums] = field(default_factory=dict)
@@ -88,6 +92,13 @@ class Launches:
     times: list[CommandTimes] = field(default_factory=list)
     partial: bool = False
     limited: bool = False
+    findings: dict[Finding, int] = field(default_factory=dict)
+
+    def found(self, findings: Sequence[Finding]) -> None:
+        """Add what was found in a launch; what is the same in several counts as often."""
+        for one in findings:
+            key = replace(one, count=0)
+            self.findings[key] = self.findings.get(key, 0) + one.count
 
 
 class Launcher:
@@ -105,6 +116,12 @@ class Launcher:
         serve: carries out the kernel's calls to the host, if it can make any.
         """
         name = launch.kernel.name
+        if self._options.check:
+            facts, checked = check_launch(LaunchCommand(launch, serve=serve), self._options.gpu, observer)
+            self._launches.found(checked.findings)
+            if checked.fault is not None:
+                raise checked.fault
+            return facts
         if name not in self._timed:
             self._timed[name] = self._options.timed(name)
         if self._timed[name]:

@@ -46,6 +46,8 @@ def show(document: Mapping[str, Any], out: TextIO | None = None, wanted: Wanted 
         from gpusim.report.many import show_rows  # a run without rows starts sooner without it
 
         show_rows(result, stream)
+        for finding in document.get("findings") or ():
+            print(finding["text"], file=stream)
         if result.kind == "hip":  # a network's screen has them
             write(found_lines(result, width_of(stream)), stream)
         if wanted.details or any(column.tree.get("hotspots") for column in result.columns):

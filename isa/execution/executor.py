@@ -163,7 +163,7 @@ class FunctionalContext:
         self._lay_out_program()
         self._lay_out_wavefronts(slots, workgroup_slots, huge_pages)
         self._lay_out_traces(1 if shared_trace else slots, huge_pages)
-        self._slots = slots
+        self._slots, self.workgroup_slots = slots, workgroup_slots
         self._lay_out_memory()
         self._lay_out_launch()
         self.state.max_instructions = max_instructions

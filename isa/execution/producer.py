@@ -86,15 +86,27 @@ def pass_over(context: Context, slot):
 
 
 @jit
+def enter_float_mode(context: Context, slot):
+    """Put the host into the floating-point mode of the wavefront in `slot`; returns the host's own."""
+    mode = ld_i64(wavefront_at(context.wavefronts, slot).scalars, MODE_WORD)
+    return call_lane_op(context.helpers.set_host_float_mode, mode, 0, 0, 0, 0, 0)
+
+
+@jit
+def leave_float_mode(context: Context, host):
+    """Put the host back into its own floating-point mode."""
+    call_lane_op(context.helpers.restore_host_float_mode, host, 0, 0, 0, 0, 0)
+
+
+@jit
 def produce(context_address, slot, unused0, unused1):  # type: ignore[no-untyped-def]
     """Run the next slice of the wavefront in `slot` in its floating-point mode, as a trace producer (`isa.trace`)."""
     context = context_at(context_address, 0)
-    mode = ld_i64(wavefront_at(context.wavefronts, slot).scalars, MODE_WORD)
-    host = call_lane_op(context.helpers.set_host_float_mode, mode, 0, 0, 0, 0, 0)
+    host = enter_float_mode(context, slot)
     status = 0
     if context.passage:
         status = pass_over(context, slot)
     if status >= 0:
         status = run_slice(context, slot)
-    call_lane_op(context.helpers.restore_host_float_mode, host, 0, 0, 0, 0, 0)
+    leave_float_mode(context, host)
     return status

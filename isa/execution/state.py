@@ -142,6 +142,7 @@ CONTEXT = State(
         "region_count": Field((), "sparse regions in use"),
         "regions": Field((MAX_REGIONS,), "sparse regions", REGION.dtype()),
         "passage": Field((), "address of what wavefronts are to pass over (PASSAGE), or 0"),
+        "check": Field((), "address of what is remembered while the launch is checked (isa.checking), or 0"),
         "launch": Field((), "the launch", LAUNCH.dtype()),
         "helpers": Field((), "the lane library's helpers", HELPERS.dtype()),
         "fault": Field((), "what the last fault was about", FAULT.dtype()),

@@ -21,7 +21,10 @@ FLOORS = (
     Floor("tools", ("gpusim.base", "gpusim.jit")),
     Floor(
         "what a kernel is and computes",
-        ("isa.object", "isa", "isa.lanes", "isa.semantics", "isa.opcodes", "isa.encoding", "isa.execution"),
+        (
+            *("isa.object", "isa", "isa.lanes", "isa.semantics", "isa.opcodes", "isa.encoding"),
+            *("isa.execution", "isa.checking"),
+        ),
     ),
     Floor(
         "the memory system",

@@ -1,0 +1,49 @@
+"""`gpusim check`."""
+
+from typing import Annotated
+
+import typer
+
+from gpusim.cli.options import JsonOption, QuietOption, SetOption
+
+
+def check(
+    config: Annotated[
+        str, typer.Argument(metavar="KERNEL", help="Execution's file, or the name of a shipped one (vector_add).")
+    ],
+    sets: SetOption,
+    json_file: JsonOption = None,
+    quiet: QuietOption = False,
+) -> int:
+    """Execute a kernel under watch: races, values never written, barriers that not all reach, misaligned accesses.
+
+    It takes the files of `gpusim exec`. The exit code is 1 if anything was found.
+    """
+    import json
+
+    from gpusim.base.files import write_whole
+    from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
+    from gpusim.base.progress import Reporter
+    from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
+    from gpusim.config.files import opened
+    from gpusim.jobs.check import check_exec
+    from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED
+    from isa.object.names import short
+
+    document = opened(config, EXAMPLE_FOLDER)
+    execution, path = load_exec(document, sets)
+    check_outputs({"--json": json_file}, [*document.files, *execution.inputs(path)])
+    found = check_exec(execution, path, Reporter(quiet))
+    if json_file is not None:
+        text = json.dumps(found, indent=2, allow_nan=False) + "\n"
+        if json_file == STANDARD_OUTPUT:
+            print(text, end="")
+        else:
+            write_whole(json_file, text)
+    if json_file != STANDARD_OUTPUT and not quiet:
+        for finding in found["findings"]:
+            print(finding["text"])
+        said = ", ".join(f"{count} {kind}" for kind, count in found["counts"].items()) or "nothing found"
+        executed = f"{found['workgroups']:,} workgroups, {found['wavefront_instructions']:,} wavefront instructions"
+        print(f"{short(found['kernel'])}: {said}; {executed}")
+    return EXIT_NOT_AS_EXPECTED if found["findings"] else 0

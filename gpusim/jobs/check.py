@@ -1,0 +1,36 @@
+"""`gpusim check`: a kernel of the user's own, from an execution's file, executed under watch."""
+
+from pathlib import Path
+from typing import Any
+
+from gpusim.base.progress import Reporter, reporting
+from gpusim.config.exec import ExecConfig
+from gpusim.host.checking import check_launch
+from gpusim.host.command_processor import LaunchCommand
+from gpusim.jobs.exec import ExecJob
+from gpusim.running.job import CommandTask
+from isa.checking.findings import counts, described
+
+
+def check_exec(config: ExecConfig, path: Path, reporter: Reporter) -> dict[str, Any]:
+    """Execute the kernel of an execution's file under watch; returns what was found as a JSON object.
+
+    Raises what preparing the launch raises. Outputs and expected values are left alone.
+    """
+    untimed = config.model_copy(update={"run": config.run.model_copy(update={"timing": False})})
+    with reporting(reporter):
+        task = ExecJob(untimed, path, reporter).variants[0].prepare()
+        assert isinstance(task, CommandTask)
+        (command,) = task.commands
+        assert isinstance(command, LaunchCommand)
+        with reporter.following(command.launch.kernel.short_name) as update:
+            facts, found = check_launch(command, config.gpu, lambda progress: update(progress) or True)
+    return {
+        "kind": "check",
+        "config": untimed.resolved(),
+        "kernel": facts.kernel.name,
+        "workgroups": facts.kernel.workgroups,
+        "wavefront_instructions": facts.kernel.wavefront_instructions,
+        "counts": counts(found.findings),
+        "findings": described(found.findings),
+    }

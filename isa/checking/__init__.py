@@ -1,0 +1,6 @@
+"""Executing a launch under watch: races, values never written, barriers that not all reach, misaligned accesses.
+
+`state.py`: what is remembered beside registers and memory; `table.py`: what each instruction reads and writes;
+`registers.py`, `accesses.py`: the compiled checks; `producer.py`: executes a wavefront instruction by instruction with
+them; `findings.py`: what was found, as a user reads it; `checker.py`: ties these to a functional context.
+"""

@@ -1,0 +1,136 @@
+"""A launch executed under watch: shadows laid out beside a functional context, and what was found in them."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusim.base.host_memory import zeroed
+from gpusim.base.progress import Progress
+from gpusim.jit import address_of, function_address, load, records, views
+from gpusim.jit.compile_lock import compile_lock
+from gpusim.jit.compile_progress import compiling
+from isa.checking.findings import Finding, findings_of
+from isa.checking.producer import produce_checked, start_checked
+from isa.checking.state import CHECK, FINDING_WORDS, MOST_FINDINGS, SCALAR_CODES, SHADOW_BYTES
+from isa.checking.table import check_table
+from isa.device_memory import VIRTUAL_BASE
+from isa.execution.emulator import new_run, run_loop, run_slices
+from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter
+from isa.execution.faults import ExecutionFault
+from isa.launch import Launch, Residency
+
+_HUGE_FROM_BYTES = 1 << 24
+_ENTRY_POINTS = (start_checked, produce_checked)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What came of a launch under watch.
+
+    findings: what was found, a fault that ended it included; fault: that; finished: whether it ran to its end;
+    workgroups, wavefronts, instructions: that ended, began and were executed; seconds, compile_s: CPU time of
+    execution, and of compilation.
+    """
+
+    findings: list[Finding]
+    fault: ExecutionFault | None
+    finished: bool
+    workgroups: int
+    wavefronts: int
+    instructions: int
+    seconds: float
+    compile_s: float
+
+
+def compile_checks() -> float:
+    """Make the compiled checks ready, beside the interpreter; returns the seconds that it took."""
+    begin = time.perf_counter()
+    compile_interpreter(run_slices)
+    if not load(_ENTRY_POINTS):
+        with compile_lock():
+            if not load(_ENTRY_POINTS):
+                from gpusim.jit.compile import compile_entry_points, work_of
+
+                with compiling("the checks", work_of("isa", _ENTRY_POINTS)):
+                    compile_entry_points("isa", _ENTRY_POINTS, np.zeros(1, np.int64))
+    return time.perf_counter() - begin
+
+
+def checked(
+    launch: Launch,
+    residency: Residency,
+    max_instructions: int = MAX_INSTRUCTIONS,
+    observer: Callable[[Progress], bool] | None = None,
+    serve: Callable[[], None] | None = None,
+) -> Checked:
+    """Execute a launch under watch.
+
+    observer, serve: as of `isa.execution.emulator.run_functional`. Raises what FunctionalContext raises.
+    """
+    compile_s = compile_checks()
+    context = FunctionalContext(
+        launch, residency.wavefront_slots, residency.workgroup_slots, max_instructions, shared_trace=True
+    )
+    watch = _Watch(context)
+    x, y, z = launch.workgroups
+    run, kept = new_run(context, range(x * y * z), residency)
+    fault: ExecutionFault | None = None
+    begin, finished = time.thread_time(), False
+    try:
+        _, finished = run_loop(context, address_of(kept[0]), run, observer, serve)
+    except ExecutionFault as error:
+        fault = error
+    seconds = time.thread_time() - begin
+    workgroups, wavefronts = int(run.counters.workgroups), int(run.counters.wavefronts)
+    found = findings_of(watch.noted(), context, fault)
+    executed = context.executed_instructions
+    return Checked(found, fault, finished, workgroups, wavefronts, executed, seconds, compile_s)
+
+
+class _Watch:
+    """The shadows of a context, whose producer is replaced by the one that watches."""
+
+    def __init__(self, context: FunctionalContext) -> None:
+        self._held: list[np.ndarray] = []
+        record = records(CHECK)
+        self._held.append(record)
+        self._state = state = views(record)[0]
+        context.state.check = address_of(record)
+        context.start_address, context.produce_address = map(function_address, _ENTRY_POINTS)
+        slots, groups = context.slots, int(np.prod(context.launch.workgroups))
+        state.rows = self._address(check_table(context.instructions, context.table["kind"]))
+        state.vectors = vectors = max(int(context.state.vector_registers), 1)
+        state.known = self._zeros(slots * vectors)
+        state.origins = self._zeros(slots * vectors)
+        state.scalar_known = self._zeros(slots * SCALAR_CODES, np.uint8)
+        state.scalar_origins = self._zeros(slots * SCALAR_CODES)
+        ends = context.launch.memory.ends
+        state.memory_bytes = (int(ends[-1]) - VIRTUAL_BASE + 3) // 4 * 4 if len(ends) else 0
+        state.memory = self._zeros(state.memory_bytes // 4 * SHADOW_BYTES + 64, np.uint8)
+        state.arguments, state.argument_bytes = context.block.kernarg_address, len(context.launch.kernarg)
+        state.lds_bytes = (context.lds_bytes + 7) // 8 * 8
+        group_slots = int(context.state.lds_stride) and context.workgroup_slots
+        state.lds = self._zeros(group_slots * state.lds_bytes // 4 * SHADOW_BYTES + 64, np.uint8)
+        state.lds_known = self._zeros(group_slots * state.lds_bytes + 8, np.uint8)
+        state.private_known = self._zeros(int(context.state.scratch_bytes) + 8, np.uint8)
+        for name in ("epochs", "barrier", "live"):
+            setattr(state, name, self._zeros(slots))
+        for name in ("group_barriers", "group_ended", "acquired", "released"):
+            setattr(state, name, self._zeros(groups))
+        self._findings = np.zeros((MOST_FINDINGS, FINDING_WORDS), np.int64)
+        state.findings = self._address(self._findings)
+
+    def _address(self, array: np.ndarray) -> int:
+        self._held.append(array)
+        return address_of(array)
+
+    def _zeros(self, count: int, kind: Any = np.int64) -> int:
+        size_bytes = max(count, 1) * np.dtype(kind).itemsize
+        return self._address(zeroed(size_bytes, huge_pages=size_bytes >= _HUGE_FROM_BYTES))
+
+    def noted(self) -> np.ndarray:
+        """Return what was noted: int64 [findings, FINDING_WORDS]."""
+        return self._findings[: int(self._state.count)]

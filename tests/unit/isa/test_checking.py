@@ -1,0 +1,115 @@
+"""Does a check find every seeded fault, with its line and work-items, and nothing in kernels without one?"""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.occupancy import residency
+from gpusim.jit import JIT_DISABLED
+from isa.checking.checker import checked
+from isa.checking.findings import KINDS, Finding
+from isa.launch import Launch
+from isa.object.code_object import load_code_object
+from tests.corpus.table import CASES
+from tests.support.functional import Device
+from tests.support.gemm import random_gemm
+from tests.support.real_kernels import corpus_launch
+
+FOLDER = Path(__file__).resolve().parents[2] / "data" / "check"
+GPU = GpuSpec()
+ITEMS, GROUP, TURNS = 1024, 256, 4
+MARK = re.compile(rf"// ((?:{'|'.join(KINDS)})(?: (?:{'|'.join(KINDS)}))*)$")
+COUNTERS = ("last_one_adds",)  # whose second array is a counter, which begins at 0
+# kernels of the corpus that are not clean, and why
+KNOWN = {"private_structure": ("misaligned", "clang reads neighbouring bytes as a dword, which the machine allows")}
+compiled_only = pytest.mark.skipif(JIT_DISABLED, reason="minutes in plain Python; compiled it is the same code")
+
+
+def marked(name: str) -> dict[str, tuple[int, list[str]]]:
+    """The kernels of a source: the line that a finding must name, and the kinds of findings, the first being it."""
+    found: dict[str, tuple[int, list[str]]] = {}
+    kernel = ""
+    for number, text in enumerate((FOLDER / f"{name}.cl").read_text().splitlines(), 1):
+        begins = re.match(r"kernel void (\w+)", text)
+        kernel = begins[1] if begins else kernel
+        mark = MARK.search(text)
+        if mark:
+            assert kernel not in found
+            found[kernel] = number, mark[1].split()
+    return found
+
+
+def findings(launch: Launch) -> list[Finding]:
+    return checked(launch, residency(launch, GPU)).findings
+
+
+@cache
+def of_kernel(source: str, kernel: str) -> list[Finding]:
+    device = Device(1 << 26)
+    device.put("in", np.zeros(8 * ITEMS, np.int32) if kernel in COUNTERS else np.arange(8 * ITEMS, dtype=np.int32) % 97)
+    device.put("out", np.zeros(8 * ITEMS, np.int32))
+    held = load_code_object(FOLDER / f"{source}.hsaco").kernels[kernel]
+    return findings(device.launch(held, ITEMS, GROUP, "out", "in", np.int32(TURNS)))
+
+
+SEEDED = [(source, kernel) for source in ("wrong", "aside") for kernel in marked(source)]
+RIGHT = list(load_code_object(FOLDER / "right.hsaco").kernels)
+
+
+@compiled_only
+@pytest.mark.parametrize(("source", "kernel"), SEEDED, ids=[kernel for _, kernel in SEEDED])
+def test_a_seeded_fault_is_found_at_its_line(source: str, kernel: str) -> None:
+    line, kinds = marked(source)[kernel]
+    found = of_kernel(source, kernel)
+    places = [place.number for one in found if one.kind == kinds[0] for place in (one.source, one.other) if place]
+    assert line in places
+    assert {one.kind for one in found} == set(kinds)
+
+
+def test_every_kernel_with_a_fault_is_marked_and_every_kind_is_seeded() -> None:
+    for source in ("wrong", "aside"):
+        assert set(marked(source)) == set(load_code_object(FOLDER / f"{source}.hsaco").kernels)
+    assert {kind for source, kernel in SEEDED for kind in marked(source)[kernel][1]} == set(KINDS)
+
+
+@compiled_only
+@pytest.mark.parametrize("kernel", RIGHT)
+def test_nothing_is_found_where_nothing_is_wrong(kernel: str) -> None:
+    assert of_kernel("right", kernel) == []
+
+
+@compiled_only
+def test_a_race_names_both_work_items_and_both_lines() -> None:
+    text = next(one.text for one in of_kernel("wrong", "lds_read_too_early") if one.kind == "race")
+    assert "workgroup 0, work-item 128 writes LDS at 0x200, which workgroup 0, work-item 127 read at" in text
+    assert text.count("[wrong.cl:") == 2 and "no barrier between them" in text
+    between = next(one.text for one in of_kernel("wrong", "groups_write_one_place"))
+    assert "workgroup 1, work-item 0 writes" in between and "workgroup 0, work-item 0 wrote" in between
+
+
+@compiled_only
+@pytest.mark.parametrize("kernel", dict.fromkeys(case.kernel for case in CASES if case.kernel != "spilling"))
+def test_kernels_of_the_corpus_are_clean(kernel: str) -> None:
+    assert {one.kind for one in findings(corpus_launch(kernel))} == set(KNOWN.get(kernel, ())[:1])
+
+
+@compiled_only
+@pytest.mark.parametrize("kernel", ["mmm_local", "sgemm", "sgemm_wide", "sgemm_4x4", "sgemm_tiled16", "csc"])
+def test_shipped_kernels_are_clean(kernel: str) -> None:
+    for launch in random_gemm(kernel, (64, 64, 64), GPU, 0.6).launches:
+        assert findings(launch) == []
+
+
+@compiled_only
+def test_results_under_watch_are_those_without() -> None:
+    device = Device(1 << 26)
+    values = np.arange(8 * ITEMS, dtype=np.int32) % 97
+    device.put("in", values), device.put("out", np.zeros(8 * ITEMS, np.int32))
+    held = load_code_object(FOLDER / "right.hsaco").kernels["tree"]
+    launch = device.launch(held, ITEMS, GROUP, "out", "in", np.int32(TURNS))
+    assert checked(launch, residency(launch, GPU)).finished
+    assert np.array_equal(device.get("out")[:ITEMS], values[:ITEMS].reshape(4, 256).sum(1).repeat(256))
