@@ -213,10 +213,10 @@ def _write(
 
 def _answer(reproduction: "Reproduction", results: "Results") -> None:
     """Print what the publication's question is answered with, before where the files are."""
-    from gpusim.reproduce.page.network_page import answers, question
+    from gpusim.reproduce.page.answers import answers, question
     from gpusim.reproduce.page.writing import judged
 
     if reproduction.spec.answers:
         print(question(reproduction))
-        for sentence in answers(reproduction, judged(reproduction, results)):
+        for sentence in answers(reproduction, results, judged(reproduction, results)):
             print(textwrap.fill(sentence, 100, initial_indent="- ", subsequent_indent="  "))

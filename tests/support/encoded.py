@@ -29,6 +29,8 @@ ENCODED = {
     "s_cbranch_execz 0": "000088bf",
     "s_branch 1": "010082bf",
     "s_branch 65532": "fcff82bf",
+    "s_set_gpr_idx_on s0, gpr_idx(SRC1)": "000211bf",
+    "s_set_gpr_idx_idx s0": "003280be",
     "s_setvskip s0, 1": "008110bf",
     "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 15": "011800ba0f000000",
     "s_setreg_b32 hwreg(HW_REG_MODE, 28, 1), s0": "010700b9",

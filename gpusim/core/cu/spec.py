@@ -68,7 +68,7 @@ class ComputeUnitSpec(Spec):
     )
     register_index_cycles: int = param(
         0,
-        "cycles beyond its turn that s_set_gpr_idx_on, _idx, _mode and _off hold a wavefront",
+        "cycles beyond its turn that s_set_gpr_idx_on, _idx and _mode hold a wavefront",
         "assumed: as other scalar instructions; none found of GCN3",
         ge=0,
         le=60,

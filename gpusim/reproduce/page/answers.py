@@ -5,16 +5,25 @@ from collections.abc import Sequence
 
 from gpusim.config.reproduction import AnswerSpec, Reproduction
 from gpusim.reproduce.claims import BESIDE, FAILS, HOLDS, MIXED, UNASKABLE, UNKNOWN, Judged
+from gpusim.reproduce.kept import Results
+from gpusim.reproduce.page.quantities import filled
 
 _COUNT = re.compile(r", \d+ of \d+$")
 
 
-def answers(reproduction: Reproduction, claims: Sequence[Judged]) -> list[str]:
+def question(reproduction: Reproduction) -> str:
+    """Return the question that the answers answer, with the networks' names where they are of networks."""
+    runs = reproduction.spec.runs
+    return reproduction.spec.question.replace("{networks}", ", ".join(runs.networks if runs is not None else ()))
+
+
+def answers(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> list[str]:
     """Return the sentences that answer the publication's question, each by the verdict on its claim."""
     by_name = {one.claim.name: one for one in claims}
-    return [
-        text for answer in reproduction.spec.answers if (text := _answer(reproduction, answer, by_name[answer.claim]))
-    ]
+    said = [_answer(reproduction, answer, by_name[answer.claim]) for answer in reproduction.spec.answers]
+    if reproduction.spec.runs is None:
+        said = [filled(text, reproduction, results) for text in said]
+    return [text for text in said if text]
 
 
 def _answer(reproduction: Reproduction, answer: AnswerSpec, judged: Judged) -> str:

@@ -11,14 +11,9 @@ from gpusim.reproduce.claims import BESIDE, FAILS, HOLDS, MIXED, STATES, UNASKAB
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.kinds import kind_of
 from gpusim.reproduce.network_points import network_points
-from gpusim.reproduce.page.answers import answers
+from gpusim.reproduce.page.answers import answers, question
 from gpusim.reproduce.page.summary import how
 from gpusim.reproduce.rules import said
-
-
-def question(reproduction: Reproduction) -> str:
-    """Return the question that the answers answer, with the networks' names."""
-    return reproduction.spec.question.replace("{networks}", ", ".join(reproduction.runs.networks))
 
 
 def not_run(reproduction: Reproduction, results: Results) -> dict[str, list[str]]:
@@ -54,7 +49,7 @@ def network_page(reproduction: Reproduction, results: Results, claims: Sequence[
 def _answers(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> Iterator[str]:
     if reproduction.spec.question:
         yield f"## {question(reproduction)}\n"
-    said_ = answers(reproduction, claims)
+    said_ = answers(reproduction, results, claims)
     if said_:
         yield from (f"- {sentence}" for sentence in said_)
         yield ""

@@ -10,18 +10,17 @@ from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.claims import BESIDE, STATES, Judged
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.kinds.compared import engine_share
-from gpusim.reproduce.page.answers import answers
-from gpusim.reproduce.page.quantities import filled
+from gpusim.reproduce.page.answers import answers, question
 from gpusim.reproduce.values import groups, limit_of, mean_of, measured, times
 
 
 def summary(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> Iterator[str]:
     """Yield the lines of the page's first part."""
     if reproduction.spec.question:
-        yield f"## {reproduction.spec.question}\n"
-    said_ = answers(reproduction, claims)
+        yield f"## {question(reproduction)}\n"
+    said_ = answers(reproduction, results, claims)
     if said_:
-        yield from (f"- {filled(sentence, reproduction, results)}" for sentence in said_)
+        yield from (f"- {sentence}" for sentence in said_)
         yield ""
     yield from how(results)
     yield ""

@@ -150,8 +150,8 @@ def test_the_branchs_wait_is_the_specifications(cycles: int, waits: int) -> None
 @pytest.mark.parametrize("cycles", [0, 4, 12])
 def test_indexing_holds_a_wavefront_as_is_said(cycles: int) -> None:
     cu = ComputeUnitSpec(register_index_cycles=cycles)
-    texts = ("s_set_gpr_idx_on s0, gpr_idx(SRC1)", "s_set_gpr_idx_idx s0", "s_set_gpr_idx_off", OTHER)
-    assert end(*texts, cu=cu) == 4 * TURN + 3 * cycles
+    texts = ("s_set_gpr_idx_on s0, gpr_idx(SRC1)", "s_set_gpr_idx_idx s0", OTHER)
+    assert end(*texts, cu=cu) == 3 * TURN + 2 * cycles
 
 
 @pytest.mark.parametrize(

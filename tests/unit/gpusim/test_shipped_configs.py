@@ -115,9 +115,9 @@ def test_gpu_by_own_file_and_by_base(tmp_path: Path) -> None:
         (
             "mi6",
             ["workload.kind=gem"],
-            ['workload.kind=gem: "gem" is not allowed', "did you mean 'gemm'", "layer, gemm"],
+            ['workload.kind=gem: "gem" is not allowed', "did you mean 'gemm'", "layer, convolution, gemm"],
         ),
-        ("mi6", ["workload.kind=3"], ["workload.kind=3: 3 is not allowed (allowed: layer, gemm)"]),
+        ("mi6", ["workload.kind=3"], ["workload.kind=3: 3 is not allowed (allowed: layer, convolution, gemm)"]),
         ("mi6", ["workload=null"], ["workload=null: null is not allowed: must be a mapping"]),
         ("mi6", ["workload={kind: gemm, m: 1, n: 1, kk: 1}"], ["unknown key; did you mean 'k'"]),
         ("mi6", ["workload={kind: gemm, m: 0, n: 1, k: 1}"], ["m: 0 is not allowed: must be at least 1"]),

@@ -17,7 +17,8 @@ from gpusim.reproduce.kinds import grids
 from gpusim.reproduce.layer_values import all_rows, measures_of, metric_paths
 from gpusim.reproduce.network_points import Asked, NetworkPoint
 from gpusim.reproduce.own import asked_for
-from gpusim.reproduce.page.network_page import answers, network_page
+from gpusim.reproduce.page.answers import answers
+from gpusim.reproduce.page.network_page import network_page
 from gpusim.reproduce.page.writing import contents, judged
 from gpusim.reproduce.plan import plan_of
 from tests.support.network_reproduction import GAIN, INDEX, TIME, loaded, network, results_of, written
@@ -73,7 +74,8 @@ def test_nothing_follows_from_what_has_not_been_run(tmp_path: Path) -> None:
     assert (first.ours, first.without) == ("×3.00", ("net 2 mi6 plain",))
     page = "".join(network_page(reproduction, some, judged(reproduction, some)))
     assert "**holds** ×3.00 (without net 2 mi6 plain: not run)" in page
-    assert answers(reproduction, judged(reproduction, results_of(reproduction, lambda _: None))) == []
+    nothing = results_of(reproduction, lambda _: None)
+    assert answers(reproduction, nothing, judged(reproduction, nothing)) == []
 
 
 def test_what_half_widths_leave_open_is_undecided(tmp_path: Path) -> None:
@@ -86,9 +88,11 @@ def test_what_half_widths_leave_open_is_undecided(tmp_path: Path) -> None:
 
 def test_sentences_follow_from_verdicts(tmp_path: Path) -> None:
     reproduction = loaded(tmp_path)
-    (said,) = answers(reproduction, judged(reproduction, results_of(reproduction, lambda _: network(30, 10))))
+    results = results_of(reproduction, lambda _: network(30, 10))
+    (said,) = answers(reproduction, results, judged(reproduction, results))
     assert said == "The convolution does (×3.00)."
-    (said,) = answers(reproduction, judged(reproduction, results_of(reproduction, lambda _: network(1, 10))))
+    results = results_of(reproduction, lambda _: network(1, 10))
+    (said,) = answers(reproduction, results, judged(reproduction, results))
     assert said.startswith("ReLU does (×0.10): relu1: vector ALUs busy for 50.0 %, idle 75.0 %")
 
 
