@@ -222,6 +222,7 @@ def test_every_kind_is_drawn_in_every_style(points: Swept, choice: Choice, style
     from gpusim.report.page.figures import figure_of
 
     picture = figure_of(points, choice, style)
+    assert choice != Choice() or picture.note.startswith(f"Not shown: {SHARE}: a mark is the geometric mean")
     assert picture.file(".svg").startswith(b"<?xml") and picture.rows
     assert picture.size[0] == {"screen": 7.2, "paper": 3.33, "wide": 7.0}[style]
 
