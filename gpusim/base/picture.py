@@ -31,7 +31,8 @@ _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 class Picture:
     """name: of its files; title; alt: what it shows, in words, with its main figures; heads, rows: its numbers, all
     that is drawn; draw: draws onto a figure of Matplotlib's of `size` inches; framed: in Matplotlib's own style, on
-    white, for a document; else it lies on any page's ground; font_size: in points."""
+    white, for a document; else it lies on any page's ground; font_size: in points; note: what a
+    reader has to know of it, below it on a page."""
 
     name: str
     title: str
@@ -42,6 +43,7 @@ class Picture:
     size: tuple[float, float] = (7.2, 3.0)
     framed: bool = False
     font_size: float = 9
+    note: str = ""
 
     def file(self, kind: str) -> bytes:
         """Draw the picture into a file, black on its ground; kind: one of KINDS."""
@@ -68,7 +70,8 @@ class Picture:
         drawing = rendered(self.draw, self.size, ".svg", _INK, font_size=self.font_size)
         drawn = _inline(drawing, f"{prefix}-{self.name}", self.title, self.alt)
         numbers = tag("details", tag("summary", f"Numbers: {self.title}"), self.numbers.html())
-        return tag("figure", drawn, tag("figcaption", self.title), numbers)
+        note = tag("p", self.note, class_="tells") if self.note else None
+        return tag("figure", drawn, tag("figcaption", self.title, note), numbers)
 
 
 def _inline(svg: bytes, prefix: str, title: str, alt: str) -> Element:

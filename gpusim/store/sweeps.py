@@ -9,18 +9,15 @@ from gpusim.base.axis_roles import Role, roles_of
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.expressions import Expression
 from gpusim.base.intervals import Estimate, differ, front
-from gpusim.base.picture import Picture
 from gpusim.base.sizes import sizes
 from gpusim.base.sums import plain_sum
-from gpusim.report.sweep_html import sweep_html
-from gpusim.report.sweeps.answers import answers
-from gpusim.report.sweeps.points import Swept, mean_of
-from gpusim.report.sweeps.series import Choice, Kind
-from gpusim.store.sweep_points import points_of, swept
 from gpusim.store.table import NOTHING, VALUE, WIDTH, Table
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what a table alone does without: a store is asked in a tenth of a second
+    from gpusim.base.picture import Picture
     from gpusim.report.page.figures import Style
+    from gpusim.report.sweeps.points import Swept
+    from gpusim.report.sweeps.series import Kind
     from gpusim.store.reading import Results
 
 DEFAULT_METRICS = ("kernel.cycles", "kernel.time_us")
@@ -75,8 +72,10 @@ class SweepTable(Table):
         return roles_of(self.axes, self.specification.get("roles") or {})
 
     @property
-    def swept(self) -> Swept:
+    def swept(self) -> "Swept":
         """The points with their roles and the table's metrics: what figures and answers are made of."""
+        from gpusim.store.sweep_points import points_of
+
         known = [*self.axes, *self.metrics]
         return points_of(self, {path: Expression(path, known, "metrics", "metric") for path in self.metrics})
 
@@ -85,6 +84,8 @@ class SweepTable(Table):
 
         metric: empty: the first objective, else cycles. Raises UserError for one that no point has.
         """
+        from gpusim.report.sweeps.answers import answers
+
         return answers(self._with(metric), metric)
 
     def figure(
@@ -95,9 +96,9 @@ class SweepTable(Table):
         by: str = "",
         at: Mapping[str, Any] | None = None,
         baseline: Mapping[str, Any] | None = None,
-        draw: Kind | Literal[""] = "",
+        draw: "Kind | Literal['']" = "",
         style: "Style" = "screen",
-    ) -> Picture:
+    ) -> "Picture":
         """Draw the sweep, as `gpusim report --figure` does; `save` of what is returned writes a file.
 
         metrics: one, of the store's, or an expression; two: a Pareto front, the cost first; x, y, by: axes: across,
@@ -106,6 +107,7 @@ class SweepTable(Table):
         Raises UserError, and MissingExtraError without Matplotlib.
         """
         from gpusim.report.page.figures import figure_of
+        from gpusim.report.sweeps.series import Choice
 
         return figure_of(self._with(*metrics), Choice(metrics, x, y, by, at or {}, baseline or {}, draw), style)
 
@@ -129,6 +131,8 @@ class SweepTable(Table):
         kernel.time_us, or the nearest to it that the table has; least: False: the largest value is the best. Values
         whose confidence intervals overlap cannot be distinguished, nor can equal ones. Raises UserError.
         """
+        from gpusim.report.sweeps.points import mean_of
+
         metric = self._column(metric or self.usual_metric)
         apart, workload, design = (self._with_role(role) for role in ("environment", "workload", "design"))
         found: list[int] = []
@@ -180,15 +184,18 @@ class SweepTable(Table):
 
     def _repr_html_(self) -> str:
         """Return the HTML that notebooks show."""
+        from gpusim.report.sweep_html import sweep_html
+
         return sweep_html(self)
 
     def __repr__(self) -> str:
         varied = ", ".join(f"{path} ({len(values)})" for path, values in self.axes.items())
         return f"<{self.label}: {self.title}; {self.known} of {self.planned} points over {varied}>"
 
-    def _with(self, *metrics: str) -> Swept:
+    def _with(self, *metrics: str) -> "Swept":
         """Return the points with these metrics too, which the store may have though the table has not."""
         from gpusim.store.reading import Results
+        from gpusim.store.sweep_points import swept
 
         with Results(self.path) as results:
             return swept(results, self.number, [metric for metric in metrics if metric])

@@ -1,6 +1,7 @@
 """What a sweep looks for: its objectives' values at each point, and which points are on the Pareto front."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpusim.base.errors import UserError
@@ -127,7 +128,7 @@ def with_front(results: Results, number: int, spec: SweepSpec, metrics: Sequence
 
 def _over_workloads(results: Results, number: int, spec: SweepSpec) -> list[str]:
     """Say which designs no other one beats by means over all workloads; the table says it of each workload."""
-    points = swept(results, number)
+    points = replace(swept(results, number, list(spec.objectives)), objectives=dict(spec.objectives))
     if VARIANT in points.axes:
         points = points.at({VARIANT: spec.variant or points.axes[VARIANT][-1]})
     chosen = front_of(points, list(spec.objectives))

@@ -240,6 +240,8 @@ class _Said:
     def point(self, point: Point, outcome: Outcome, seconds: float) -> None:
         """Report a point that has ended, after so many seconds; 0: it could not begin."""
         self._left[self._key(point)] -= 1
+        if seconds and not self._taken:
+            self._start = time.monotonic() - seconds  # what was compiled before is over
         if seconds:
             self._taken.setdefault(self._key(point), []).append(seconds)
         now, label = time.monotonic(), ", ".join(f"{path.rpartition('.')[2]}={value}" for path, value in point.items())

@@ -55,6 +55,7 @@ def figure_of(swept: Swept, choice: Choice, style: Style = "screen", name: str =
         name or series.kind, f"{swept.title}: {title}", " ".join(map(_sentence, [_ends(series), *series.notes])),
         ("panel", series.by or "line", series.x, series.metric, "half-width", "low", "high", "points"),
         list(_rows(series)), draw, (look.width, look.height + (rows - 1) * look.row), font_size=look.font,
+        note=" ".join(map(_sentence, series.notes)),
     )  # fmt: skip
 
 

@@ -222,6 +222,7 @@ def test_every_kind_is_drawn_in_every_style(points: Swept, choice: Choice, style
     from gpusim.report.page.figures import figure_of
 
     picture = figure_of(points, choice, style)
+    assert choice != Choice() or picture.note.startswith(f"Not shown: {SHARE}: a mark is the geometric mean")
     assert picture.file(".svg").startswith(b"<?xml") and picture.rows
     assert picture.size[0] == {"screen": 7.2, "paper": 3.33, "wide": 7.0}[style]
 
@@ -237,3 +238,22 @@ def test_from_python_a_figure_is_one_call(table: SweepTable) -> None:
     frame = pytest.importorskip("pandas") and table.frame()
     assert list(frame.index.names) == ["config", SIB, SHARE]
     assert frame.loc[("layerA", 64, 0.25), CYCLES] == 1000
+
+
+def test_a_layer_that_takes_longer_explains_nothing(points: Swept) -> None:
+    """Shares are of what varies within a layer: of both layers' whole grid, of which one depends on the SIB."""
+    grid = type(points)(**{**vars(points), "places": [one for one in points.places if one.values[SIB] != 512]})
+    a, b = math.log(2) ** 2, math.log(1.1) ** 2
+    shares = {one.axis: one.share for one in effects_on(grid, CYCLES).axes}
+    assert shares == {SIB: pytest.approx(a / 2 / (a + 2 * b)), SHARE: pytest.approx(2 * b / (a + 2 * b))}
+
+
+def test_a_design_that_lacks_a_workload_is_not_compared(tmp_path: Path) -> None:
+    cycles = {("A", 1): 90.0, ("B", 1): 9.0, ("B", 2): 8.0}
+    held: list[Any] = [({"config": c, SIB: s}, {"": {CYCLES: v}}) for (c, s), v in cycles.items()]
+    stored_sweep(tmp_path / "m.db", "missing", [*held, ({"config": "A", SIB: 2}, "no room")])
+    with Results(tmp_path / "m.db") as results:
+        table, found = results.sweep(1, CYCLES), swept(results, 1)
+    assert [(row["config"], row[SIB]) for row in table.best()] == [("A", 1), ("B", 1)]
+    said = answers(found)
+    assert said[0].endswith(f"at {SIB} 1") and "1 of 2 designs lack a workload and are not compared" in said

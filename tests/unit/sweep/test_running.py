@@ -12,7 +12,7 @@ from gpusim.store.keeper import Keeper, Took
 from gpusim.store.outcome import Outcome, failed
 from gpusim.store.reading import Results
 from gpusim.sweep.points import points_of
-from gpusim.sweep.running import Sweep, _Said
+from gpusim.sweep.running import Progress, Sweep, _Said
 from gpusim.sweep.tasks import Done, prepared
 
 DONE = Done(Outcome({}, "done", 0), "2026-01-01T00:00:00Z", 1.0)
@@ -58,7 +58,7 @@ def test_a_point_that_came_in_meanwhile_is_known_by_that_run(tmp_path: Path) -> 
 
 
 def test_what_is_left_is_reckoned_by_the_work_of_each_workload() -> None:
-    """Two points of a slow layer took 3 s each, one of a fast layer 1 s; left are one slow point and three fast ones."""
+    """Two points of a slow layer took 3 s each, one of a fast layer 1 s; left are a slow one and three fast ones."""
     said = _Said(Reporter(quiet=True), Progress(7), ["config"])
     slow, fast = {"config": "A"}, {"config": "C"}
     said.asked([slow] * 3 + [fast] * 4)

@@ -209,3 +209,19 @@ def test_a_plateau_ends_it() -> None:
     assert len(points) == 12 and search.plateau(points, [[7.0] for _ in points])
     falling = [[100.0 - number] for number in range(12)]
     assert not search.plateau(points, falling) and len(search.next(points, falling)) == 4
+
+
+def test_the_front_of_a_table_is_that_of_each_workload(tmp_path: Path) -> None:
+    cycles = {("layerA", 4): 90.0, ("layerA", 8): 50.0, ("layerC", 4): 9.0, ("layerC", 8): 9.0}
+    points = [({"config": c, SIB: s}, {"": {"kernel.cycles": v}}) for (c, s), v in cycles.items()]
+    number = stored_sweep(tmp_path / "s.db", "layers", points)
+    found = SweepSpec(
+        run="layerA", axes={"config": ["layerA", "layerC"], SIB: [4, 8]},
+        objectives={"kernel.cycles": "minimize", SIB: "minimize"},
+    )  # fmt: skip
+    with Results(tmp_path / "s.db") as results:
+        table, said = with_front(results, number, found, [])
+    assert [row["Pareto front"] for row in table] == ["yes", "yes", "yes", ""]
+    assert said == [
+        f"Pareto front by kernel.cycles (least), {SIB} (least), geometric means over config: {SIB} 4; {SIB} 8"
+    ]
