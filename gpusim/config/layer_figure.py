@@ -93,7 +93,9 @@ class LayerMemoryFigure(NetworkFigure):
     """Bars of device memory as an iteration's plan counts it; nothing is simulated."""
 
     kind: Literal["layer_memory"] = param("layer_memory", "what is shown", "")
-    by: Literal["layer", "network"] = param("layer", "a bar for each layer, or for each network", "user")
+    by: Literal["layer", "network", "way"] = param(
+        "layer", "a bar for each layer, for each network, or for each way, with the workspaces of its kernels", "user"
+    )
 
 
 class StagesFigure(NetworkFigure):

@@ -56,8 +56,11 @@ class Asked:
 
 def network_points(reproduction: Reproduction, figure: NetworkFigure) -> list[NetworkPoint]:
     """List the figure's points in order; none for figures that need no run."""
-    if isinstance(figure, LayerMemoryFigure):
-        return []
+    return [] if isinstance(figure, LayerMemoryFigure) else points_by_way(reproduction, figure)
+
+
+def points_by_way(reproduction: Reproduction, figure: NetworkFigure) -> list[NetworkPoint]:
+    """List networks, batches, GPUs and ways that a figure is of, in order."""
     runs = reproduction.runs
     gpus = gpus_of(reproduction, figure)
     ways = figure.ways or tuple(runs.ways)[:1]

@@ -8,13 +8,14 @@ from gpusim.base.progress import percent
 from gpusim.base.table import Column, Table
 from gpusim.config.layer_figure import LayerMemoryFigure
 from gpusim.config.reproduction import Reproduction
-from gpusim.networks.run import schedule_of
+from gpusim.networks.run import planned_iteration, schedule_of
 from gpusim.reproduce.kept import Results
-from gpusim.reproduce.network_points import NetworkPoint, network_of, settings_of
+from gpusim.reproduce.network_points import NetworkPoint, network_of, points_by_way, settings_of
 from gpusim.reproduce.pictures import Bars, bars
-from gpusim.reproduce.values import Value
+from gpusim.reproduce.values import Value, times
 from workloads.networks.figures import layer_figures
 from workloads.networks.memory import no_workspace, plan
+from workloads.networks.tensor import Role
 
 MIB = 1 << 20
 
@@ -46,8 +47,41 @@ def _points(reproduction: Reproduction, figure: LayerMemoryFigure) -> Iterator[t
             yield name, batch, _Memory(planned.bytes, layers)
 
 
+@dataclass(frozen=True)
+class _Way:
+    """What a point's iteration takes, workspaces included. first: what the first way's parameters take."""
+
+    point: NetworkPoint
+    planned: int
+    parameters: int
+    first: int
+
+
+def _ways(reproduction: Reproduction, figure: LayerMemoryFigure) -> Iterator[_Way]:
+    """Yield the memory of each way of each network and batch."""
+    first: dict[tuple[str, int], int] = {}
+    for point in points_by_way(reproduction, figure):
+        network = network_of(reproduction.runs.networks[point.network].network)
+        settings = settings_of(reproduction, point, exact=False)
+        planned, _ = planned_iteration(network, settings, point.batch, reproduction.runs.phase == "train")
+        size = sum(one.bytes for one in planned.schedule.tensors.values() if one.role is Role.PARAMETER)
+        yield _Way(point, planned.bytes, size, first.setdefault((point.network, point.batch), size))
+
+
+def _table_of_ways(held: list[_Way]) -> Table:
+    mib = "{:,.1f}".format
+    columns = [Column("run"), Column("MiB at once", mib), Column("MiB of parameters", mib), Column("compressed", times)]
+    rows: list[list[object]] = [
+        [one.point.key, one.planned / MIB, one.parameters / MIB, one.first / one.parameters] for one in held
+    ]
+    return Table(columns, rows, "", "Memory of an iteration, workspaces included.")
+
+
 def tables(reproduction: Reproduction, figure: LayerMemoryFigure, results: Results) -> Iterator[Table]:
-    """Yield a table of networks and batches, and of each network's layers where they are shown."""
+    """Yield a table of networks and batches, or of ways, and of each network's layers where they are shown."""
+    if figure.by == "way":
+        yield _table_of_ways(list(_ways(reproduction, figure)))
+        return
     held = list(_points(reproduction, figure))
     mib = "{:,.1f}".format
     columns = [Column("network"), Column("batch"), Column("MiB at once", mib), Column("MiB of all layers", mib)]
@@ -66,7 +100,16 @@ def tables(reproduction: Reproduction, figure: LayerMemoryFigure, results: Resul
 
 
 def values(reproduction: Reproduction, figure: LayerMemoryFigure, results: Results) -> Iterator[Value]:
-    """Yield MiB of each layer and its share of all, and MiB of each network at once; the same for every GPU."""
+    """Yield MiB of each layer and its share of all, and MiB of each network at once; the same for every GPU.
+
+    Of ways: MiB at once and of parameters, and how many times as large the first way's parameters are.
+    """
+    if figure.by == "way":
+        for one in _ways(reproduction, figure):
+            yield Value("way_mib", one.point.gpu, one.point.labels, one.planned / MIB)
+            yield Value("parameters_mib", one.point.gpu, one.point.labels, one.parameters / MIB)
+            yield Value("compression", one.point.gpu, one.point.labels, one.first / one.parameters)
+        return
     for network, batch, memory in _points(reproduction, figure):
         for gpu in reproduction.columns:
             labels = {"network": network, "batch": str(batch), "gpu": gpu}
@@ -78,7 +121,15 @@ def values(reproduction: Reproduction, figure: LayerMemoryFigure, results: Resul
 
 
 def picture(reproduction: Reproduction, figure: LayerMemoryFigure, results: Results) -> Picture:
-    """Draw bars: networks by batch, or a panel of layers for each network and batch."""
+    """Draw bars: networks by batch, ways by network, or a panel of layers for each network and batch."""
+    if figure.by == "way":
+        made = list(_ways(reproduction, figure))
+        places = list(dict.fromkeys(f"{one.point.network} {one.point.batch}" for one in made))
+        by_way: dict[str, list[float | None]] = {}
+        for one in made:
+            at = places.index(f"{one.point.network} {one.point.batch}")
+            by_way.setdefault(one.point.way, [None] * len(places))[at] = one.planned / MIB
+        return bars(figure.title, [Bars("MiB", places, by_way)])
     held = list(_points(reproduction, figure))
     if figure.by == "network":
         networks = list(dict.fromkeys(network for network, _, _ in held))

@@ -45,6 +45,14 @@ claims:
   - {text: it is faster, said: "yes", measure: speedup, where: {way: lowered, gpus: 2}, bound: {above: 1}}
 """
 TRAINING = "{network: net.yaml, batch: 2, gpu: mi6, storage: nvme, dataset: {resident: true}}"
+MEMORY = """
+kind: layer_memory
+title: Memory
+source: Figure 6
+by: way
+batches: [2]
+ways: [plain, lowered]
+"""
 LEARNING = """
 kind: learning
 title: Accuracy
@@ -143,3 +151,14 @@ def test_a_file_that_has_no_curves_is_named(tmp_path: Path) -> None:
     (tmp_path / "nets" / "b.csv").write_text("epoch,loss\n1,2\n")
     with pytest.raises(UserError, match=r"b\.csv: is no file of curves with columns epoch, train_loss, test_accuracy"):
         values(reproduction, results)
+
+
+def test_memory_of_ways_has_their_workspaces_and_parameters(tmp_path: Path) -> None:
+    reproduction = loaded(tmp_path, WAYS, more=MEMORY)
+    results = Results("nets", {})
+    parameters = {one.value for one in values(reproduction, results) if one.measure == "parameters_mib"}
+    assert parameters == {(3 * 2 * 3 * 3 + 3 * 3 * 3 * 3) * 4 / 2**20}, "two layers' weights, in four bytes each"
+    planned = {one.labels["way"]: one.value for one in values(reproduction, results) if one.measure == "way_mib"}
+    alone = [one for one in values(reproduction, results) if one.measure == "compression"]
+    assert set(planned) == {"plain", "lowered"} and min(planned.values()) > 4 * parameters.pop()
+    assert [one.value for one in alone] == [1.0] * len(alone) and len(alone) == 4
