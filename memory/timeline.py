@@ -50,7 +50,7 @@ def count_finds(m: Any) -> None:
 def record(m, kind, a, b, c):
     """Record an event of this cycle; one that finds the buffer full is only counted."""
     t = m.timeline
-    if not t.on & RECORDED:
+    if not t.on & RECORDED and not (t.placements and kind <= ENDED):
         return
     n = t.count
     if n < t.capacity:
