@@ -63,7 +63,7 @@ def _crowded_lines(run: Measured, spot: Spot) -> float:
     channels = _channels(run)
     if spot.get("examined_lines", 0) < _MANY * channels * spot.get("examined", 0):
         return 0.0
-    return max(_examined(spot, "channel_lines") - spot["lines"] / channels, 0.0)
+    return max(_examined(spot, "channel_lines") - spot.get("lines", 0) / channels, 0.0)
 
 
 _VECTOR = ("vector_memory",)
@@ -219,7 +219,8 @@ def _cells(spot: Spot, waited: float) -> Iterator[str]:
 
 def useful_share(spot: Spot) -> float:
     """Return the bytes asked for / those of the lines touched, at most 1 (where lanes ask for the same bytes)."""
-    return float(min(spot.get("bytes_asked_for", 0) / (spot["lines"] * LINE_BYTES), 1.0))
+    moved_bytes = spot.get("lines", 0) * LINE_BYTES
+    return float(min(spot.get("bytes_asked_for", 0) / moved_bytes, 1.0)) if moved_bytes else 1.0
 
 
 def _hit_rate(spot: Spot, cache: str) -> str:

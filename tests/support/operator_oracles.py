@@ -201,6 +201,23 @@ def connected(a: Arrays) -> Arrays:
     return {"y": np.array([[math.fsum(w * v) + b for w, b in zip(a["weight"], bias, strict=True)] for v in flat])}
 
 
+def connected_in_circles(a: Arrays) -> Arrays:
+    """Multiply by blocks of circulant matrices [p, q, k], element by element (Dong 2020, section 7.2)."""
+    (p, q, k), flat = a["weight"].shape, [image.reshape(-1) for image in a["x"]]
+    result = [
+        [
+            math.fsum(
+                a["weight"][i, j, (r - c) % k] * v[j * k + c] for j in range(q) for c in range(k) if j * k + c < len(v)
+            )
+            for i in range(p)
+            for r in range(k)
+        ]
+        for v in flat
+    ]
+    bias = a.get("bias", np.zeros(p * k))
+    return {"y": np.array(result)[:, : len(bias)] + bias}
+
+
 def gradient(definition: Definition, inputs: Arrays, of: str, output: str, dy: np.ndarray) -> np.ndarray:
     """Return the gradient of sum(dy * output) by an operand, by central differences."""
     found, step = np.zeros(inputs[of].shape), 1e-5

@@ -59,7 +59,9 @@ def test_maps_of_photographs_are_of_every_layer_of_their_network():
 
 
 def test_every_shipped_file_is_one_of_these():
-    expected = {f"{point.label}.npz" for _, point in POINTS} | {f"{model}.csv" for model in CAPTURE_POINTS}
+    expected = {f"{point.label}.npz" for _, point in POINTS} | {
+        f"{model}.csv" for model in CAPTURE_POINTS if model != "cifar7"
+    }
     for model in SHIPPED_PHOTOGRAPHS:
         expected |= {f"{model}.csv"} | {f"{point.label}.npz" for point in PHOTOGRAPHS[model]}
     assert {path.name for path in FOLDER.iterdir()} == expected

@@ -16,6 +16,7 @@ from tests.support.operator_oracles import (
     Definition,
     added,
     connected,
+    connected_in_circles,
     convolved,
     cross_entropy,
     elementwise,
@@ -34,6 +35,7 @@ from workloads.operators.activation import ActivationForward
 from workloads.operators.add import Add
 from workloads.operators.batch_norm import BatchNormInference, BatchNormTraining
 from workloads.operators.bias import BiasForward
+from workloads.operators.block_circulant import BlockCirculantForward
 from workloads.operators.bypass import Bypass
 from workloads.operators.concat import Concat
 from workloads.operators.conv_algorithms import ALGORITHMS
@@ -136,6 +138,12 @@ CASES = (
     Case("multiply", MultiplyForward((3, 7)), lambda a: {"y": a["x0"] * a["x1"]}, ("x0", "x1")),
     Case("concat", Concat((2, 9, 2), (4, 2, 3)), joined, ("x0", "x1", "x2")),
     Case("bypass", Bypass((3, 7)), lambda a: {"y": a["x"]}),
+    Case(
+        "block-circulant",
+        BlockCirculantForward((2, 20), 18, 16, "baseline", bias=True),
+        connected_in_circles,
+        ("x", "weight", "bias"),
+    ),
     Case("fully-connected", FullyConnectedForward((3, 2, 2, 2), 5, bias=True), connected, ("x", "weight", "bias")),
     *(
         Case(
