@@ -12,7 +12,7 @@ from gpusim.base.errors import SimulationError
 from gpusim.base.progress import Progress
 from gpusim.core.cu.accounts import active_now
 from gpusim.core.cu.code_table import FetchTable, code_table, fetch_table
-from gpusim.core.cu.configure import set_code_table, set_fetch_table
+from gpusim.core.cu.configure import delay_dispatch, set_code_table, set_fetch_table
 from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
 from gpusim.core.cu.state import NEVER
@@ -23,7 +23,7 @@ from gpusim.core.loop import DEADLOCK, FAULT, FINISHED, LIVELOCK, RUNNING, run_c
 from gpusim.core.machine import new_machine
 from gpusim.core.occupancy import Occupancy, occupancy, residency
 from gpusim.core.patterns import PatternCounts
-from gpusim.core.perturbation import delay_dispatch, perturb
+from gpusim.core.perturbation import perturb
 from gpusim.core.prepare import prepare_core
 from gpusim.core.recording import Recording, Watcher
 from gpusim.core.resident import resident_groups
