@@ -171,3 +171,8 @@ def _chain(links: np.ndarray, count: int) -> int:
 def engine_pending(m: Any) -> int:
     """Return the number of requests that the engine has taken and not answered, for a deadlock's report."""
     return int(m.engine.requests_held)
+
+
+def perturb_engine(m: Any, random: np.random.Generator, channels: int) -> None:
+    """Draw which L2 channel the engine asks first."""
+    m.engine.next_channel = random.integers(0, channels)

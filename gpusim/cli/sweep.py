@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gpusim.store.table import Table as StoredTable
 
 EXIT_SOME_FAILED = 1
+PERTURBATION = "run.perturbation"
 
 
 def _objective(name: str, how: str) -> Any:
@@ -58,6 +59,16 @@ class SweepOptions:
     minimize: Annotated[list[str], _objective("--minimize", "small")] = field(default_factory=list)
     maximize: Annotated[list[str], _objective("--maximize", "large")] = field(default_factory=list)
     jobs: JobsOption = None
+    perturb: Annotated[
+        int | None,
+        typer.Option(
+            "--perturb",
+            metavar="N",
+            min=2,
+            max=10_000,
+            help="Run each point N times, each with another draw of the machine: values are means with an interval.",
+        ),
+    ] = None
     cluster: Annotated[
         str | None,
         typer.Option(
@@ -109,6 +120,7 @@ def sweep(
         options.method,
         options.points,
         options.seed,
+        axes={} if options.perturb is None else {PERTURBATION: list(range(options.perturb))},
         minimize=options.minimize,
         maximize=options.maximize,
     )

@@ -14,6 +14,7 @@ from gpusim.config.check import checked
 from gpusim.config.gpu import layered
 from gpusim.config.tree import Assignment, Sets, assignments
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.perturbation import MOST as MOST_PERTURBATIONS
 from gpusim.energy.spec import EnergySpec
 from gpusim.sampling.spec import SamplingSpec
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS
@@ -93,6 +94,10 @@ class ExecRunSpec(Spec):
         0, "of each kernel, which is stopped there, and the run with it; 0: any", "", ge=0, le=1 << 60
     )
     sampling: SamplingSpec | None = param(None, "simulate launches in part and estimate the rest; null: in whole", "")
+    perturbation: int = param(
+        0, "draw of what a machine does not fix when a launch begins; 0: all arbiters at their first place", "", ge=0,
+        lt=MOST_PERTURBATIONS,
+    )  # fmt: skip
 
 
 class ExecConfig(Spec):

@@ -7,6 +7,7 @@ from pydantic import Discriminator, Tag, ValidationInfo, field_validator, model_
 
 from gpusim.base.errors import unknown_name
 from gpusim.base.spec import Spec, param
+from gpusim.core.perturbation import MOST as MOST_PERTURBATIONS
 from gpusim.sampling.spec import SamplingSpec
 from isa.region import MAX_ROWS
 from workloads.data.patterns import CHANNEL_FIRST
@@ -254,3 +255,7 @@ class RunSpec(Spec):
         0, "of each kernel, which is stopped there, and the run with it; 0: any", "", ge=0, le=1 << 60
     )
     sampling: SamplingSpec | None = param(None, "simulate launches in part and estimate the rest; null: in whole", "")
+    perturbation: int = param(
+        0, "draw of what a machine does not fix when a launch begins; 0: all arbiters at their first place", "", ge=0,
+        lt=MOST_PERTURBATIONS,
+    )  # fmt: skip

@@ -12,7 +12,7 @@ from gpusim.base.errors import SimulationError
 from gpusim.base.progress import Progress
 from gpusim.core.cu.accounts import active_now
 from gpusim.core.cu.code_table import FetchTable, code_table, fetch_table
-from gpusim.core.cu.configure import set_code_table, set_fetch_table
+from gpusim.core.cu.configure import delay_dispatch, set_code_table, set_fetch_table
 from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
 from gpusim.core.cu.state import NEVER
@@ -23,6 +23,7 @@ from gpusim.core.loop import DEADLOCK, FAULT, FINISHED, LIVELOCK, RUNNING, run_c
 from gpusim.core.machine import new_machine
 from gpusim.core.occupancy import Occupancy, occupancy, residency
 from gpusim.core.patterns import PatternCounts
+from gpusim.core.perturbation import perturb
 from gpusim.core.prepare import prepare_core
 from gpusim.core.recording import Recording, Watcher
 from gpusim.core.resident import resident_groups
@@ -75,6 +76,7 @@ def simulate(
     max_cycles: int = 0,
     steerer: "Steerer | None" = None,
     serve: Callable[[], None] | None = None,
+    perturbation: int = 0,
 ) -> RunFacts:
     """Run `launch` on the machine `gpu`, with the compaction engine of `engine_spec` if it has regions for it.
 
@@ -85,7 +87,8 @@ def simulate(
     own (None: they are empty at first); hotspots: account for the wavefronts' cycles by static instruction too;
     timeline: draw what happens into it; max_cycles: end the run in this cycle, 0: at its end; steerer: has the launch
     simulated in part and estimates the rest (gpusim.sampling); serve: called every FIRST_CHUNK_CYCLES cycles, does what
-    wavefronts wait for the host to do.
+    wavefronts wait for the host to do; perturbation: which draw of the machine (gpusim.core.perturbation), 0: as it is.
+    A delay of the first dispatch is none of the kernel's cycles.
 
     Raises what the functional part found wrong (isa.execution.faults), OccupancyError, DeadlockError, LawViolation.
     Where the wavefronts stand is part of partial facts and of the errors of an endless loop and of a deadlock.
@@ -102,6 +105,7 @@ def simulate(
     context = FunctionalContext(launch, held.wavefront_slots, held.workgroup_slots, max_instructions, huge_pages)
     taken = engine_spec.l2_taken if engine_spec is not None and uses_engine else None
     m = new_machine(gpu, launch, fit, taken, not huge_pages, huge_pages)
+    delay = perturb(m, perturbation)
     if warm is not None:
         warm.restore(m, gpu, taken)
     code, fetched = _code_tables(launch.kernel, gpu.cu, context.first_address)
@@ -141,7 +145,7 @@ def simulate(
         from isa.execution.emulator import run_functional
 
         def counts() -> RunFacts:
-            return _facts(m, gpu, launch, fit, int(m.wheel.now))
+            return _facts(m, gpu, launch, fit, int(m.wheel.now), delay)
 
         def execute(workgroups: range) -> int:
             return run_functional(launch, shadows=shadows, workgroups=workgroups, residency=held).wavefront_instructions
@@ -163,7 +167,8 @@ def simulate(
             recording = None if timeline is None else timeline.attach(m, launch.kernel.name, gpu, context.instructions)
             if steerer is not None:
                 steering = steerer.attach(steered())
-            status = _loop(m, observe, recording, max_cycles, steering, serve)
+            delay_dispatch(m, delay)
+            status = _loop(m, observe, recording, max_cycles and max_cycles + delay, steering, serve)
     except KeyboardInterrupt as interrupt:  # in a script; the command line's observer ends the run
         note_resident(interrupt, resident())
         raise
@@ -180,7 +185,7 @@ def simulate(
     cut = steering is not None and steering.over  # what follows is estimated
     if warm is not None and not cut:
         warm.keep(m, later=not huge_pages)
-    facts = _facts(m, gpu, launch, fit, int(run.ended or m.wheel.now))
+    facts = _facts(m, gpu, launch, fit, int(run.ended or m.wheel.now), delay)
     facts.add("simulator", {"wall_s": wall, "cpu_s": cpu, "compile_s": compile_s})
     facts.partial = status == RUNNING and not cut
     if facts.partial:
@@ -266,10 +271,11 @@ def _loop(
             chunk = max(FIRST_CHUNK_CYCLES, int(ran * min(4.0, OBSERVER_PERIOD_S / max(spent, 1e-6))))
 
 
-def _facts(m: Any, gpu: GpuSpec, launch: Launch, fit: Occupancy, cycles: int) -> RunFacts:
-    """Return the facts of the run up to cycle `cycles`: the units' counts, and the launch as a whole."""
+def _facts(m: Any, gpu: GpuSpec, launch: Launch, fit: Occupancy, now: int, delay: int) -> RunFacts:
+    """Return the facts of the run up to cycle `now`: the units' counts, and the launch as a whole, without `delay`."""
     facts = machine_facts(m)
-    facts.sections["cu"]["active_cycles"] += active_now(m, cycles)
+    facts.sections["cu"]["active_cycles"] += active_now(m, now)
+    cycles = max(now - delay, 0)
     x, y, z = launch.workgroups
     facts.add(
         "kernel",

@@ -98,7 +98,7 @@ class FunctionTask(Task):
 
 def launch_options(run: "RunSpec | ExecRunSpec") -> RunOptions:
     """Return how launches are run, as a configuration says."""
-    return launches(run.checked, run.hotspots, run.max_cycles, run.sampling)
+    return replace(launches(run.checked, run.hotspots, run.max_cycles, run.sampling), perturbation=run.perturbation)
 
 
 def launches(

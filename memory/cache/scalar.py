@@ -6,6 +6,9 @@ port of their own. Scalar stores are written through. The core queues instructio
 finished ones from `scalar_next_done`.
 """
 
+from typing import Any
+
+import numpy as np
 from pydantic import model_validator
 
 from gpusim.base.spec import Spec, param
@@ -337,3 +340,9 @@ def scalar_next_done(m, now, array):
     if n > 1:
         wake_at(m, SCALAR, max(cache.done[array, following, 0], now), array)
     return cache.done[array, h, 1]
+
+
+def perturb_scalar_cache(m: Any, random: np.random.Generator) -> None:
+    """Draw whose queue comes first in each array."""
+    arrays = int(m.scalar.arrays)
+    m.scalar.next_cu[:arrays] = random.integers(0, int(m.scalar.cus_per_array), arrays)

@@ -322,3 +322,15 @@ def dram_totals(m: Any) -> Counts:
     totals = DRAM_COUNTERS.counts(m.dram.channel)
     totals["bus_busy_cycles"] = bus_busy_cycles(m)
     return totals
+
+
+def perturb_refresh(m: Any, random: np.random.Generator) -> None:
+    """Have all channels' refreshes begin earlier by the same part of their interval, at another set of banks."""
+    dram = m.dram
+    ranks, channel = int(dram.ranks), dram.channel
+    if not ranks:  # an ideal DRAM refreshes nothing
+        return
+    earlier = int(random.integers(0, max(int(dram.refresh_interval) // ranks, 1)))  # ranks stay as far apart
+    channel["refresh_at"][:, :ranks] -= earlier
+    channel["refresh_next"][:, :ranks] = random.integers(0, int(dram.refresh_sets))
+    channel["refresh_due"] -= earlier

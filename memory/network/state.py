@@ -3,8 +3,9 @@
 A request carries `source`: bits 0-2 kind, bits 4-11 port, bits 12 and up what the cache recognises the answer by.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 from pydantic import field_validator
 
 from gpusim.base.spec import Spec, param
@@ -186,3 +187,10 @@ def wake_sender(m, now, port):
         wake_at(m, CU_LOOK_UP, now + 1, port)
     else:
         wake_at(m, SCALAR, now + 1, port - FIRST_SCALAR_PORT)
+
+
+def perturb_crossbar(m: Any, random: np.random.Generator, cus: int, arrays: int, channels: int) -> None:
+    """Draw which port each channel, and which channel each port, looks at first."""
+    ports = np.array([*range(cus), *range(FIRST_SCALAR_PORT, FIRST_SCALAR_PORT + arrays)])
+    m.xbar.next_port[:channels] = random.choice(ports, channels)
+    m.xbar.next_channel[ports] = random.integers(0, channels, len(ports))

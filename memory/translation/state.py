@@ -1,5 +1,9 @@
 """State of address translation: users, L1 TLBs, the L2 TLB's ports and rows, walks."""
 
+from typing import Any
+
+import numpy as np
+
 from gpusim.jit import Field, State, counter_fields, u32
 from isa.trace import LINE_BYTES
 from memory.network.state import MAX_ARRAYS, MAX_CUS
@@ -93,3 +97,8 @@ def configure_translation(m, spec: TranslationSpec, seed: int) -> None:  # type:
     clear_rows(t.l2_rows, int(t.l2_sets), spec.l2_ways)
     t.l1_order[:] = [first_order(spec.l1_replacement, seed, tlb) for tlb in range(MAX_TLBS)]
     t.l2_order = first_order(spec.l2_replacement, seed, MAX_TLBS)
+
+
+def perturb_translation(m: Any, random: np.random.Generator, cus: int) -> None:
+    """Draw which L1 TLB, of a CU's vector L1, the L2 TLB looks at first."""
+    m.translation.next_tlb = random.integers(0, cus)

@@ -9,9 +9,10 @@ from gpusim.core.cu.dispatch_order import ORDERS
 from gpusim.core.cu.dispatch_spec import DispatchSpec
 from gpusim.core.cu.scheduling import OLDEST, SCHEDULES
 from gpusim.core.cu.spec import MAX_WAVES_PER_SIMD, SIMDS, ComputeUnitSpec
-from gpusim.core.cu.state import NEVER
+from gpusim.core.cu.state import NEVER, NEXT_SLOT, SLOTS
 from gpusim.jit import address_of
 from isa.launch import Launch
+from isa.opcodes.opcode import SMEM, VMEM
 from isa.trace import LINE_BYTES
 from memory.cache.instruction import set_last_code_line
 
@@ -89,3 +90,17 @@ def set_code_table(m: Any, table: np.ndarray) -> None:
     m.run.code = address_of(table)
     sets_priorities = bool(np.any(table >> ACTION_SHIFT & ACTION_MASK == SET_PRIORITY))
     m.cu.by_age = int(m.cu.policy == OLDEST and not sets_priorities)
+
+
+def perturb_cus(m: Any, random: np.random.Generator) -> None:
+    """Draw each CU's first places: wavefront to fetch for, SIMDs at the memory queues; and the dispatcher's CU."""
+    cus = int(m.cu.cus)
+    m.cu.fetch[:cus, NEXT_SLOT] = random.integers(0, SLOTS, cus)
+    m.cu.served[:cus, [VMEM, SMEM]] = random.integers(0, SIMDS, (cus, 2))
+    m.run.cu_next = random.integers(0, cus)
+
+
+def delay_dispatch(m: Any, cycles: int) -> None:
+    """Have no workgroup of a launch that is about to begin be placed for as many cycles."""
+    if cycles:
+        m.run.engine_free[: int(m.run.engines)] = int(m.wheel.now) + cycles
