@@ -173,6 +173,6 @@ def engine_pending(m: Any) -> int:
     return int(m.engine.requests_held)
 
 
-def perturb_engine(m: Any, random: np.random.Generator, channels: int) -> None:
+def perturb_engine(m: Any, random: "np.random.Generator", channels: int) -> None:
     """Draw which L2 channel the engine asks first."""
     m.engine.next_channel = random.integers(0, channels)

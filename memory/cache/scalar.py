@@ -342,7 +342,7 @@ def scalar_next_done(m, now, array):
     return cache.done[array, h, 1]
 
 
-def perturb_scalar_cache(m: Any, random: np.random.Generator) -> None:
+def perturb_scalar_cache(m: Any, random: "np.random.Generator") -> None:
     """Draw whose queue comes first in each array."""
     arrays = int(m.scalar.arrays)
     m.scalar.next_cu[:arrays] = random.integers(0, int(m.scalar.cus_per_array), arrays)

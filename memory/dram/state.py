@@ -324,7 +324,7 @@ def dram_totals(m: Any) -> Counts:
     return totals
 
 
-def perturb_refresh(m: Any, random: np.random.Generator) -> None:
+def perturb_refresh(m: Any, random: "np.random.Generator") -> None:
     """Have all channels' refreshes begin earlier by the same part of their interval, at another set of banks."""
     dram = m.dram
     ranks, channel = int(dram.ranks), dram.channel

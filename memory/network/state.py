@@ -189,7 +189,7 @@ def wake_sender(m, now, port):
         wake_at(m, SCALAR, now + 1, port - FIRST_SCALAR_PORT)
 
 
-def perturb_crossbar(m: Any, random: np.random.Generator, cus: int, arrays: int, channels: int) -> None:
+def perturb_crossbar(m: Any, random: "np.random.Generator", cus: int, arrays: int, channels: int) -> None:
     """Draw which port each channel, and which channel each port, looks at first."""
     ports = np.array([*range(cus), *range(FIRST_SCALAR_PORT, FIRST_SCALAR_PORT + arrays)])
     m.xbar.next_port[:channels] = random.choice(ports, channels)

@@ -99,6 +99,6 @@ def configure_translation(m, spec: TranslationSpec, seed: int) -> None:  # type:
     t.l2_order = first_order(spec.l2_replacement, seed, MAX_TLBS)
 
 
-def perturb_translation(m: Any, random: np.random.Generator, cus: int) -> None:
+def perturb_translation(m: Any, random: "np.random.Generator", cus: int) -> None:
     """Draw which L1 TLB, of a CU's vector L1, the L2 TLB looks at first."""
     m.translation.next_tlb = random.integers(0, cus)

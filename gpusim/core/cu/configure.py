@@ -92,7 +92,7 @@ def set_code_table(m: Any, table: np.ndarray) -> None:
     m.cu.by_age = int(m.cu.policy == OLDEST and not sets_priorities)
 
 
-def perturb_cus(m: Any, random: np.random.Generator) -> None:
+def perturb_cus(m: Any, random: "np.random.Generator") -> None:
     """Draw each CU's first places: wavefront to fetch for, SIMDs at the memory queues; and the dispatcher's CU."""
     cus = int(m.cu.cus)
     m.cu.fetch[:cus, NEXT_SLOT] = random.integers(0, SLOTS, cus)
