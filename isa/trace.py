@@ -34,6 +34,8 @@ Each VMEM, FLAT, SMEM and DS instruction has exactly one memory record: a header
              often as lanes change the same dword of it, for each of which a packet has one operand
 """
 
+from typing import Any
+
 SEGMENTS, MEMORY_WORDS, INSTRUCTIONS, STATUS, FLOPS = 0, 1, 2, 3, 4
 SEGMENT_0 = 8
 MAX_SEGMENTS = 504
@@ -67,3 +69,20 @@ LINE_BITS = 31  # 128 GiB; with the mark a line number is a 32-bit word, and so 
 LINE_SPARSE = 1 << LINE_BITS  # part of the line's identity from the coalescer to the compaction engine
 LINE_ADDRESS_MASK = LINE_SPARSE - 1
 LINE_BYTES = 64
+
+
+def taken_records(trace: Any) -> list[tuple[int, list[int]]]:
+    """Return header and line addresses (in lines) of a slice's memory instructions in program order, and empty it.
+
+    trace: int64 [TRACE_WORDS], as it is shown after each slice; a run's last slice is shown twice.
+    """
+    words = trace[MEMORY_0 : MEMORY_0 + int(trace[MEMORY_WORDS])].tolist()
+    trace[MEMORY_WORDS] = 0
+    records, at = [], 0
+    while at < len(words):
+        header = words[at]
+        step = 2 if header & (RECORD_STORE | RECORD_ATOMIC) else 1
+        end = at + 1 + step * (header & LINES_MASK)
+        records.append((header, [word & LINE_ADDRESS_MASK for word in words[at + 1 : end : step]]))
+        at = end
+    return records

@@ -48,6 +48,10 @@ _BLOCK_COLUMNS = ("columns of these blocks", _BLOCKS)
 MOST_COLUMNS = 1 << 24  # of B
 MOST_IMAGES = 1 << 20
 MOST_ROWS = 1 << 20  # of B; those past what a sparse region holds are launched in blocks
+_ACTIVATIONS = (
+    "activation file for real and resampled data: a path, or the name of a shipped one",
+    "made by gpusim capture",
+)
 _SEED = ("seed of weights and synthetic activations", "arbitrary")
 
 
@@ -103,11 +107,7 @@ class LayerWorkload(Spec):
     zero_block_rows: int = param(1, *_BLOCK_ROWS, ge=1, le=MAX_ROWS)
     zero_block_columns: int = param(1, *_BLOCK_COLUMNS, ge=1, le=MOST_COLUMNS)
     seed: int = param(1, *_SEED, ge=0, lt=2**63)
-    activations: str | None = param(
-        None,
-        "activation file for real and resampled data: a path, or the name of a shipped one",
-        "made by gpusim capture",
-    )
+    activations: str | None = param(None, *_ACTIVATIONS)
 
     @property
     def title(self) -> str:
@@ -133,11 +133,7 @@ class ConvolutionWorkload(Spec):
     zero_block_rows: int = param(1, *_BLOCK_ROWS, ge=1, le=MAX_ROWS)
     zero_block_columns: int = param(1, *_BLOCK_COLUMNS, ge=1, le=MOST_COLUMNS)
     seed: int = param(1, *_SEED, ge=0, lt=2**63)
-    activations: str | None = param(
-        None,
-        "activation file for real and resampled data: a path, or the name of a shipped one",
-        "made by gpusim capture",
-    )
+    activations: str | None = param(None, *_ACTIVATIONS)
 
     @property
     def title(self) -> str:

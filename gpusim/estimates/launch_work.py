@@ -40,14 +40,12 @@ from isa.opcodes.opcode import LDS, SALU, SMEM, VALU, VMEM
 from isa.trace import (
     LINE_BITS,
     LINE_BYTES,
-    LINES_MASK,
-    MEMORY_0,
-    MEMORY_WORDS,
     RECORD_ATOMIC,
     RECORD_LDS,
     RECORD_SCALAR,
     RECORD_STORE,
     TRACE_WORDS,
+    taken_records,
 )
 
 LOOKED_AT = 5  # workgroups, spread over the grid
@@ -233,19 +231,10 @@ def _of_an_access(launch: Launch, workgroup: int, counts: np.ndarray, l1_lines: 
 
 
 def _loaded_lines(trace: np.ndarray) -> Iterator[int]:
-    """Yield the lines of a slice's vector loads, in order (isa.trace)."""
-    words = trace[MEMORY_0 : MEMORY_0 + int(trace[MEMORY_WORDS])].tolist()
-    at = 0
-    while at < len(words):
-        header = words[at]
-        lines, end = header & LINES_MASK, at + 1
-        if header & (RECORD_STORE | RECORD_ATOMIC):
-            end += 2 * lines
-        else:
-            end += lines
-            if not header & (RECORD_SCALAR | RECORD_LDS):
-                yield from words[at + 1 : end]
-        at = end
+    """Yield the lines of a slice's vector loads, in order."""
+    for header, lines in taken_records(trace):
+        if not header & (RECORD_STORE | RECORD_ATOMIC | RECORD_SCALAR | RECORD_LDS):
+            yield from lines
 
 
 def _missed(lines: Sequence[int], kept: int) -> int:

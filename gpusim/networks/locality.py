@@ -5,7 +5,6 @@ bytes that lanes ask for. Of a range, the least is taken that touches its lines.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
 from ctypes import c_int64
 from dataclasses import dataclass, field
 from math import prod
@@ -19,16 +18,13 @@ from isa.execution.emulator import run_functional
 from isa.trace import (
     ASKED_MASK,
     ASKED_SHIFT,
-    LINE_ADDRESS_MASK,
     LINE_BYTES,
-    LINES_MASK,
-    MEMORY_0,
-    MEMORY_WORDS,
     RECORD_ATOMIC,
     RECORD_LDS,
     RECORD_SCALAR,
     RECORD_STORE,
     TRACE_WORDS,
+    taken_records,
 )
 
 if TYPE_CHECKING:
@@ -65,7 +61,9 @@ def locality(launch: "Launch", value_bytes: int) -> Counts:
     held = {True: 0, False: 0}  # bytes of LDS that are stored, loaded
 
     def note() -> None:
-        for header, lines in _records(trace):
+        for header, lines in taken_records(trace):
+            if header & RECORD_SCALAR:
+                continue
             asked = header >> ASKED_SHIFT & ASKED_MASK
             stores = bool(header & (RECORD_STORE | RECORD_ATOMIC))
             if header & RECORD_LDS:
@@ -75,7 +73,6 @@ def locality(launch: "Launch", value_bytes: int) -> Counts:
                 array = (written if stores else read)[first]
                 array.asked_bytes += asked
                 array.lines.update(lines)
-        trace[MEMORY_WORDS] = 0  # the last slice is shown twice
 
     run_functional(launch, workgroups=range(1), pool=pool, serve=note)
     work_items = prod(launch.local_size)
@@ -86,16 +83,3 @@ def locality(launch: "Launch", value_bytes: int) -> Counts:
 
     users = held[False] / held[True] if held[True] else max((one.users for one in read.values()), default=1.0)
     return Counts(data_reuse=users, read_distance=distance(read), write_distance=distance(written))
-
-
-def _records(trace: np.ndarray) -> Iterator[tuple[int, list[int]]]:
-    """Yield header and lines of a slice's vector memory and LDS instructions."""
-    words = trace[MEMORY_0 : MEMORY_0 + int(trace[MEMORY_WORDS])].tolist()
-    at = 0
-    while at < len(words):
-        header = words[at]
-        step = 2 if header & (RECORD_STORE | RECORD_ATOMIC) else 1
-        end = at + 1 + step * (header & LINES_MASK)
-        if not header & RECORD_SCALAR:
-            yield header, [word & LINE_ADDRESS_MASK for word in words[at + 1 : end : step]]
-        at = end

@@ -219,8 +219,7 @@ def _cells(spot: Spot, waited: float) -> Iterator[str]:
 
 def useful_share(spot: Spot) -> float:
     """Return the bytes asked for / those of the lines touched, at most 1 (where lanes ask for the same bytes)."""
-    moved_bytes = spot.get("lines", 0) * LINE_BYTES
-    return float(min(spot.get("bytes_asked_for", 0) / moved_bytes, 1.0)) if moved_bytes else 1.0
+    return float(min(spot.get("bytes_asked_for", 0) / (spot["lines"] * LINE_BYTES), 1.0))
 
 
 def _hit_rate(spot: Spot, cache: str) -> str:

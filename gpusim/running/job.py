@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from gpusim.base.errors import UserError
 from gpusim.host.command_processor import CommandProcessor, HostCommand, RunOptions
 
 if TYPE_CHECKING:
@@ -98,6 +99,11 @@ class FunctionTask(Task):
 
 def launch_options(run: "RunSpec | ExecRunSpec") -> RunOptions:
     """Return how launches are run, as a configuration says."""
+    if run.perturbation and run.sampling is not None:
+        raise UserError(
+            f"run.perturbation: {run.perturbation} is not allowed of a sampled run, which counts from the first cycle;"
+            " allowed is 0, or run.sampling null"
+        )
     return replace(launches(run.checked, run.hotspots, run.max_cycles, run.sampling), perturbation=run.perturbation)
 
 

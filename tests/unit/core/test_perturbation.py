@@ -90,3 +90,11 @@ def test_a_difference_within_the_draws_is_none(tmp_path: Path, monkeypatch: pyte
         said.append("\n".join(answers(found)))
     assert "no value can be told from another" in said[0] and "cannot be told apart" in said[0]
     assert "no effect" not in said[1]
+
+
+def test_a_sampled_run_has_no_draws(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert invoke(["run", "layerC", "--engine", "off", "--sample", "--set", "run.perturbation=3"]) == 2
+    assert "run.perturbation: 3 is not allowed of a sampled run" in capfd.readouterr().err

@@ -67,6 +67,14 @@ def test_counts_are_those_of_the_whole_launch_and_bounds_below_its_cycles(primit
         assert limits.likely["l2"] == pytest.approx(facts.roofline.l2, rel=0.6, abs=64)
 
 
+def test_a_load_is_seen_once() -> None:
+    """A functional run shows its last slice twice, and a short kernel's is its only one."""
+    elements = 1 << 16
+    (launch,) = operator(ActivationForward("relu", (4, elements // 4))).launches
+    found = launch_work(launch, GPU)
+    assert (found.load_lines, found.store_lines) == (elements * 4 / 64, elements * 4 / 64)
+
+
 def test_a_kernel_that_cannot_be_sliced_is_executed_instead(monkeypatch: pytest.MonkeyPatch) -> None:
     launch = operator(PRIMITIVES[1]).launches[0]
     kernel = launch.kernel
