@@ -11,7 +11,7 @@ from gpusim.base.counters import Counts
 from gpusim.base.sums import plain_sum
 from gpusim.core.count_vector import CountVector
 
-WHOLE, WINDOWS, ITERATIONS, LAUNCHES = "whole", "windows", "iterations", "launches"
+WHOLE, WINDOWS, ITERATIONS = "whole", "windows", "iterations"
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,34 +35,6 @@ class Doubt:
     times: int = 1
 
 
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """What a launch says of others of its kernel whose workgroups have the same to do. Columns: of its counts' vector.
-
-    name: of the launch, for what others share with it; workgroups: of its grid; resident: of a round; blocks:
-    instructions of a mean workgroup by basic block; work: instructions of the grid; looks: what was counted at some
-    points of its beginning, before anything was passed over, [look, column]; rest: counts after the last of them, as
-    estimated; pace: counts an instruction once it had settled, None: not known; settled_work: instructions after which
-    it had; doubts: why the rest may be wrong.
-    """
-
-    name: str
-    workgroups: int
-    resident: int
-    blocks: np.ndarray
-    work: float
-    looks: np.ndarray
-    rest: np.ndarray
-    pace: np.ndarray | None = None
-    settled_work: float = 0.0
-    doubts: tuple[Replicates, ...] = ()
-
-    @property
-    def rounds(self) -> float:
-        """Rounds of resident workgroups that its grid has."""
-        return self.workgroups / self.resident
-
-
 @dataclass(frozen=True)
 class Sampling:
     """How a launch, or several, were sampled.
@@ -71,7 +43,7 @@ class Sampling:
     was measured; rounds: of resident workgroups in the grid; instructions: estimated, of the whole grid; simulated: of
     these; complete: whether all workgroups were executed at least; doubts: independent of one
     another; parts: of several launches those that differ, each with how often it is there; unasked: instructions of
-    those that ran whole because nothing else was asked; learned: what it says of other launches, if it was to.
+    those that ran whole because nothing else was asked.
     """
 
     confidence: float
@@ -84,7 +56,6 @@ class Sampling:
     doubts: tuple[Doubt, ...] = field(default=(), repr=False)
     parts: "tuple[tuple[Sampling, int], ...]" = field(default=(), repr=False)
     unasked: float = 0.0
-    learned: Learned | None = field(default=None, repr=False)
 
     @property
     def fraction(self) -> float:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -150,7 +150,6 @@ def simulate(
         def execute(workgroups: range) -> int:
             return run_functional(launch, shadows=shadows, workgroups=workgroups, residency=held).wavefront_instructions
 
-        @cache
         def work() -> np.ndarray:
             return executed_blocks(launch, shadows, max_instructions)
 
@@ -182,12 +181,11 @@ def simulate(
     if uses_engine:
         engine_finish(m, int(m.wheel.now))
         assert_engine(m)
-    cut = steering is not None and steering.over  # what follows is estimated
-    if warm is not None and not cut:
+    if warm is not None:
         warm.keep(m, later=not huge_pages)
     facts = _facts(m, gpu, launch, fit, int(run.ended or m.wheel.now), delay)
     facts.add("simulator", {"wall_s": wall, "cpu_s": cpu, "compile_s": compile_s})
-    facts.partial = status == RUNNING and not cut
+    facts.partial = status == RUNNING
     if facts.partial:
         facts.resident = resident()
     facts.patterns = counted.patterns()
@@ -198,7 +196,7 @@ def simulate(
         for bound, cycles in facts.roofline.items():
             if cycles > facts.cycles:
                 raise LawViolation(f"{facts.cycles} cycles beat the {bound} bound of {cycles:g} cycles")
-    if steering is not None and (status == FINISHED or cut):
+    if steering is not None and status == FINISHED:
         steering.finish(facts)
     del attached, code, fetched
     return facts
@@ -251,8 +249,6 @@ def _loop(
         spent, ran = time.perf_counter() - start, int(m.wheel.now) - before
         if steering is not None and status == RUNNING and m.wheel.now == steering.limit:
             steering.look()
-            if steering.over:
-                return RUNNING
         if serve is not None:
             serve()
         if status != RUNNING or m.wheel.now >= end:

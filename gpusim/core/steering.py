@@ -67,15 +67,9 @@ class Steered:
 
 
 class Steering(Protocol):
-    """One launch that is being steered."""
+    """One launch that is being steered. limit: the cycle in which `look` is to be called."""
 
-    @property
-    def limit(self) -> int:
-        """The cycle in which `look` is to be called."""
-
-    @property
-    def over(self) -> bool:
-        """Whether nothing more is to be simulated."""
+    limit: int
 
     def look(self) -> None:
         """Look at the machine, which has reached cycle `limit`."""

@@ -19,7 +19,6 @@ from gpusim.results.record import RunRecord
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch, Residency
 
 if TYPE_CHECKING:
-    from gpusim.sampling.across import Across
     from gpusim.sampling.spec import SamplingSpec
     from isa.execution.context_pool import ContextPool
     from isa.execution.emulator import FunctionalResult
@@ -102,8 +101,8 @@ class RunOptions:
 
     checked: assert the conservation laws and rooflines at each kernel's end; hotspots: costliest instructions to list
     of each; timeline: what happens in each cycle is drawn into it; max_cycles: limit of each launch, at which the
-    launch and the run end; 0: no limit; sampling: how much of each launch is simulated, None: all; across: what others
-    of its family say, for one launch; perturbation: which draw of the machine each launch finds, 0: as it is.
+    launch and the run end; 0: no limit; sampling: how much of each launch is simulated, None: all; perturbation: which
+    draw of the machine each launch finds, 0: as it is.
     """
 
     checked: bool = False
@@ -111,7 +110,6 @@ class RunOptions:
     timeline: Watcher | None = None
     max_cycles: int = 0
     sampling: "SamplingSpec | None" = None
-    across: "Across | None" = None
     perturbation: int = 0
 
 
@@ -216,20 +214,19 @@ class CommandProcessor:
                 serve=command.serve,
                 perturbation=options.perturbation,
             )
-            facts = run() if options.sampling is None else self._sampled(run, options, bool(command.decisive))
+            facts = run() if options.sampling is None else self._sampled(run, options.sampling, bool(command.decisive))
             if facts.sampling is not None and not facts.sampling.complete:
                 launch.memory.set_uncomputed(launch.kernarg, _UNCOMPUTED.format(launch.kernel.short_name))
             self._warm = warm  # not after a fault: the machine is then in no state to go on from
             del facts.hotspots[options.hotspots :]
             return facts
 
-    def _sampled(self, run: Callable[..., RunFacts], options: RunOptions, decisive: bool) -> RunFacts:
+    def _sampled(self, run: Callable[..., RunFacts], spec: "SamplingSpec", decisive: bool) -> RunFacts:
         from gpusim.sampling.sampler import sampled
 
-        assert options.sampling is not None
         searches = 0 if self.engine_spec is None else self.engine_spec.shifters
-        spec = options.sampling.model_copy(update={"functional": options.sampling.functional or decisive})
-        return sampled(lambda steerer: run(steerer=steerer), spec, searches, options.across)
+        spec = spec.model_copy(update={"functional": spec.functional or decisive})
+        return sampled(lambda steerer: run(steerer=steerer), spec, searches)
 
 
 def execute(

@@ -6,7 +6,6 @@ in this one. With synthetic data no step needs those before it: nothing but the 
 """
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,7 +24,6 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.prepare import prepare_core
 from gpusim.host.command_processor import RunOptions
 from gpusim.networks.binding import Iteration, why_apart, why_dense
-from gpusim.networks.families import Member, families, name_of
 from gpusim.networks.kept import Kept, known_whole
 from gpusim.networks.launches import (
     Before,
@@ -52,9 +50,7 @@ from gpusim.networks.steps import (
 from gpusim.networks.storage import Storage
 from gpusim.results.record import VerificationFacts
 from gpusim.running.operators import gpu_facts
-from gpusim.sampling.across import Across
 from gpusim.sampling.spec import SamplingSpec
-from isa.launch import Launch
 from spartan.engine_spec import EngineSpec
 from workloads.networks.kind import Pass
 from workloads.networks.schedule import Step
@@ -146,8 +142,7 @@ class Execution:
     """Iterations over a network's memory.
 
     kept: facts of earlier runs, to which this one adds; engine_spec: of the engine for launches with sparse regions;
-    of_class: facts of launches by class; partial: an interrupt ended the run; example_of: from which class of launches
-    others are estimated, by class.
+    of_class: facts of launches by class; partial: an interrupt ended the run.
     """
 
     storage: Storage
@@ -159,7 +154,6 @@ class Execution:
     engine_spec: EngineSpec | None = None
     of_class: dict[LaunchClass, RunFacts] = field(default_factory=dict)
     partial: bool = False
-    example_of: Mapping[LaunchClass, LaunchClass] = field(default_factory=dict)
 
     def run(self, iteration: Iteration, keep: Keep | None = None) -> list[StepResult]:
         """Run an iteration and return the results of its steps in order; those of unfinished steps have no facts.
@@ -253,8 +247,7 @@ class Execution:
 
     def _decide(self, prepared: Sequence[Prepared]) -> None:
         """Decide which launches are simulated, each class once, and how precisely."""
-        self.example_of = self._families(prepared)
-        errors = allotted_errors([result for _, result in prepared], self.how.sampling, self.example_of)
+        errors = allotted_errors([result for _, result in prepared], self.how.sampling)
         seen: set[LaunchClass] = set()
         for operators, result in prepared:
             # values that later launches or steps depend on are those of all workgroups
@@ -272,24 +265,6 @@ class Execution:
                 if not self._is_known(one, spec):
                     new.add(number)
             result.simulated, result.sampling = frozenset(new), sampling
-
-    def _families(self, prepared: Sequence[Prepared]) -> Mapping[LaunchClass, LaunchClass]:
-        """Return the examples of the families of launches, where launches may be estimated from others."""
-        asked = self.how.sampling
-        if asked is None or not asked.across or asked.functional or self.how.real or self._is_warm:
-            return {}
-        launches: dict[LaunchClass, tuple[Launch, float]] = {}
-        for operators, result in prepared:
-            needed, number = depended_on(operators), 0
-            for operator in operators:
-                work = operator.primitive.work
-                moved_bytes = (work.read_bytes + work.stored_bytes) / max(len(operator.launches), 1)
-                for launch in operator.launches:
-                    if number not in needed:
-                        launches.setdefault(result.classes[number], (launch, moved_bytes))
-                    number += 1
-        times = Counter(one for _, result in prepared for one in result.classes)
-        return families([Member(one, launch, times[one], moved) for one, (launch, moved) in launches.items()], self.gpu)
 
     def _classes(
         self, step: Step, operators: tuple[TensorOperator, ...], iteration: Iteration
@@ -359,41 +334,20 @@ class Execution:
 
     def _alone(self, prepared: list[Prepared], told: "_Told", keep: Keep | None) -> None:
         children = Children(self.how.jobs)
-        # the longest first, so that none is left alone at the end
-        longest = sorted(prepared, key=lambda one: -one[1].instructions)
-        waiting = [piece for operators, result in longest for piece in pieces(operators, result)]
         try:
-            while waiting or children.running:
-                piece = None if children.full else next(filter(self._is_ready, waiting), None)
-                if piece is None:
-                    self._collect(children, told)
-                    continue
-                waiting.remove(piece)
-                result = piece.result
+            # the longest first, so that none is left alone at the end
+            for operators, result in sorted(prepared, key=lambda one: -one[1].instructions):
                 sparsity = self.how.sparsity(result.step.layer) or 0.0
-                timing = replace(self._timing(result), sampling=piece.sampling, across=self._across(piece))
-                known = (piece.operator, self.gpu, piece.numbers, lambda _: True, timing, sparsity, piece.before)
-                children.start(piece, partial(run_synthetic, *known))
+                for piece in pieces(operators, result):
+                    while children.full:
+                        self._collect(children, told)
+                    timing = replace(self._timing(result), sampling=piece.sampling)
+                    known = (piece.operator, self.gpu, piece.numbers, lambda _: True, timing, sparsity, piece.before)
+                    children.start(piece, partial(run_synthetic, *known))
+            while children.running:
+                self._collect(children, told)
         finally:
             children.stop()
-
-    def _is_ready(self, piece: Piece) -> bool:
-        """Tell whether the examples of a piece's launches are known."""
-        examples = {self.example_of.get(one, one) for one in piece.classes.values()}
-        return all(one in self.of_class for one in examples - set(piece.classes.values()))
-
-    def _across(self, piece: Piece) -> Mapping[int, Across]:
-        """Return what a piece's launches have to do with others, by number in the operator."""
-        found = {}
-        for number, one in piece.classes.items():
-            example = self.example_of.get(one)
-            if example == one:
-                found[number] = Across(name_of(one))
-            elif example is not None:
-                sampling = self.of_class[example].sampling
-                if sampling is not None and sampling.learned is not None:
-                    found[number] = Across(name_of(one), (sampling.learned,))
-        return found
 
     def _collect(self, children: Children, told: "_Told") -> None:
         """Wait a moment for a process that ends; raises Stopped once the user has interrupted."""
@@ -419,30 +373,23 @@ class Execution:
             told.done(result)
 
 
-def allotted_errors(
-    results: Sequence[StepResult],
-    sampling: SamplingSpec | None,
-    example_of: Mapping[LaunchClass, LaunchClass] | None = None,
-) -> Mapping[LaunchClass, float]:
+def allotted_errors(results: Sequence[StepResult], sampling: SamplingSpec | None) -> Mapping[LaunchClass, float]:
     """Return the relative error to aim for in each class of launches, so that the error of all together is the one
     asked for.
 
     Neyman's allocation for classes of equal relative spread, whose cost is proportional to their time: a class with a
     hundredth of the time may have ten times the relative error. Classes are independent; launches of one class share
-    their error, and so do those of a family. example_of: the examples of families, by class.
+    their error.
     """
     if sampling is None:
         return {}
     time: dict[LaunchClass, float] = {}
-    shared_by = {one: (example_of or {}).get(one, one) for result in results for one in result.classes}
     for result in results:
         for one in result.classes:
-            time[shared_by[one]] = time.get(shared_by[one], 0.0) + result.of_launch
+            time[one] = time.get(one, 0.0) + result.of_launch
     whole, most = plain_sum(time.values()), max(MOST_ERROR, sampling.error)
-    shares = {one: time[by] for one, by in shared_by.items()}
     return {
-        one: min(most, sampling.error * sqrt(whole / share)) if share else sampling.error
-        for one, share in shares.items()
+        one: min(most, sampling.error * sqrt(whole / share)) if share else sampling.error for one, share in time.items()
     }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gpusim.networks.launches import Before, LaunchClass, has_tables
+from gpusim.networks.launches import Before, has_tables
 from gpusim.networks.steps import Outcome
 from gpusim.sampling.spec import SamplingSpec
 from workloads.operators.primitive import TensorOperator
@@ -41,11 +41,6 @@ class Piece:
         """How its launches are sampled, by number in the operator."""
         of_step = self.result.sampling
         return {n: of_step[self.first + n] for n in self.numbers if self.first + n in of_step}
-
-    @property
-    def classes(self) -> Mapping[int, LaunchClass]:
-        """The classes of its launches, by number in the operator."""
-        return {n: self.result.classes[self.first + n] for n in self.numbers}
 
     def in_step(self, outcome: Outcome) -> Outcome:
         """Return an outcome with its facts by number in the step instead of number in the operator."""

@@ -15,7 +15,6 @@ from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOp
 from gpusim.networks.launches import Before, deciding
 from gpusim.networks.locality import locality
 from gpusim.results.record import RunRecord, VerificationFacts
-from gpusim.sampling.across import Across
 from gpusim.sampling.spec import SamplingSpec
 from isa.launch import Launch
 from spartan.engine_spec import EngineSpec
@@ -44,8 +43,7 @@ class Timing:
     """How launches are simulated.
 
     engine_spec: of the engine for their sparse regions; launches: what is asserted, listed and limited; sampling: for
-    those of the step's launches, by number, that are simulated in part; across: what these have to do with others, by
-    number; l1_bypass: whether loads go past L1, None: as
+    those of the step's launches, by number, that are simulated in part; l1_bypass: whether loads go past L1, None: as
     the GPU's value says.
     """
 
@@ -53,7 +51,6 @@ class Timing:
     launches: RunOptions = field(default_factory=RunOptions)
     sampling: Mapping[int, SamplingSpec] = field(default_factory=dict)
     l1_bypass: bool | None = None
-    across: Mapping[int, Across] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -144,7 +141,7 @@ def run_synthetic(
                 _make_up(one.operator, [one.launch], sparsity)
                 plain = replace(timing, launches=RunOptions(), l1_bypass=one.one.l1_bypass)
                 simulate_launch(one.launch, seen_by, processor, plain, sampling)
-            facts[number] = simulate_launch(launch, seen_by, processor, timing, sampling, timing.across.get(number))
+            facts[number] = simulate_launch(launch, seen_by, processor, timing, sampling)
             _note_locality(facts[number], operator, launch)
         else:
             execute(launch, residency=residency(launch, gpu))
@@ -228,12 +225,11 @@ def simulate_launch(
     processor: CommandProcessor,
     timing: Timing = Timing(),
     sampling: SamplingSpec | None = None,
-    across: Across | None = None,
 ) -> RunFacts:
     """Simulate one launch, in whole or sampled; it finds in L2 what `gpu.caches` says."""
     record = RunRecord(bool(launch.regions), launch.kernel.name, [])
     command = LaunchCommand(launch, l1_bypass=timing.l1_bypass)
-    processor.run([command], record, replace(timing.launches, sampling=sampling, across=across), observer)
+    processor.run([command], record, replace(timing.launches, sampling=sampling), observer)
     if record.partial and timing.launches.max_cycles and record.launches[0].cycles >= timing.launches.max_cycles:
         raise CycleLimitError(f"'{launch.kernel.short_name}' reached {timing.launches.max_cycles:,} cycles")
     if record.partial:

@@ -6,7 +6,7 @@ from typing import Any
 from gpusim.base.progress import scaled
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import MISSING, Cell, Column, Table
-from gpusim.core.sampled import ITERATIONS, LAUNCHES, WINDOWS
+from gpusim.core.sampled import ITERATIONS, WINDOWS
 from gpusim.report.gains import apart_lines, gains_tables
 from gpusim.report.measures import unit_name
 from gpusim.report.result import Measured, Result, Row, choice_text
@@ -43,7 +43,6 @@ _LEFT_OUT_BY = {  # instructions of a network that are not simulated
     "equal": "by equal launches",
     WINDOWS: "by whole workgroups",
     ITERATIONS: "by iterations within workgroups",
-    LAUNCHES: "by other launches of a family",
 }
 
 

@@ -22,8 +22,7 @@ from gpusim.core.count_vector import CountVector
 from gpusim.core.cu.state import NEVER
 from gpusim.core.facts import RunFacts
 from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
-from gpusim.core.steering import Steered, Steering
-from gpusim.sampling.across import Across, Beginning, Example, Follower
+from gpusim.core.steering import Steered
 from gpusim.sampling.completion import complete
 from gpusim.sampling.decision import LEAST_SKIPPED, MOST_BEFORE_JUMP
 from gpusim.sampling.grid import Left
@@ -49,28 +48,14 @@ class Sampler:
     """Samples launches as a specification asks for (gpusim.core.steering.Steerer).
 
     searches: those that the engine which serves launches with sparse regions makes at a time, 0: there is no engine.
-    not_within: why iterations within workgroups cannot be passed over, if that is known already; across: what is known
-    of launches alike, and the name under which others may learn of this one; None: nothing, and they may not.
+    not_within: why iterations within workgroups cannot be passed over, if that is known already.
     """
 
-    def __init__(
-        self, spec: SamplingSpec, searches: int = 0, not_within: str = "", across: Across | None = None
-    ) -> None:
-        self._spec, self._searches, self._not_within, self._across = spec, searches, not_within, across
+    def __init__(self, spec: SamplingSpec, searches: int = 0, not_within: str = "") -> None:
+        self._spec, self._searches, self._not_within = spec, searches, not_within
 
-    def attach(self, launch: Steered) -> Steering:
-        """Begin to sample a launch: as others of its family, or alone."""
-        if self._across is None:
-            return self._alone(launch)
-        if not self._across.known:
-            return Example(self._alone(launch), launch, self._across.name)
-        try:
-            return Follower(self._spec, launch, Work(launch.work()), self._across.known, lambda: self._alone(launch))
-        except (NotSliced, ExecutionFault):
-            return self._alone(launch)
-
-    def _alone(self, launch: Steered) -> "_Course | Inside":
-        """Begin to sample a launch within its workgroups if they are few and that may be, else by whole ones."""
+    def attach(self, launch: Steered) -> "_Course | Inside":
+        """Begin to sample a launch: within its workgroups if they are few and that may be, else by whole ones."""
         why = self._not_within
         if self._spec.goes_within and not why and launch.workgroups <= MOST_ROUNDS * launch.resident:
             try:
@@ -80,25 +65,21 @@ class Sampler:
         return _Course(self._spec, launch, self._searches, why)
 
 
-def sampled(
-    run: Callable[[Sampler], RunFacts], spec: SamplingSpec, searches: int = 0, across: Across | None = None
-) -> RunFacts:
+def sampled(run: Callable[[Sampler], RunFacts], spec: SamplingSpec, searches: int = 0) -> RunFacts:
     """Run a launch under a sampler, and again if it proves, while it runs, that a loop cannot be passed over.
 
-    run: simulates the launch, steered; searches, across: as of `Sampler`.
+    run: simulates the launch, steered; searches: as of `Sampler`.
     """
     try:
-        return run(Sampler(spec, searches, across=across))
+        return run(Sampler(spec, searches))
     except ExecutionFault as fault:
         if fault.code != FAULT_PASSAGE:
             raise
-    return run(Sampler(spec, searches, "wavefronts go through its loop in different ways", across))
+    return run(Sampler(spec, searches, "wavefronts go through its loop in different ways"))
 
 
 class _Course:
     """Steers one launch. limit: the cycle in which `look` is to be called."""
-
-    over = False
 
     def __init__(self, spec: SamplingSpec, launch: Steered, searches: int, not_within: str) -> None:
         self._spec, self._launch, self._not_within = spec, launch, not_within
@@ -110,10 +91,8 @@ class _Course:
         self._vector = CountVector.of(launch.counts().sections)
         self._columns = Columns.of(self._vector)
         self._luck = np.random.default_rng(spec.seed)
-        self.work: Work | None = None
-        self.beginning = Beginning(spec.windows)
+        self._work: Work | None = None
         self._strata: list[Stratum] = []
-        self._filled = 0  # laps of the first one, which say nothing of later ones
         self._changed: np.ndarray | None = None  # what was counted when work first changed after jumps
         served = bool(launch.context.launch.regions)
         self.reason = dependence(launch.context.instructions, served) or (
@@ -134,11 +113,11 @@ class _Course:
             self.reason = f"too few workgroups: {self._total}, of which {self._resident} are resident at a time"
             return
         try:
-            self.work = Work(self._launch.work())
+            self._work = Work(self._launch.work())
         except (NotSliced, ExecutionFault) as why:
             self.reason = f"how much its workgroups have to do is not known before: {why}"
             return
-        stretches = self.work.stretches(self._resident)
+        stretches = self._work.stretches(self._resident)
         self.reason = "the grid was nearly done before its laps had settled or were enough"
         if len(stretches) > 1:
             changes = len(stretches) - 1
@@ -175,30 +154,30 @@ class _Course:
                 yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
             while launch.context.oldest_workgroup < stretch.start:
                 yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
-        before = launch.done if stretch.start else 0
-        since, done = launch.now, before + ceil(self._resident * stretch.longest_rounds)
+        since, done = launch.now, launch.done + ceil(self._resident * stretch.longest_rounds)
         while launch.done < done and self._skippable(stretch):
             yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
 
     def _sampled(self, stretch: Stretch) -> Iterator[int]:
         """Take laps and jumps until enough is known, or the stretch ends; yields the cycle of each look."""
         columns, now = self._columns, self._look()
-        assert self.work is not None
-        length = self.work.of(range(stretch.start, stretch.end)) / (stretch.end - stretch.start)
+        assert self._work is not None
+        length = self._work.of(range(stretch.start, stretch.end)) / (stretch.end - stretch.start)
         round_work = self._resident * max(length, 1)
         pace = now[columns.cycles] / max(now[columns.work], 1)
         rounds = max(1.0, self._spec.windows * LEAST_INSTRUCTIONS / round_work, stretch.longest_rounds / 2)  # of a lap
         lap_size = ceil(rounds * self._resident)
         stratum = Stratum.of(stretch, self._spec, rounds, (stretch.end - stretch.start) / self._resident)
         self._strata.append(stratum)
+        filling = 0  # laps, which say nothing of later ones
         while stratum.jumps or self._skippable(stretch) >= LEAST_SKIPPED * (stretch.end - stretch.start):
             looks = [now]
             yield from self._lap(looks, rounds * round_work * pace, stretch.end)
             if len(looks) <= self._spec.windows:
                 return
             now, counted = looks[-1], looks[-1] - looks[0]
-            if not stratum.laps and self._filled < MOST_BEFORE_JUMP and self._filling(now, counted):
-                self._filled += 1
+            if not stratum.laps and filling < MOST_BEFORE_JUMP and self._filling(now, counted):
+                filling += 1
                 continue
             stratum.add(np.diff(looks, axis=0))
             pace = counted[columns.cycles] / max(counted[columns.work], 1)
@@ -246,9 +225,7 @@ class _Course:
     # -- the machine
 
     def _look(self) -> np.ndarray:
-        look = looked(self._launch, self._vector)
-        self.beginning.add(look, self._columns.cycles)
-        return look
+        return looked(self._launch, self._vector)
 
     def _filling(self, now: np.ndarray, counted: np.ndarray) -> bool:
         """Tell whether a lap still filled L2 with what will have to be written back, so that DRAM is to have more work.
@@ -275,10 +252,9 @@ class _Course:
     def _jump(self, stratum: Stratum, size: int) -> None:
         """Pass over the next `size` workgroups of the grid."""
         passed = self._launch.skip(size)
-        self.beginning.ended = True
-        assert self.work is not None
+        assert self._work is not None
         executed = self._launch.execute(passed) if self._spec.functional else 0
-        stratum.jumped(passed, executed or self.work.of(passed))
+        stratum.jumped(passed, executed or self._work.of(passed))
 
     # -- what is known at the end
 
@@ -317,25 +293,14 @@ class _Course:
             tuple(Doubt(self._vector, doubt) for doubt in doubts),
         )
 
-    def settled(self) -> tuple[np.ndarray | None, float]:
-        """Return the counts of an instruction once the launch had settled, None: it did not, and the instructions until
-        it had.
-        """
-        if len(self._strata) != 1 or not self._strata[0].jumps:
-            return None, 0.0
-        stratum, columns = self._strata[0], self._columns
-        found = stratum.estimate(columns, self._waves)
-        before = self.beginning.after(self._filled + stratum.left_out)
-        return found.added / max(float(found.added[columns.work]), 1.0), float(before[columns.work])
-
     def _check_work(self, stratum: Stratum, simulated: int) -> None:
         """Forget what work was foretold where it was not that of what was simulated: it depends on the launch's own
         results.
         """
-        assert self.work is not None
+        assert self._work is not None
         if self._spec.functional:
             return
-        foretold = self.work.total - sum(self.work.of(jump) for one in self._strata for jump in one.jumps)
+        foretold = self._work.total - sum(self._work.of(jump) for one in self._strata for jump in one.jumps)
         if foretold != simulated:
             stratum.work = 0
 

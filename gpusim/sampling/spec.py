@@ -88,18 +88,6 @@ class SamplingSpec(Spec):
         ge=0,
         le=1,
     )
-    across: bool = param(
-        False,
-        "estimate launches of a network from others whose workgroups have the same to do, once they begin alike",
-        "custom: no suite has held it to the truth yet",
-    )
-    across_bias: float = param(
-        0.01,
-        "standard uncertainty of the time that is estimated from another launch's, relative, beside what the two show",
-        "assumed: pairs of launches that were compared differ by up to 2 %",
-        ge=0,
-        le=1,
-    )
     seed: int = param(1, "of the random places of laps", "custom", ge=0, lt=2**32)
 
     @property

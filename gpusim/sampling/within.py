@@ -23,7 +23,6 @@ from gpusim.core.cu.state import CU_BITS, NEVER
 from gpusim.core.facts import RunFacts
 from gpusim.core.sampled import ITERATIONS, WHOLE, Doubt, Replicates, Sampling
 from gpusim.core.steering import Steered
-from gpusim.sampling.across import Beginning
 from gpusim.sampling.completion import complete
 from gpusim.sampling.estimate import ratios
 from gpusim.sampling.independence import dependence
@@ -146,12 +145,10 @@ class Phase:
 class Inside:
     """Steers one launch (gpusim.core.steering.Steering)."""
 
-    over = False
-
     def __init__(self, spec: SamplingSpec, launch: Steered, loop: Loop, work: Work) -> None:
         # laps of different phases are not neighbours: that they resemble one another says nothing
         self._spec = spec.model_copy(update={"most_correlation": 0.999})
-        self._launch, self._loop, self.work = launch, loop, work
+        self._launch, self._loop, self._work = launch, loop, work
         self._waves = launch.wavefronts_per_workgroup
         self._total = launch.workgroups
         self._passage = Passage(launch.context, loop)
@@ -163,7 +160,6 @@ class Inside:
         self._starts: list[Start] = []
         self._jumped: np.ndarray | None = None  # what was counted when iterations were first passed over
         self._skipped, self._repeated = 0, np.zeros(len(self._columns.timed))  # workgroups, and what they cost
-        self.beginning = Beginning(spec.windows)
         self._course = self._steer()
         self.limit = next(self._course, NEVER)
 
@@ -208,11 +204,11 @@ class Inside:
         if abs(costs[1] / costs[0] - 1) > SAME_ROUNDS:
             return
         phases, issued = self._phases[first.phases :], start.look - first.look
-        times = self.work.of(launch.skip(count)) / (issued[columns.work] + plain_sum(one.passed for one in phases))
+        times = self._work.of(launch.skip(count)) / (issued[columns.work] + plain_sum(one.passed for one in phases))
         for one in phases:
             one.times += times
         self._repeated += issued * times
-        self._skipped, self.beginning.ended = count, True
+        self._skipped = count
 
     def _a_round_before(self, start: Start) -> Start | None:
         """Return the beginning of a phase of the same kind a round before; not the launch's first one."""
@@ -244,7 +240,7 @@ class Inside:
             for _ in range(2):  # how far wavefronts come apart follows from the time passed over
                 further = apart * ((1 + max(room, 0) / spent) ** 0.5 - 1)
                 room = float(((stands.left - LEFT_ITERATIONS - further) / paces).min()) * spent - jumped - last
-            least = LEAST_SHARE * self.work.total / (float(paces.sum()) * self._loop.length / spent)
+            least = LEAST_SHARE * self._work.total / (float(paces.sum()) * self._loop.length / spent)
             if room < max(LEAST_LAPS * cycles, least):
                 return
             if self._enough(phase, alike, room, cycles):
@@ -252,7 +248,6 @@ class Inside:
                 self._passage.wanted[stands.slots] = passed
                 self._passed[stands.slots] += passed
                 phase.passed = int(passed.sum()) * self._loop.length
-                self.beginning.ended = True
         self._phases.append(phase)
         look = self._look()
         self._jumped = look if self._jumped is None else self._jumped
@@ -275,7 +270,7 @@ class Inside:
         if spent >= MOST_LAPS_SHARE * (room + spent):
             return True
         done = self._look()[self._columns.work] + plain_sum(one.passed for one in self._phases)
-        share = min(room / self._launch.now * done / self.work.total, 1.0)
+        share = min(room / self._launch.now * done / self._work.total, 1.0)
         own = (self._spec.within_bias * quantile(self._spec.confidence, MANY_DEGREES)) ** 2
         allowed = max(self._spec.error**2 - own, self._spec.error**2 / 4)
         return phase.settled and lap / (phase.before - phase.unsettled) * share <= allowed
@@ -299,13 +294,7 @@ class Inside:
     # -- the machine
 
     def _look(self) -> np.ndarray:
-        look = looked(self._launch, self._vector)
-        self.beginning.add(look, self._columns.cycles)
-        return look
-
-    def settled(self) -> tuple[np.ndarray | None, float]:
-        """Return that the pace of further rounds is not known."""
-        return None, 0.0
+        return looked(self._launch, self._vector)
 
     def _standing(self) -> Standing:
         """Return where the resident wavefronts stand."""
@@ -317,7 +306,7 @@ class Inside:
         self._of[slots[new]] = workgroups[new]
         loop = self._loop
         done = (executed - loop.first) / loop.length + self._passed[slots]
-        more = (self.work.each[workgroups] - self.work.each[0]) / (self._waves * loop.length)
+        more = (self._work.each[workgroups] - self._work.each[0]) / (self._waves * loop.length)
         units = slots >> CU_BITS
         pairs = np.unique(np.stack([units, workgroups]), axis=1)
         first = np.searchsorted(pairs[0], pairs[0])

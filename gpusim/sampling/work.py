@@ -63,16 +63,6 @@ class Work:
         """Instructions of the grid."""
         return int(self._before[-1])
 
-    @property
-    def mean_blocks(self) -> np.ndarray:
-        """Instructions of the mean workgroup by basic block."""
-        return np.asarray(self._blocks.mean(axis=0))
-
-    def is_even(self, resident: int) -> bool:
-        """Tell whether all workgroups are alike. resident: workgroups of a round."""
-        stretches = self.stretches(resident)
-        return len(stretches) == 1 and stretches[0].longest_rounds == 1
-
     def of(self, workgroups: range) -> int:
         """Return the instructions of some workgroups, one after another in the grid."""
         return int(self._before[workgroups.stop] - self._before[workgroups.start])

@@ -8,7 +8,6 @@ from gpusim.config.run import load_run
 from gpusim.jobs.gemm import GemmJob, gemm_problem
 from gpusim.running.operators import gpu_facts
 from gpusim.sampling_check.case import Case, Prepared
-from gpusim.sampling_check.families import family_cases
 from gpusim.sampling_check.few import few_cases
 from gpusim.sampling_check.uneven import uneven_cases
 from isa.device_memory import DeviceMemory
@@ -153,7 +152,7 @@ def _cases(gpu: str) -> list[Case]:
             ("lds_links", "irregular", 1 << 22),
         )
     ]
-    return made + few_cases(gpu) + uneven_cases(gpu) + family_cases(gpu)
+    return made + few_cases(gpu) + uneven_cases(gpu)
 
 
 GPUS = ("mi6", "r9nano")

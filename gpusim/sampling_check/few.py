@@ -25,7 +25,7 @@ def few_cases(gpu: str) -> list[Case]:
     ]
 
 
-def product(gpu: str, m: int, n: int, k: int, kernel: str = _DENSE) -> Prepared:
+def product(gpu: str, m: int, n: int, k: int) -> Prepared:
     """Prepare a dense matrix product."""
     config = load_run(
         {
@@ -35,4 +35,4 @@ def product(gpu: str, m: int, n: int, k: int, kernel: str = _DENSE) -> Prepared:
         }
     )
     job = GemmJob(config, gemm_problem(config.workload))  # type: ignore[arg-type]
-    return Prepared(job.operator(kernel).launches[0], job.gpu)
+    return Prepared(job.operator(_DENSE).launches[0], job.gpu)

@@ -14,10 +14,7 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.occupancy import residency
 from gpusim.core.prepare import prepare_core
 from gpusim.core.simulator import simulate
-from gpusim.networks.families import Member, families, name_of
-from gpusim.networks.launches import launch_class
 from gpusim.results import metrics
-from gpusim.sampling.across import Across
 from gpusim.sampling.sampler import sampled
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling_check.case import Case, Prepared
@@ -63,8 +60,7 @@ class Outcome:
 def compare(case: Case, spec: SamplingSpec) -> Outcome:
     """Simulate a case in whole and sampled."""
     whole, whole_s = _simulated(case, None)
-    across = _learned(case, spec)
-    sampled, sampled_s = _simulated(case, spec, across)
+    sampled, sampled_s = _simulated(case, spec)
     assert sampled.sampling is not None
     truth, found = (dict(metrics.leaves(metrics.launch_tree(facts))) for facts in (whole, sampled))
     width = found[f"kernel.cycles{metrics.SUFFIX}"] if sampled.sampling.doubts else 0.0
@@ -85,7 +81,7 @@ def compare(case: Case, spec: SamplingSpec) -> Outcome:
         whole_s,
         sampled_s,
         sampled.sampling.method,
-        sampled.sampling.reason + ("; of another family" if across is None and case.example is not None else ""),
+        sampled.sampling.reason,
         policy(),
     )
 
@@ -118,24 +114,7 @@ def _within(truth: float, found: float, width: float) -> bool:
     return abs(truth - found) <= width + max(1e-9 * abs(truth), 1.0 if isinstance(found, int) else 0.0)
 
 
-def _learned(case: Case, spec: SamplingSpec) -> Across | None:
-    """Sample the example of a case and return what it says; None: the case has none, or is not of its family."""
-    if case.example is None or not spec.goes_within:
-        return None
-    example, prepared = case.example(), case.make()
-    members = [
-        Member(launch_class(one.launch, "", True), one.launch, times, one.moved_bytes)
-        for times, one in ((1000, example), (1, prepared))  # the example is the one that is there more often
-    ]
-    if members[1].one not in families(members, prepared.gpu):
-        return None
-    run = partial(simulate, example.launch, example.gpu)
-    facts = sampled(lambda steerer: run(steerer=steerer), spec, across=Across(name_of(members[0].one)))
-    learned = None if facts.sampling is None else facts.sampling.learned
-    return None if learned is None else Across(name_of(members[1].one), (learned,))
-
-
-def _simulated(case: Case, spec: SamplingSpec | None, across: Across | None = None) -> tuple[RunFacts, float]:
+def _simulated(case: Case, spec: SamplingSpec | None) -> tuple[RunFacts, float]:
     """Simulate a case from fresh memory; return its facts and the processor time of simulating it."""
     prepared: Prepared = case.make()
     for launch in prepared.before:
@@ -143,7 +122,7 @@ def _simulated(case: Case, spec: SamplingSpec | None, across: Across | None = No
     start = time.process_time()
     searches = 0 if prepared.engine is None else prepared.engine.shifters
     run = partial(simulate, prepared.launch, prepared.gpu, prepared.engine)
-    facts = run() if spec is None else sampled(lambda steerer: run(steerer=steerer), spec, searches, across)
+    facts = run() if spec is None else sampled(lambda steerer: run(steerer=steerer), spec, searches)
     return facts, time.process_time() - start
 
 

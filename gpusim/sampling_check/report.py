@@ -11,7 +11,6 @@ from gpusim.base.sums import plain_sum
 from gpusim.base.table import Cell, Column, Table
 from gpusim.base.version import __version__
 from gpusim.sampling.spec import SamplingSpec
-from gpusim.sampling_check.families import FAMILY
 from gpusim.sampling_check.few import FEW
 from gpusim.sampling_check.measure import Outcome
 from gpusim.sampling_check.uneven import UNEVEN
@@ -22,7 +21,6 @@ _PARTS = (  # title, kind; '': all others
     ("Workgroups that are alike", ""),
     ("Few rounds of long workgroups", FEW),
     ("Work that differs along the grid", UNEVEN),
-    ("Beside another launch of the kernel", FAMILY),
 )
 _BANDS = (0, 5, 15, 30, 60, 150, 400)  # rounds, from which rows of the table of savings begin
 
@@ -93,7 +91,7 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
     several = len({one.policy for one in outcomes}) > 1
     parts = []
     for title, kind in _PARTS:
-        these = [one for one in outcomes if (one.kind if one.kind in (FEW, UNEVEN, FAMILY) else "") == kind]
+        these = [one for one in outcomes if (one.kind if one.kind in (FEW, UNEVEN) else "") == kind]
         if not these:
             continue
         parts.append(f"## {title}\n")

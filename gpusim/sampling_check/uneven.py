@@ -96,11 +96,6 @@ def _launch(gpu: str, kernel: str, items: tuple[int, int], local: tuple[int, int
     return Prepared(Launch(_kernel(kernel), memory, block, (*items, 1), (*local, 1)), spec)
 
 
-def looped(gpu: str, make: Callable[[], np.ndarray]) -> Prepared:
-    """Prepare a kernel of arithmetic whose workgroups go through a loop as often as `make` says."""
-    return _by_table(gpu, "looped", make)
-
-
 def _by_table(gpu: str, kernel: str, make: Callable[[], np.ndarray]) -> Prepared:
     work = make()
     items = 256 * len(work)

@@ -13,7 +13,7 @@ from gpusim.base.errors import UserError
 from gpusim.core.count_vector import CountVector
 from gpusim.core.facts import Hotspot, RunFacts
 from gpusim.core.patterns import Pattern
-from gpusim.core.sampled import Doubt, Learned, Replicates, Sampling
+from gpusim.core.sampled import Doubt, Replicates, Sampling
 from gpusim.energy.dram import DramEnergies
 from gpusim.energy.model import EnergyModel
 from gpusim.report.document import document
@@ -121,28 +121,7 @@ def _plain_sampling(sampling: Sampling) -> dict[str, Any]:
         for doubt in sampling.doubts
     ]
     held = {name: value for name, value in vars(sampling).items() if name != "parts"}
-    return held | {"doubts": doubts, "learned": None if sampling.learned is None else _plain_learned(sampling.learned)}
-
-
-def _plain_learned(learned: Learned) -> dict[str, Any]:
-    doubts = [{**vars(one), "deviations": _plain_array(one.deviations)} for one in learned.doubts]
-    arrays = {name: _plain_array(value) for name, value in vars(learned).items() if isinstance(value, np.ndarray)}
-    return vars(learned) | arrays | {"doubts": doubts}
-
-
-def _restored_learned(held: Mapping[str, Any]) -> Learned:
-    doubts = tuple(Replicates(**{**one, "deviations": _restored_array(one["deviations"])}) for one in held["doubts"])
-    arrays = {name: _restored_array(held[name]) for name in ("blocks", "looks", "rest")}
-    pace = None if held["pace"] is None else _restored_array(held["pace"])
-    return Learned(**{**held, **arrays, "pace": pace, "doubts": doubts})
-
-
-def _plain_array(array: np.ndarray) -> dict[str, Any]:
-    return {"shape": list(array.shape), "values": b64encode(array.astype("<f8").tobytes()).decode()}
-
-
-def _restored_array(held: Mapping[str, Any]) -> np.ndarray:
-    return np.frombuffer(b64decode(held["values"]), "<f8").reshape(held["shape"])
+    return held | {"doubts": doubts}
 
 
 def _restored_sampling(held: Mapping[str, Any]) -> Sampling:
@@ -154,8 +133,7 @@ def _restored_sampling(held: Mapping[str, Any]) -> Sampling:
         deviations = np.frombuffer(b64decode(doubt["deviations"]), "<f8").reshape(doubt["rows"], sum(vector.sizes))
         replicates = Replicates(doubt["factor"], deviations, doubt["shared"])
         doubts.append(Doubt(vector, replicates, doubt["times"]))
-    learned = None if held["learned"] is None else _restored_learned(held["learned"])
-    return Sampling(**{**held, "doubts": tuple(doubts), "learned": learned})
+    return Sampling(**{**held, "doubts": tuple(doubts)})
 
 
 def _plain_line(line: SourceLine | None) -> list[Any] | None:

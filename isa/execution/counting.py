@@ -17,10 +17,8 @@ def executed_blocks(
     launch: Launch,
     shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
     max_instructions: int = MAX_INSTRUCTIONS,
-    workgroups: range | None = None,
 ) -> np.ndarray:
-    """Return how many instructions each workgroup of a launch, or some, execute: int64 [workgroup, BLOCKS], by basic
-    block.
+    """Return how many instructions each workgroup of a launch executes: int64 [workgroup, BLOCKS], by basic block.
 
     Only what decides control flow is executed (`isa.execution.control_slice`); memory stays as it is. The counts are
     wrong where what is executed depends on what the launch itself writes to memory. shadows, max_instructions: as of
@@ -30,8 +28,8 @@ def executed_blocks(
     """
     sliced = control_slice(program_of(launch.kernel))
     x, y, z = launch.workgroups
-    chosen = [range(x * y * z) if workgroups is None else workgroups]
-    return _counted(launch, sliced.program, sliced.by_block(), chosen, shadows, max_instructions)
+    every = [range(x * y * z)]
+    return _counted(launch, sliced.program, sliced.by_block(), every, shadows, max_instructions)
 
 
 def kinds_counted(kernel: Kernel, kinds: np.ndarray) -> tuple[Program, np.ndarray]:

@@ -192,15 +192,15 @@ def test_closing_lines_of_a_sampled_and_of_a_stopped_run() -> None:
     held = network(row("a", "forward", 1000.0, verification={"passed": True}), row("b", "forward", None))
     sampling = {"fraction": 0.125, "rounds": 3.0, "method": "workgroups", "reason": "r", "speed_up": 8.0,
                 "confidence": 0.95, "instructions": 4e9,
-                "left_out": {"equal": 3e9, "windows": 4e8, "launches": 1e8}}  # fmt: skip
+                "left_out": {"equal": 3e9, "windows": 4e8, "iterations": 1e8}}  # fmt: skip
     document = changed(held.document, {"kernel.time_us_half_width": 25.0})
     lines = closing(read({**document, "sampling": sampling, "partial": True, "stopped_by": "out of time"}))
     assert (
         "sampled: 12.5 % of the instructions simulated, 8 times fewer; total ± 25.0 us (2.5 %) at 95 % confidence"
     ) in lines
     assert (
-        "of 4,000 M instructions 3,000 M by equal launches, 400 M by whole workgroups, 100 M by other launches of a"
-        " family; 500 M simulated"
+        "of 4,000 M instructions 3,000 M by equal launches, 400 M by whole workgroups, 100 M by iterations within"
+        " workgroups; 500 M simulated"
     ) in lines
     assert "real values; WRONG: b forward" in lines and "out of time: 1 of 2 rows are not finished" in lines
     assert any("real values; 1 of 1 rows compared with NumPy, all as expected" in line

@@ -72,12 +72,6 @@ def test_a_hundredth_of_the_time_may_be_ten_times_as_far_off_but_not_beyond_the_
     assert allotted_errors(steps, SamplingSpec(error=0.01))[class_of(1)] == MOST_ERROR
 
 
-def test_a_family_shares_its_error_as_one_class_does() -> None:
-    steps = [step(25, 1), step(75, 2), step(300, 3)]
-    found = allotted_errors(steps, SamplingSpec(error=0.01), {class_of(1): class_of(2), class_of(2): class_of(2)})
-    assert found[class_of(1)] == found[class_of(2)] == pytest.approx(0.02)
-
-
 def test_what_takes_no_time_and_what_is_not_sampled() -> None:
     assert allotted_errors([step(0, 1), step(5, 2)], SamplingSpec(error=0.01))[class_of(1)] == 0.01
     assert allotted_errors([step(5, 1)], None) == {}

@@ -11,7 +11,6 @@ from gpusim.cli.check_sampling import check_sampling
 from gpusim.report.document import as_json
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling_check.cases import CASES, GPUS, wanted
-from gpusim.sampling_check.families import FAMILY
 from gpusim.sampling_check.few import FEW
 from gpusim.sampling_check.measure import Outcome, known, one_line, policy, renewed
 from gpusim.sampling_check.report import document, markdown, picture, summary
@@ -68,13 +67,13 @@ def test_the_suite_has_what_it_should() -> None:
     kinds = {case.kind for case in CASES.values()}
     assert kinds >= {
         *("dense product", "sparse, engine", "sparse, software", "im2col"),
-        *("element-wise", "pooling", "reduction", "transpose", "irregular", "uneven", FEW, FAMILY),
+        *("element-wise", "pooling", "reduction", "transpose", "irregular", "uneven", FEW),
     }
     assert all(any(name.startswith(gpu) for name in CASES) for gpu in GPUS)
     depths = [
         int(case.what.split(" x ")[2].split(",")[0])
         for case in CASES.values()
-        if case.kind not in (FEW, FAMILY) and " x " in case.what
+        if case.kind != FEW and " x " in case.what
     ]
     assert min(depths) == 64 and max(depths) == 4608
     assert [case.name for case in wanted(["mi6 relu"])] == ["mi6 relu"]
