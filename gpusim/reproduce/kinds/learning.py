@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import stdev
 
 from gpusim.base.errors import UserError
 from gpusim.base.picture import Picture
 from gpusim.base.progress import percent
-from gpusim.base.student import quantile
-from gpusim.base.sums import plain_sum
+from gpusim.base.student import interval
 from gpusim.base.table import Column, Table
 from gpusim.config.figure import LearningFigure
 from gpusim.config.reproduction import Reproduction
@@ -20,7 +18,6 @@ from gpusim.reproduce.kept import Results
 from gpusim.reproduce.pictures import lines
 from gpusim.reproduce.values import Value
 
-CONFIDENCE = 0.95
 _COLUMNS = ("epoch", "train_loss", "test_accuracy")
 
 
@@ -34,10 +31,7 @@ class Mean:
     @classmethod
     def of(cls, values: list[float]) -> "Mean":
         """Return the mean of independent values."""
-        mean = plain_sum(values) / len(values)
-        if len(values) < 2:
-            return cls(mean, 0.0)
-        return cls(mean, quantile(CONFIDENCE, len(values) - 1) * stdev(values) / math.sqrt(len(values)))
+        return cls(*interval(values))
 
 
 @dataclass(frozen=True)
