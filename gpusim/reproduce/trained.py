@@ -1,6 +1,8 @@
 """A training whose GPU's times are those of a run of the publication."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ from gpusim.config.train_phase import load_training
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.kept_network import KeptNetwork
 from gpusim.reproduce.network_points import NetworkPoint
-from gpusim.training.measure import Measured, measure
+from gpusim.training.measure import Measured, Pace, measure, pace_of
 
 _NO_STORE = Path("gpusim.db")  # is not read where the times are given
 _ALSO_OF_TRAININGS = ("gpu.", "block_circulant.")  # what of a run's values a training has too
@@ -22,13 +24,32 @@ def trained(
 
     training: its file; sets: laid over it.
     """
+    return measure(load_training(training, {**_laid(reproduction, point, results), **sets}), _NO_STORE)
+
+
+def paces(
+    reproduction: Reproduction, training: str, point: NetworkPoint, results: Results, counts: Sequence[int]
+) -> dict[int, Pace]:
+    """Simulate a training with the times of a known point's layers on some numbers of GPUs, each once for all that is
+    shown of it; raise UserError. training: its file.
+    """
+    laid = json.dumps(_laid(reproduction, point, results))
+    return {count: _pace(training, laid, count) for count in counts}
+
+
+@cache
+def _pace(training: str, laid: str, count: int) -> Pace:
+    return pace_of(load_training(training, {**json.loads(laid), "gpus": [count]}), _NO_STORE)
+
+
+def _laid(reproduction: Reproduction, point: NetworkPoint, results: Results) -> dict[str, Any]:
+    """Return what a point says of a training: network, batch, GPU, circulant layers, times of layers."""
     runs = reproduction.runs
     subject = runs.networks[point.network]
     laid: dict[str, Any] = {"network": subject.network, "batch": point.batch, "gpu": runs.gpu_files[point.gpu]}
     of_run = {**runs.sets, **subject.sets, **runs.ways[point.way].sets}
     laid |= {path: value for path, value in of_run.items() if path.startswith(_ALSO_OF_TRAININGS)}
-    laid |= {"compute": {"layers": _times(results.networks[point.key])}}
-    return measure(load_training(training, {**laid, **sets}), _NO_STORE)
+    return laid | {"compute": {"layers": _times(results.networks[point.key])}}
 
 
 def _times(kept: KeptNetwork) -> dict[str, dict[str, float]]:

@@ -150,16 +150,26 @@ class Measured:
 def measure(asked: TrainPhase, store: Path) -> Measured:
     """Simulate a training, with times from a store or its file; raises UserError for what is missing or too large."""
     spec = asked.spec
-    network = with_circulant_layers(load_network(asked.network), spec.block_circulant)
-    check_memory(asked, network, spec.batch)
-    times = gpu_times(asked, network, spec.batch, store)
-    line = line_of(asked, network, times, spec.gpus[0], spec.batch)
+    network, times, line = _line(asked, store)
     pace = paced(line, spec.iterations)
     closed, closed_by = steady_us(line) if line.gpus == 1 else (None, "")
     fill_us = pace.trained.stages["compute"].had_us[0]
     scaling = _scaling(asked, network, times, store) if tuple(spec.gpus) != (1,) else ()
     helps = tuple(_helps(line, pace, spec.iterations))
     return Measured(asked, network, times, pace, _stages(pace), helps, closed, closed_by, fill_us, scaling)
+
+
+def pace_of(asked: TrainPhase, store: Path) -> Pace:
+    """Simulate a training on its first number of GPUs, and nothing else that `measure` finds out; raises UserError."""
+    return paced(_line(asked, store)[2], asked.spec.iterations)
+
+
+def _line(asked: TrainPhase, store: Path) -> tuple[Network, GpuTimes, Training]:
+    spec = asked.spec
+    network = with_circulant_layers(load_network(asked.network), spec.block_circulant)
+    check_memory(asked, network, spec.batch)
+    times = gpu_times(asked, network, spec.batch, store)
+    return network, times, line_of(asked, network, times, spec.gpus[0], spec.batch)
 
 
 def paced(line: Training, iterations: int) -> Pace:

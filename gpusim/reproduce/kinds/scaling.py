@@ -10,7 +10,7 @@ from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.network_points import NetworkPoint, network_points
 from gpusim.reproduce.pictures import Bars, bars
-from gpusim.reproduce.trained import trained
+from gpusim.reproduce.trained import paces
 from gpusim.reproduce.values import Value, times
 from gpusim.training.measure import Pace
 
@@ -23,13 +23,7 @@ def _measured(
     """Yield each known point with its training on each number of GPUs."""
     for point in network_points(reproduction, figure):
         if point.key in results.networks:
-            yield (
-                point,
-                {
-                    count: trained(reproduction, figure.training, point, results, {"gpus": [count]}).pace
-                    for count in figure.gpus_trained
-                },
-            )
+            yield point, paces(reproduction, figure.training, point, results, figure.gpus_trained)
 
 
 def _together(
@@ -38,9 +32,9 @@ def _together(
     """Yield each known point with its training, and that of the first way; None where this is not known."""
     first = figure.ways[0] if figure.ways else next(iter(reproduction.runs.ways))
     held = list(_measured(reproduction, figure, results))
-    firsts = {(p.network, p.batch, p.gpu): paces for p, paces in held if p.way == first}
-    for point, paces in held:
-        yield point, paces, firsts.get((point.network, point.batch, point.gpu))
+    firsts = {(p.network, p.batch, p.gpu): on for p, on in held if p.way == first}
+    for point, on in held:
+        yield point, on, firsts.get((point.network, point.batch, point.gpu))
 
 
 def tables(reproduction: Reproduction, figure: ScalingFigure, results: Results) -> Iterator[Table]:
@@ -50,8 +44,8 @@ def tables(reproduction: Reproduction, figure: ScalingFigure, results: Results) 
     columns += [Column("sum of gradients, ms", milliseconds), Column("exposed, ms", milliseconds)]
     columns += [Column("speed-up over the first way", times)]
     rows: list[list[object]] = []
-    for point, paces, first in _together(reproduction, figure, results):
-        for count, pace in paces.items():
+    for point, on, first in _together(reproduction, figure, results):
+        for count, pace in on.items():
             gain = None if first is None else first[count].iteration_us / pace.iteration_us
             rows.append(
                 [
@@ -65,12 +59,12 @@ def tables(reproduction: Reproduction, figure: ScalingFigure, results: Results) 
 
 def values(reproduction: Reproduction, figure: ScalingFigure, results: Results) -> Iterator[Value]:
     """Yield iteration and exposed time in ms of each way and number of GPUs, and the speed-up over the first way."""
-    for point, paces, first in _together(reproduction, figure, results):
-        for count, pace in paces.items():
+    for point, on, first in _together(reproduction, figure, results):
+        for count, pace in on.items():
             labels = {**point.labels, "gpus": str(count)}
             yield Value("iteration_ms", point.gpu, labels, pace.iteration_us / 1e3)
             yield Value("exposed_ms", point.gpu, labels, pace.exposed_us / 1e3)
-            if first is not None and first is not paces:
+            if first is not None and first is not on:
                 yield Value("speedup", point.gpu, labels, first[count].iteration_us / pace.iteration_us)
 
 
@@ -78,7 +72,7 @@ def picture(reproduction: Reproduction, figure: ScalingFigure, results: Results)
     """Draw an iteration of each way on each number of GPUs; None where no run is known."""
     counts = [str(count) for count in figure.gpus_trained]
     held: dict[str, list[float | None]] = {
-        point.key: [pace.iteration_us / 1e3 for pace in paces.values()]
-        for point, paces in _measured(reproduction, figure, results)
+        point.key: [pace.iteration_us / 1e3 for pace in on.values()]
+        for point, on in _measured(reproduction, figure, results)
     }
     return bars(figure.title, [Bars("iteration, ms, by GPUs", counts, held)]) if held else None
