@@ -8,7 +8,15 @@ from typing import Annotated, Literal
 import typer
 
 from gpusim.base.errors import UserError
-from gpusim.cli.options import GpuOption, JobOptions, LiveOptions, MarkdownOption, SamplingOptions, StoreOptions
+from gpusim.cli.options import (
+    NOT_SAMPLED,
+    GpuOption,
+    JobOptions,
+    LiveOptions,
+    MarkdownOption,
+    SamplingOptions,
+    StoreOptions,
+)
 
 TimingChoice = Literal["on", "off"]
 BoundsChoice = Literal["page", "exact"]
@@ -74,6 +82,8 @@ def hip(
     settings = load_hip(gpu_file, [*options.sets, *sampling.overrides()])
     if settings.sampling is not None and options.timeline is not None and timeline_of("hip", options) == "cycles":
         raise UserError(f"--timeline {options.timeline}: a sampled launch has no timeline of cycles; --full")
+    if settings.sampling is not None and options.every is not None:
+        raise UserError(f"--every {options.every}: {NOT_SAMPLED}")
     from gpusim.hip.job import HipJob
     from gpusim.hip.supervisor import Program
     from gpusim.running.job import launches
@@ -87,10 +97,10 @@ def hip(
         settings.gpu,
         settings.energy,
         asked.timing == "on" and not asked.check,
-        launches(options.checked, hotspots, options.max_cycles or 0, how),
+        launches(options.checked, hotspots, options.max_cycles or 0, how, options.every or 0),
         asked.kernels,
         asked.bounds == "exact",
-        keep=any((options.json_file, options.out, store_to_write(storing.store))),
+        keep=any((options.every, options.json_file, options.out, store_to_write(storing.store))),
         check=asked.check,
     )
 
@@ -110,6 +120,7 @@ def _check(asked: HipOptions, options: JobOptions, sampling: SamplingOptions) ->
             "--hotspots": options.hotspots or None,
             "--checked": options.checked or None,
             "--max-cycles": options.max_cycles,
+            "--every": options.every,
         }
         for option, value in timed.items():
             if value is not None:

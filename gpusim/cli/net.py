@@ -9,6 +9,7 @@ import typer
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import (
+    NOT_SAMPLED,
     EngineChoice,
     GpuOption,
     JobOptions,
@@ -178,7 +179,10 @@ def _settings(asked: NetOptions, options: JobOptions, sampling: SamplingOptions)
     from gpusim.config.network_run import load_settings
 
     gpu_file = opened(asked.gpu, GPU_FOLDER)
-    return load_settings(gpu_file, [*options.sets, *sampling.overrides()]), gpu_file
+    settings = load_settings(gpu_file, [*options.sets, *sampling.overrides()])
+    if settings.sampling is not None and options.every is not None:
+        raise UserError(f"--every {options.every}: {NOT_SAMPLED}")
+    return settings, gpu_file
 
 
 def _wanted(asked: NetOptions, options: JobOptions, storing: StoreOptions, batch: int) -> "Wanted":
@@ -198,7 +202,7 @@ def _wanted(asked: NetOptions, options: JobOptions, storing: StoreOptions, batch
         jobs=asked.jobs if asked.jobs is not None else default_jobs(),
         store=store_to_write(storing.store),
         fresh=storing.fresh,
-        launches=launches(options.checked, hotspots, options.max_cycles or 0),
+        launches=launches(options.checked, hotspots, options.max_cycles or 0, every=options.every or 0),
         engine=asked.engine,
         gains=asked.gains or "",
     )

@@ -50,7 +50,7 @@ SectionsOption = Annotated[
         "--section",
         "NAME",
         "Print this section instead of the screen: speed_of_light, launch, occupancy, scheduler, stalls, "
-        "instructions, memory, engine, energy, distribution, source or session; repeatable.",
+        "instructions, memory, series, engine, energy, distribution, source or session; repeatable.",
     ),
 ]
 GpuOption = Annotated[
@@ -78,6 +78,7 @@ WindowOption = Annotated[
 ]
 
 
+NOT_SAMPLED = "sampled launches are not simulated cycle by cycle: they have no counters over time; --full simulates all"
 TimelineChoice = Literal["cycles", "launches"]
 StoreFile = Annotated[
     str | None,
@@ -136,6 +137,15 @@ class JobOptions:
             metavar="N",
             min=0,
             help="Stop each kernel in this cycle; the result is partial, exit code 1.",
+        ),
+    ] = None
+    every: Annotated[
+        int | None,
+        typer.Option(
+            "--every",
+            metavar="N",
+            min=1,
+            help="Keep counters over time too: for each N cycles, in the result and on its page.",
         ),
     ] = None
     out: Annotated[

@@ -43,6 +43,7 @@ def overrides(options: JobOptions) -> list[str]:
         "checked": "true" if options.checked else None,
         "hotspots": LISTED_HOTSPOTS if options.hotspots else None,
         "max_cycles": options.max_cycles,
+        "every": options.every,
     }
     return [f"run.{name}={value}" for name, value in said.items() if value is not None]
 
@@ -129,6 +130,7 @@ def _check_options(asked: JobAsked, options: JobOptions) -> None:
         "--hotspots": options.hotspots or None,
         "--checked": options.checked or None,
         "--max-cycles": options.max_cycles,
+        "--every": options.every,
     }
     for option, value in given.items():
         if asked.not_launched and value is not None:

@@ -93,6 +93,9 @@ class ExecRunSpec(Spec):
     max_cycles: int = param(
         0, "of each kernel, which is stopped there, and the run with it; 0: any", "", ge=0, le=1 << 60
     )
+    every: int = param(
+        0, "cycles of the intervals in which counts are kept apart too, as a series; 0: none", "", ge=0, le=1 << 60
+    )
     sampling: SamplingSpec | None = param(None, "simulate launches in part and estimate the rest; null: in whole", "")
     perturbation: int = param(
         0, "draw of what a machine does not fix when a launch begins; 0: all arbiters at their first place", "", ge=0,

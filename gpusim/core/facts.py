@@ -14,6 +14,7 @@ from isa.object.line_table import SourceLine
 if TYPE_CHECKING:
     from gpusim.core.patterns import Pattern
     from gpusim.core.sampled import Sampling
+    from gpusim.core.series import Series
 
 _NAMES = {section: {name for t in TABLES if t.section == section for name in t.names} for section in SECTIONS}
 
@@ -45,7 +46,7 @@ class RunFacts:
     missing is None: the engine's without engine, all but kernel and simulator of an execution without timing.
     partial: the run was stopped before its end; hotspots: costliest first, empty unless asked for; patterns: what
     instructions of timed launches accessed; resident: where the wavefronts stood when the run was stopped; sampling:
-    how the launch was sampled, None: it was not to be.
+    how the launch was sampled, None: it was not to be; series: counts by intervals, None: not asked for.
     """
 
     sections: dict[str, Counts] = field(default_factory=dict)
@@ -54,6 +55,7 @@ class RunFacts:
     patterns: "list[Pattern]" = field(default_factory=list)
     resident: list[WavefrontGroup] = field(default_factory=list)
     sampling: "Sampling | None" = None
+    series: "Series | None" = None
 
     @classmethod
     def of(cls, partial: bool = False, **sections: Mapping[str, Any]) -> "RunFacts":
@@ -132,8 +134,19 @@ def combined(launches: Sequence[RunFacts]) -> RunFacts:
         from gpusim.core.patterns import merged
 
         total.patterns = merged(patterns)
+    total.series = series_of(launches)
     total.hotspots = _merged([spot for facts in launches for spot in facts.hotspots])
     return total
+
+
+def series_of(launches: Sequence[RunFacts]) -> "Series | None":
+    """Return the series of those consecutive launches that have one; None without any."""
+    held = [(facts.series, facts.cycles) for facts in launches if facts.series is not None]
+    if not held:
+        return None
+    from gpusim.core.series import joined
+
+    return joined(held)
 
 
 def _merged(spots: Sequence[Hotspot]) -> list[Hotspot]:

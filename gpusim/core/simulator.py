@@ -28,6 +28,7 @@ from gpusim.core.prepare import prepare_core
 from gpusim.core.recording import Recording, Watcher
 from gpusim.core.resident import resident_groups
 from gpusim.core.roofline import roofline
+from gpusim.core.series import Snapshots
 from gpusim.core.warm import WarmCaches
 from gpusim.jit import address_of
 from isa.encoding.disassembler import disassemble
@@ -77,6 +78,7 @@ def simulate(
     steerer: "Steerer | None" = None,
     serve: Callable[[], None] | None = None,
     perturbation: int = 0,
+    every: int = 0,
 ) -> RunFacts:
     """Run `launch` on the machine `gpu`, with the compaction engine of `engine_spec` if it has regions for it.
 
@@ -87,7 +89,8 @@ def simulate(
     own (None: they are empty at first); hotspots: account for the wavefronts' cycles by static instruction too;
     timeline: draw what happens into it; max_cycles: end the run in this cycle, 0: at its end; steerer: has the launch
     simulated in part and estimates the rest (gpusim.sampling); serve: called every FIRST_CHUNK_CYCLES cycles, does what
-    wavefronts wait for the host to do; perturbation: which draw of the machine (gpusim.core.perturbation), 0: as it is.
+    wavefronts wait for the host to do; perturbation: which draw of the machine (gpusim.core.perturbation), 0: as it is;
+    every: cycles of the intervals in which counts are kept apart too (gpusim.core.series), 0: none.
     A delay of the first dispatch is none of the kernel's cycles.
 
     Raises what the functional part found wrong (isa.execution.faults), OccupancyError, DeadlockError, LawViolation.
@@ -124,6 +127,7 @@ def simulate(
 
         attached, shadows = attach_engine(m, engine_spec, launch, context)
     wall, cpu = time.perf_counter(), time.thread_time()  # other threads do not take part
+    snapshots = Snapshots(m, every) if every else None
     recording: Recording | None = None
     steering: Steering | None = None
 
@@ -161,13 +165,15 @@ def simulate(
         if engine_spec is not None and uses_engine and engine_spec.compacts_on_write:
             from gpusim.core.repartition import write_compacted
 
-            status = write_compacted(m, gpu, partial(_loop, m, observe, max_cycles=max_cycles))
+            status = write_compacted(m, gpu, partial(_loop, m, observe, max_cycles=max_cycles, snapshots=snapshots))
         if status == FINISHED:
             recording = None if timeline is None else timeline.attach(m, launch.kernel.name, gpu, context.instructions)
             if steerer is not None:
                 steering = steerer.attach(steered())
             delay_dispatch(m, delay)
-            status = _loop(m, observe, recording, max_cycles and max_cycles + delay, steering, serve)
+            if snapshots is not None:
+                snapshots.delayed(delay)
+            status = _loop(m, observe, recording, max_cycles and max_cycles + delay, steering, serve, snapshots)
     except KeyboardInterrupt as interrupt:  # in a script; the command line's observer ends the run
         note_resident(interrupt, resident())
         raise
@@ -189,6 +195,8 @@ def simulate(
     if facts.partial:
         facts.resident = resident()
     facts.patterns = counted.patterns()
+    if snapshots is not None:
+        facts.series = snapshots.series(facts)
     if hotspots:
         facts.hotspots = _hotspots(context, spent)
     if checked and status == FINISHED:
@@ -232,6 +240,7 @@ def _loop(
     max_cycles: int = 0,
     steering: "Steering | None" = None,
     serve: Callable[[], None] | None = None,
+    snapshots: Snapshots | None = None,
 ) -> int:
     """Run in chunks of about a tenth of a second, telling the observer in between, to the end or to `max_cycles`.
 
@@ -239,6 +248,8 @@ def _loop(
     have the same number of cycles, so that a repeated run takes the same number of cycles.
     """
     advance = partial(run_cycles, m) if recording is None else recording.advance
+    if snapshots is not None:
+        advance = partial(snapshots.advance, advance)
     run, chunk = m.run, FIRST_CHUNK_CYCLES
     end = max_cycles or NEVER
     progress_mark, progress_cycle = (-1, -1), 0

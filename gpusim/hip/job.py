@@ -73,7 +73,7 @@ class HipJob(Job):
             "kernels": self._kernels,
             "bounds": "exact" if self._exact else "page",
             "check": self._check,
-            "run": {"checked": how.checked, "hotspots": how.hotspots, "max_cycles": how.max_cycles},
+            "run": {"checked": how.checked, "hotspots": how.hotspots, "max_cycles": how.max_cycles, "every": how.every},
         }
 
     @property

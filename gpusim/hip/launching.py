@@ -140,7 +140,9 @@ class Launcher:
         most = self._options.launches.max_cycles
         self._launches.partial |= facts.partial
         self._launches.limited |= facts.partial and bool(most) and facts.cycles >= most
-        self._launches.sums.setdefault(launch.kernel.name, KernelSums()).add(facts)
+        self._launches.sums.setdefault(launch.kernel.name, KernelSums()).add(
+            replace(facts, series=None)
+        )  # by kernel they were out of order
         if self._options.keep:
             place = {**LaunchCommand(launch).described(self._options.gpu), **more}
             self._launches.kept.append(facts)

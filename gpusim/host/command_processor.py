@@ -102,7 +102,8 @@ class RunOptions:
     checked: assert the conservation laws and rooflines at each kernel's end; hotspots: costliest instructions to list
     of each; timeline: what happens in each cycle is drawn into it; max_cycles: limit of each launch, at which the
     launch and the run end; 0: no limit; sampling: how much of each launch is simulated, None: all; perturbation: which
-    draw of the machine each launch finds, 0: as it is.
+    draw of the machine each launch finds, 0: as it is; every: cycles of the intervals in which a launch's counts are
+    kept apart too, 0: none.
     """
 
     checked: bool = False
@@ -111,6 +112,7 @@ class RunOptions:
     max_cycles: int = 0
     sampling: "SamplingSpec | None" = None
     perturbation: int = 0
+    every: int = 0
 
 
 class CommandProcessor:
@@ -164,15 +166,17 @@ class CommandProcessor:
         launches = [command for command in commands if isinstance(command, LaunchCommand)]
         of_caches = any(one.warm or one.l1_bypass is not None for one in launches)
         of_cycles = options.checked or options.hotspots or options.timeline is not None or options.max_cycles
-        of_cycles = of_cycles or options.perturbation
-        if options.sampling is not None and (options.timeline is not None or options.max_cycles or not self.timing):
+        of_cycles = of_cycles or options.perturbation or options.every
+        whole = options.timeline is not None or options.max_cycles or options.every
+        if options.sampling is not None and (whole or not self.timing):
             raise LaunchError(
-                "a sampled launch has no timeline and no last cycle, and a device without timing nothing to sample"
+                "a sampled launch has no timeline, no last cycle and no counters over time, and a device without timing"
+                " nothing to sample"
             )
         if not self.timing and (of_caches or of_cycles):
             raise LaunchError(
                 "a device without timing has no warm caches, no L1 to pass, no conservation laws, no hot spots, no"
-                " timeline, no cycles to be limited and no perturbation"
+                " timeline, no cycles to be limited, no counters over time and no perturbation"
             )
 
     def flush_l2(self) -> None:
@@ -213,6 +217,7 @@ class CommandProcessor:
                 max_cycles=options.max_cycles,
                 serve=command.serve,
                 perturbation=options.perturbation,
+                every=options.every,
             )
             facts = run() if options.sampling is None else self._sampled(run, options.sampling, bool(command.decisive))
             if facts.sampling is not None and not facts.sampling.complete:

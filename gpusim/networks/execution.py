@@ -83,8 +83,10 @@ class How:
     places: frozenset[tuple[str, Pass]] | None = None
 
     def is_answered_by(self, facts: RunFacts) -> bool:
-        """Tell whether an earlier run's facts have all that is asked: hot spots, fewer than the most cycles."""
-        most = self.launches.max_cycles
+        """Tell whether an earlier run's facts have all that is asked: hot spots, a series, not too many cycles."""
+        most, every = self.launches.max_cycles, self.launches.every
+        if every and (facts.series is None or facts.series.every != every):
+            return False
         return bool(facts.hotspots or not self.launches.hotspots) and (not most or facts.cycles < most)
 
 
@@ -288,7 +290,7 @@ class Execution:
         if one not in self.of_class and self.kept is not None and one.transferable:
             facts = self.kept.get(one, sampling)
             if facts is not None and self.how.is_answered_by(facts):
-                self.of_class[one] = facts
+                self.of_class[one] = facts if self.how.launches.every else replace(facts, series=None)
         return one in self.of_class
 
     def _is_selected(self, step: Step) -> bool:

@@ -304,7 +304,9 @@ def resolved(network: Network, settings: NetworkSettings, wanted: Wanted) -> dic
         "engine": wanted.engine,
         "gains": wanted.gains or None,
     }
-    launches = {name: value for name, value in asdict(wanted.launches).items() if name in ("hotspots", "max_cycles")}
+    launches = {
+        name: value for name, value in asdict(wanted.launches).items() if name in ("hotspots", "max_cycles", "every")
+    }
     return {**settings.resolved(), "network": asked, "run": {"checked": wanted.launches.checked, **launches}}
 
 

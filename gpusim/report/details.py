@@ -7,6 +7,7 @@ from typing import Any
 from gpusim.base.sums import plain_sum
 from gpusim.report.access import HEADS, access_rows, told_of
 from gpusim.report.layout import Line, plain, wrapped
+from gpusim.report.over_time import over_time
 from gpusim.report.result import Measured, Result
 from gpusim.report.rule import STALLS, place_of
 from gpusim.report.rules import found_in
@@ -19,6 +20,7 @@ from isa.object.names import short
 
 _LISTED = 25  # hot spots of a run of many rows
 _LARGEST_REASONS = 3  # of a hot spot
+_INTERVALS = 32  # of a series, neighbours joined
 
 
 def details(result: Result, sections: Sequence[Section], width: int) -> list[Line]:
@@ -99,6 +101,8 @@ def _body(result: Result, section: Section, width: int) -> Iterator[Line]:
             yield from _launches(column, width)
         if section.key == "access":
             yield from _accesses(column, width)
+        if section.key == "series":
+            yield from _series(column, width)
         if section.key == "source":
             yield from _hotspots(column, width)
             yield from _resident(column, width)
@@ -145,6 +149,26 @@ def _accesses(column: Measured, width: int) -> Iterator[Line]:
         yield from wrapped(f"{row.cells[0]} [{place_of(row.spot)}]: {', '.join(told)}", width, 6, "", "    ")
     if len(rows) > _LISTED:
         yield plain(f"    and {len(rows) - _LISTED} others, waited for less")
+
+
+def _series(column: Measured, width: int) -> Iterator[Line]:
+    """Yield a row for each interval of a series, up to _INTERVALS of them."""
+    found = over_time(column, _INTERVALS)
+    if found is None:
+        return
+    heads = ["to cycle", *(f"{rate.name}, {rate.unit}" for rate in found.rates), "wavefronts", "most cycles"]
+    rows = []
+    for k, end in enumerate(found.ends):
+        rates = [NOTHING if values[k] is None else f"{values[k]:,.3g}" for values in found.rates.values()]
+        reason = max(found.stalls, key=lambda name: found.stalls[name][k])
+        most = f"{reason} {found.stalls[reason][k]:.0f} %" if found.stalls[reason][k] else NOTHING
+        rows.append([f"{end:,}", *rates, f"{found.resident[k]:,}", most])
+    widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
+    yield from wrapped(f"{column.title}: {'; '.join(heads)}", width, 4, "bold", "  ")
+    for row in rows:
+        yield plain(
+            "    " + "  ".join(cell.rjust(size) for cell, size in zip(row[:-1], widths, strict=False)) + "  " + row[-1]
+        )
 
 
 def _hotspots(column: Measured, width: int) -> Iterator[Line]:

@@ -2,18 +2,20 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import zip_longest
 from typing import Any
 
 from gpusim.base.sums import plain_sum
-from gpusim.core.facts import RunFacts
+from gpusim.core.facts import RunFacts, series_of
 from gpusim.results import metrics
 from gpusim.results.bounds import bound_of, largest_stalls
 from gpusim.results.record import PartRecord, RunRecord
 from isa.object.line_table import SourceLine
 
+_NUMBERS = re.compile(r"\[\n\s+(?:-?\d+,\n\s+){8,}-?\d+\n\s+\]")  # no string has a line break as such
 SUMMED = ("macs", "needed_macs")  # values of rows whose sum is part of the total
 
 
@@ -60,9 +62,12 @@ def document(
 
 
 def as_json(result: dict[str, Any]) -> str:
-    """Write the JSON text of `document`'s object; a program's launches, maybe thousands, take one line each."""
+    """Write the JSON text of `document`'s object; a program's launches, maybe thousands, take one line each, as do
+    the numbers of a series' counter.
+    """
     if not any("launch" in launch for launch in result.get("launches") or ()):
-        return json.dumps(result, indent=2, allow_nan=False) + "\n"
+        text = json.dumps(result, indent=2, allow_nan=False) + "\n"
+        return _NUMBERS.sub(lambda found: "".join(found[0].split()).replace(",", ", "), text)
     launches = ",\n".join(f"    {json.dumps(launch, allow_nan=False)}" for launch in result["launches"])
     others = {name: held for name, held in result.items() if name != "launches"}
     head = json.dumps({**others, "launches": []}, indent=2, allow_nan=False).removesuffix("[]\n}")
@@ -92,6 +97,9 @@ def _tree(record: RunRecord) -> dict[str, Any]:
              "kind": p.kind, **p.counts}
             for p in record.total.patterns
         ]  # fmt: skip
+    series = series_of(record.launches) or record.total.series  # a program's parts are kernels, not in order of time
+    if series is not None:
+        tree["series"] = asdict(series)
     if record.partial:
         tree["resident_wavefronts"] = [
             {

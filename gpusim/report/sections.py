@@ -97,6 +97,7 @@ SECTIONS: tuple[Section, ...] = (
         "lines, useful bytes, hits, DRAM rows, strides, bank conflicts and waits of each memory instruction",
         (),
     ),
+    Section("series", "Counters over Time", "rates, resident wavefronts and waits by intervals, with --every", ()),
     Section("engine", "Compaction Engine", "the engine's modes, buffers and waits", ("engine.*",)),
     Section("energy", "Energy", "what the memory system took, by part, from counts (docs/energy.md)", ("energy.*",)),
     Section(

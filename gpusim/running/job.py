@@ -104,14 +104,24 @@ def launch_options(run: "RunSpec | ExecRunSpec") -> RunOptions:
             f"run.perturbation: {run.perturbation} is not allowed of a sampled run, which counts from the first cycle;"
             " allowed is 0, or run.sampling null"
         )
-    return replace(launches(run.checked, run.hotspots, run.max_cycles, run.sampling), perturbation=run.perturbation)
+    if run.every and run.sampling is not None:
+        raise UserError(
+            f"run.every: {run.every} is not allowed of a sampled run, whose launches are not simulated cycle by cycle;"
+            " allowed is 0, or run.sampling null"
+        )
+    how = launches(run.checked, run.hotspots, run.max_cycles, run.sampling, run.every)
+    return replace(how, perturbation=run.perturbation)
 
 
 def launches(
-    checked: bool = False, hotspots: int = 0, max_cycles: int = 0, sampling: "SamplingSpec | None" = None
+    checked: bool = False,
+    hotspots: int = 0,
+    max_cycles: int = 0,
+    sampling: "SamplingSpec | None" = None,
+    every: int = 0,
 ) -> RunOptions:
     """Return how launches are run: what is asserted, listed, and when they end (gpusim.host.command_processor)."""
-    return RunOptions(checked, hotspots, max_cycles=max_cycles, sampling=sampling)
+    return RunOptions(checked, hotspots, max_cycles=max_cycles, sampling=sampling, every=every)
 
 
 @dataclass(frozen=True)

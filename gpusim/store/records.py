@@ -14,6 +14,7 @@ from gpusim.core.count_vector import CountVector
 from gpusim.core.facts import Hotspot, RunFacts
 from gpusim.core.patterns import Pattern
 from gpusim.core.sampled import Doubt, Replicates, Sampling
+from gpusim.core.series import Series
 from gpusim.energy.dram import DramEnergies
 from gpusim.energy.model import EnergyModel
 from gpusim.report.document import document
@@ -94,6 +95,7 @@ def plain_facts(facts: RunFacts) -> dict[str, Any]:
         "patterns": [{**vars(one), "source": _plain_line(one.source)} for one in facts.patterns],
         "resident": [{**vars(group), "source": _plain_line(group.source)} for group in facts.resident],
         "sampling": None if facts.sampling is None else _plain_sampling(facts.sampling),
+        **({} if facts.series is None else {"series": vars(facts.series)}),
     }
 
 
@@ -103,6 +105,7 @@ def restored_facts(held: Mapping[str, Any]) -> RunFacts:
     facts.hotspots = [Hotspot(**{**h, "source": _restored_line(h["source"])}) for h in held["hotspots"]]
     patterns = held.get("patterns", ())  # earlier versions have none
     facts.patterns = [Pattern(**{**one, "source": _restored_line(one["source"])}) for one in patterns]
+    facts.series = Series(**held["series"]) if "series" in held else None
     facts.resident = [WavefrontGroup(**{**g, "source": _restored_line(g["source"])}) for g in held["resident"]]
     facts.sampling = None if held["sampling"] is None else _restored_sampling(held["sampling"])
     return facts

@@ -7,6 +7,7 @@ from gpusim.base.sums import plain_sum
 from gpusim.report.measures import compute_units, unit_name
 from gpusim.report.page import charts
 from gpusim.report.page.memory_chart import memory_chart
+from gpusim.report.page.time_chart import time_chart
 from gpusim.report.result import Measured, Result
 from gpusim.report.rows import DEAREST
 from gpusim.report.rule import STALLS
@@ -44,6 +45,7 @@ def pictures_of(result: Result) -> dict[str, list[Picture]]:
             _hit_rates(measured),
             *(_histogram(path, result.columns) for path in _HISTOGRAMS),
         ],
+        "series": [time_chart(column) for column in result.columns],
         "engine": [_engine(measured)],
         "energy": [_energy(measured)],
         "launch": [_layers(result), _normalized(result)],
