@@ -50,7 +50,7 @@ SectionsOption = Annotated[
         "--section",
         "NAME",
         "Print this section instead of the screen: speed_of_light, launch, occupancy, scheduler, stalls, "
-        "instructions, memory, series, engine, energy, distribution, source or session; repeatable.",
+        "instructions, memory, series, engine, energy, distribution, source, guesses or session; repeatable.",
     ),
 ]
 GpuOption = Annotated[

@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from gpusim.base.spec import Spec
+from gpusim.core.sources import source_of
 
 COMMENT_COLUMN = 34
 
@@ -23,9 +24,7 @@ def _lines(spec: Spec, indent: str, holder: Spec | None) -> Iterator[str]:
             yield f"{indent}{name}:" + (f" # {field.description}" if field.description else "")
             yield from _lines(value, indent + "  ", spec)
             continue
-        extra = field.json_schema_extra
-        source = extra.get("source", "") if isinstance(extra, dict) else ""
-        meaning, source = _table_value(holder, name, value, field.description or "", str(source))
+        meaning, source = _table_value(holder, name, value, field.description or "", source_of(field))
         text = f"{indent}{name}: {_scalar(value)}"
         comment = meaning + (f" [{source}]" if source else "")
         yield f"{text.ljust(COMMENT_COLUMN)} # {comment}" if comment else text

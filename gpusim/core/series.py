@@ -4,7 +4,7 @@ The run loop stops at the end of each interval, between two cycles, and the coun
 nothing of it, and a run without intervals does nothing for them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
@@ -48,7 +48,7 @@ class Series:
 
     every: int
     ends: Sequence[int]
-    counts: dict[str, Sequence[int]]
+    counts: Mapping[str, Sequence[int]]
     resident: Sequence[int]
 
 

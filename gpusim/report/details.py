@@ -6,6 +6,7 @@ from typing import Any
 
 from gpusim.base.sums import plain_sum
 from gpusim.report.access import HEADS, access_rows, told_of
+from gpusim.report.guesses import guesses
 from gpusim.report.layout import Line, plain, wrapped
 from gpusim.report.over_time import over_time
 from gpusim.report.result import Measured, Result
@@ -101,6 +102,8 @@ def _body(result: Result, section: Section, width: int) -> Iterator[Line]:
             yield from _launches(column, width)
         if section.key == "access":
             yield from _accesses(column, width)
+        if section.key == "guesses":
+            yield from _guesses(result, column, width)
         if section.key == "series":
             yield from _series(column, width)
         if section.key == "source":
@@ -149,6 +152,16 @@ def _accesses(column: Measured, width: int) -> Iterator[Line]:
         yield from wrapped(f"{row.cells[0]} [{place_of(row.spot)}]: {', '.join(told)}", width, 6, "", "    ")
     if len(rows) > _LISTED:
         yield plain(f"    and {len(rows) - _LISTED} others, waited for less")
+
+
+def _guesses(result: Result, column: Measured, width: int) -> Iterator[Line]:
+    found = guesses(result, column)
+    if found:
+        yield from wrapped(f"{column.title}: at most this share of what stands behind it", width, 4, "bold", "  ")
+    for guess in found:
+        value = guess.value
+        text = f"{percent(guess.share):>8}  {value.path} = {value.value} ({value.kind})  {guess.of}"
+        yield from wrapped(text, width, 14, "", "    ")
 
 
 def _series(column: Measured, width: int) -> Iterator[Line]:

@@ -38,7 +38,7 @@ _L2 = ("l2.read_transactions", "l2.store_transactions", "l2.atomic_transactions"
 _ROWS = ("dram.row_hits", "dram.row_misses", "dram.row_conflicts")
 _DRAM = ("dram.bytes_read", "dram.bytes_written")
 RATES = (
-    Rate("IPC", "instructions/cycle", ("kernel.wavefront_instructions",), _per_cycle("kernel.wavefront_instructions")),
+    Rate("instructions", "IPC", ("kernel.wavefront_instructions",), _per_cycle("kernel.wavefront_instructions")),
     Rate("L1 hits", "%", (*_L1, "l1.hits"), _share("l1.hits", *_L1)),
     Rate("L2 hits", "%", (*_L2, "l2.hits"), _share("l2.hits", *_L2)),
     Rate("DRAM", "bytes/cycle", _DRAM, _per_cycle(*_DRAM)),

@@ -108,6 +108,12 @@ SECTIONS: tuple[Section, ...] = (
     ),
     Section("source", "Source Counters", "the costliest instructions, with --hotspots", ()),
     Section(
+        "guesses",
+        "Values without a Source",
+        "fitted, assumed and other GPUs' values that mattered to this run, and what hangs on them at most",
+        (),
+    ),
+    Section(
         "session",
         "Session",
         "whether the result is right, and what simulating it cost",

@@ -8,6 +8,7 @@ from gpusim.base.html import Element, table, tag, written
 from gpusim.base.picture import Picture
 from gpusim.report.access import HEADS, LineRow, access_rows, line_rows, patterns
 from gpusim.report.details import heads_of, hotspot_rows, rows_of
+from gpusim.report.guesses import guesses
 from gpusim.report.many import all_rows
 from gpusim.report.measures import nearest_bound, unit_name
 from gpusim.report.result import Measured, Result, read
@@ -82,6 +83,8 @@ def sections(result: Result, pictures: dict[str, list[Picture]], prefix: str, so
         if section.key == "access":
             parts += [_accesses(column) for column in result.columns if patterns(column)]
             parts += [_lines(column, sources) for column in result.columns if line_rows(column)]
+        if section.key == "guesses":
+            parts += [_guesses(result, column) for column in result.columns if guesses(result, column)]
         if section.key == "source":
             parts += [_hotspots(column, sources) for column in result.columns if column.tree.get("hotspots")]
         rows = rows_of(result, section)
@@ -149,6 +152,26 @@ def _hotspots(column: Measured, sources: Sources) -> Element:
     title = f"{column.name}: {column.kernel}" if column.name else column.kernel
     heads = ("address", "instruction", "wavefront-cycles", "share, %", "largest reasons", "source", "source line")
     return table(f"Costliest instructions, {title}", heads, rows)
+
+
+def _guesses(result: Result, column: Measured) -> Element:
+    title = f"{column.name}: {column.kernel}" if column.name else column.kernel
+    rows = [
+        (
+            one.value.path,
+            str(one.value.value),
+            one.value.kind,
+            (f"{100 * one.share:,.3g}", one.share),
+            one.of,
+            one.value.source,
+        )
+        for one in guesses(result, column)
+    ]
+    return table(
+        f"Values without a source, {title}",
+        ("path", "value", "kind", "at most, %", "of", "source of the default"),
+        rows,
+    )
 
 
 def _accesses(column: Measured) -> Element:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from gpusim.base.picture import Picture
 from gpusim.base.sums import plain_sum
+from gpusim.report.guesses import guesses
 from gpusim.report.measures import compute_units, unit_name
 from gpusim.report.page import charts
 from gpusim.report.page.memory_chart import memory_chart
@@ -30,6 +31,7 @@ _COMPARED = (
 )
 _HISTOGRAMS = [metric.path for metric in metrics.METRICS if metric.path.endswith("histogram")]
 ANSWER = "answer"  # key of what is drawn above all sections
+_MOST_GUESSES = 25  # bars of values without a source
 _MOST_LAYERS = 60  # bars in a picture; more cannot be read
 
 
@@ -48,6 +50,7 @@ def pictures_of(result: Result) -> dict[str, list[Picture]]:
         "series": [time_chart(column) for column in result.columns],
         "engine": [_engine(measured)],
         "energy": [_energy(measured)],
+        "guesses": [_guesses(result, column) for column in result.columns],
         "launch": [_layers(result), _normalized(result)],
     }
     return {key: [picture for picture in drawn if picture is not None] for key, drawn in made.items()}
@@ -189,6 +192,26 @@ def _layers(result: Result) -> Picture | None:
         return None
     series: dict[str, list[float | None]] = {"time": [float(row.values["time_us"]) for row in timed]}
     return _bars("layers", "Time by layer and pass", [row.measured.name for row in timed], series, "us")
+
+
+def _guesses(result: Result, column: Measured) -> Picture | None:
+    """Draw what hangs at most on each value without a source, by the kind of the value."""
+    found = guesses(result, column)[:_MOST_GUESSES]
+    if not found:
+        return None
+    kinds = list(dict.fromkeys(guess.value.kind for guess in found))
+    parts = {kind: [100 * guess.share * (guess.value.kind == kind) for guess in found] for kind in kinds}
+    name = f"guesses-{column.name}" if column.name else "guesses"
+    title = f"Values without a source, {column.name}" if column.name else "Values without a source"
+    rows = [guess.value.path for guess in found]
+    table = [(g.value.path, str(g.value.value), g.value.kind, 100 * g.share, g.of) for g in found]
+    axis = "% of what it takes part in, at most"
+    most = found[0]
+    return Picture(
+        name, title, f"Most hangs on {most.value.path} ({most.value.kind}): {percent(most.share)} of {most.of}.",
+        ("value", "is", "kind", axis, "of"), table, lambda figure: charts.stacked_bars(figure, rows, parts, axis),
+        charts.bars_size(len(rows)),
+    )  # fmt: skip
 
 
 def _normalized(result: Result) -> Picture | None:

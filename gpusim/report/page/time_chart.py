@@ -51,7 +51,7 @@ def _draw(figure: Any, found: OverTime, reasons: dict[str, Sequence[float]]) -> 
     panels.append(("resident\nwavefronts", list(found.resident)))
     ratios = [_PANEL_INCHES] * len(panels) + [_STALLS_INCHES]
     width, height = figure.get_size_inches()
-    shape = {"left": 1.1 / width, "right": 1 - 0.15 / width, "bottom": 0.85 / height, "top": 1 - 0.1 / height}
+    shape = {"left": 1.2 / width, "right": 1 - 0.15 / width, "bottom": 0.85 / height, "top": 1 - 0.1 / height}
     rows = figure.subplots(len(ratios), 1, sharex=True, height_ratios=ratios, gridspec_kw={**shape, "hspace": 0.25})
     edges = [0, *found.ends]
     for number, (axes, (name, values)) in enumerate(zip(rows, panels, strict=False)):

@@ -1,0 +1,55 @@
+"""Where a configuration's values come from: which of them are fitted, assumed or another GPU's rather than sourced."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gpusim.base.spec import Spec
+from memory.dram.spec import DramSpec
+from memory.dram.standards import STANDARDS
+from memory.dram.standards.standard import Standard
+
+FITTED, ASSUMED, BORROWED, GIVEN = "fitted", "assumed", "another GPU's", "set"
+# by what a source says, the first that it does; one that says none of it names where the value is from
+_SAID = {"fitted": FITTED, "assumed": ASSUMED, "none found of GCN3": BORROWED}
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value of a configuration.
+
+    kind: fitted, assumed, another GPU's; set: not the default, but a file's or `--set`'s, of no known source; empty:
+    sourced; source: of the default, or of the DRAM standard's value.
+    """
+
+    path: str
+    value: Any
+    kind: str
+    source: str
+
+
+def values(spec: Spec, path: str = "", standard: Standard | None = None) -> Iterator[Value]:
+    """Yield each value of a configuration, with the kind of its source; paths begin with `path`."""
+    if isinstance(spec, DramSpec):
+        standard = STANDARDS[spec.standard]
+    for name, field in type(spec).model_fields.items():
+        value, where = getattr(spec, name), f"{path}{name}"
+        if isinstance(value, Spec):
+            yield from values(value, f"{where}.", standard)
+        elif value is None and standard is not None and name in standard.timing:
+            tabled = standard.timing[name]
+            yield Value(where, tabled.value, _kind(tabled.source), tabled.source)
+        else:
+            source = source_of(field)
+            is_default = value == field.get_default(call_default_factory=True)
+            yield Value(where, value, _kind(source) if is_default else GIVEN, source)
+
+
+def source_of(field: Any) -> str:
+    """Return the source that a Spec's field names for its default."""
+    extra = field.json_schema_extra
+    return str(extra.get("source", "")) if isinstance(extra, dict) else ""
+
+
+def _kind(source: str) -> str:
+    return next((kind for said, kind in _SAID.items() if said in source), "")
