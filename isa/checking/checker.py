@@ -106,6 +106,7 @@ class _Watch:
         state.known = self._zeros(slots * vectors)
         state.origins = self._zeros(slots * vectors)
         state.scalar_known = self._zeros(slots * SCALAR_CODES, np.uint8)
+        state.scalar_lanes = self._zeros(slots * SCALAR_CODES)
         state.scalar_origins = self._zeros(slots * SCALAR_CODES)
         ends = context.launch.memory.ends
         state.memory_bytes = (int(ends[-1]) - VIRTUAL_BASE + 3) // 4 * 4 if len(ends) else 0

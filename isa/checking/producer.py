@@ -4,7 +4,14 @@ from gpusim.jit import jit, ld_i64, st_i64, st_u8
 from isa.architecture import EXEC, FLAT_SCRATCH, SCC, VCC
 from isa.checking.accesses import watch_lanes, watch_scalar
 from isa.checking.notes import note, who_of
-from isa.checking.registers import check_sources, origin_of_sources, set_known_lanes, set_results, sources_known
+from isa.checking.registers import (
+    check_sources,
+    origin_of_sources,
+    selected_always,
+    set_known_lanes,
+    set_results,
+    sources_known,
+)
 from isa.checking.state import (
     BARRIER_DIVERGENT,
     BARRIER_MISSED,
@@ -66,7 +73,9 @@ def start_checked(context_address, slot, workgroup, wave_and_group_slot):  # typ
     for code in range(SCALAR_CODES):
         # VCC, FLAT_SCRATCH and SCC are a program's own; what follows them, M0 and EXEC among them, is the machine's
         own = code < FLAT_SCRATCH + 2 or code == VCC or code == VCC + 1 or (code >= EXEC + 2 and code == SCC)
-        st_u8(check.scalar_known, file * SCALAR_CODES + code, 0 if own and code >= given else 1)
+        given_or_set = 0 if own and code >= given else 1
+        st_u8(check.scalar_known, file * SCALAR_CODES + code, given_or_set)
+        st_i64(check.scalar_lanes, file * SCALAR_CODES + code, -given_or_set)
         st_i64(check.scalar_origins, file * SCALAR_CODES + code, ORIGIN_REGISTER + code)
     return 0
 
@@ -112,12 +121,12 @@ def _stretch(context: Context, check: Check, wave: Wavefront, active):
         row = check_row_at(check.rows, pc + count)
         if not row.plain:
             break
+        if row.policy == SELECTED and active & ~selected_always(check, wave, row):
+            break  # its lane mask may be made by this very stretch
         known = sources_known(check, wave, row)
         lanes = active if row.vector else -1
         origin = -1
         if lanes & ~known:
-            if row.policy == SELECTED:
-                break
             origin = origin_of_sources(check, wave, row, lanes)
         set_results(check, wave, row, lanes, known, origin)
         count += 1

@@ -65,6 +65,27 @@ def check_sources(check: Check, wave: Wavefront, row: CheckRow, pc, active):
 
 
 @jit
+def scalar_lanes(check: Check, wave: Wavefront, code):
+    """Return the lanes whose bit of the lane mask in a scalar register is one that was written."""
+    return ld_i64(check.scalar_lanes, (wave.register_file - 1) * SCALAR_CODES + code)
+
+
+@jit
+def _selected(check: Check, wave: Wavefront, row: CheckRow, which):
+    return -1 if row.vector_read[which] < 0 else known_lanes(check, wave, row.vector_read[which])
+
+
+@jit
+def selected_always(check: Check, wave: Wavefront, row: CheckRow):
+    """Return the lanes in which what v_cndmask chooses was written whatever its lane mask, which was written too."""
+    known = _selected(check, wave, row, 0) & _selected(check, wave, row, 1) & scalar_lanes(check, wave, row.mask >> 2)
+    for k in range(row.scalar_reads):  # the mask, and what is chosen from a scalar register
+        if row.scalar_read[k] >> 1 != row.mask >> 3 and not scalar_known(check, wave, row.scalar_read[k]):
+            known = 0
+    return known
+
+
+@jit
 def sources_known(check: Check, wave: Wavefront, row: CheckRow):
     """Return the lanes in which an instruction's result is made of values that were written."""
     if row.policy == KNOWN:
@@ -72,15 +93,12 @@ def sources_known(check: Check, wave: Wavefront, row: CheckRow):
     if row.policy == MOVED:  # from any lane to any: known if the register is in one
         return -1 if row.vector_reads == 0 or known_lanes(check, wave, row.vector_read[0]) else 0
     if row.policy == SELECTED:
-        first = -1 if row.vector_read[0] < 0 else known_lanes(check, wave, row.vector_read[0])
-        second = -1 if row.vector_read[1] < 0 else known_lanes(check, wave, row.vector_read[1])
-        if first & second == -1:
-            return -1
         mask = ld_i64(wave.scalars + row.mask, 0)
+        chosen = (mask & _selected(check, wave, row, 1)) | (~mask & _selected(check, wave, row, 0))
         for k in range(row.scalar_reads):
-            if not scalar_known(check, wave, row.scalar_read[k]):
+            if row.scalar_read[k] >> 1 != row.mask >> 3 and not scalar_known(check, wave, row.scalar_read[k]):
                 return 0
-        return (mask & second) | (~mask & first)
+        return chosen & scalar_lanes(check, wave, row.mask >> 2)
     lanes = -1
     some = row.vector_reads + row.scalar_reads == 0
     for k in range(row.vector_reads):
@@ -90,8 +108,8 @@ def sources_known(check: Check, wave: Wavefront, row: CheckRow):
     for k in range(row.scalar_reads):
         if scalar_known(check, wave, row.scalar_read[k]):
             some = 1
-        else:
-            lanes = 0
+        else:  # a vector instruction may take a lane mask, such as carries
+            lanes &= scalar_lanes(check, wave, row.scalar_read[k]) if row.vector else 0
     if row.policy == ANY_KNOWN:
         return -1 if some else 0
     return lanes
@@ -114,14 +132,21 @@ def origin_of_sources(check: Check, wave: Wavefront, row: CheckRow, active):
 def set_results(check: Check, wave: Wavefront, row: CheckRow, active, known, origin):
     """Say of the registers that an instruction has written in which lanes their values are ones that were written.
 
-    A scalar register that a vector instruction writes is known where it is in all active lanes.
+    A scalar register that a vector instruction writes is known where it is in all active lanes; a lane mask, lane by
+    lane: bits of inactive lanes are 0. One that is made of masks none of which is known has the lanes of all.
     """
     for k in range(row.vector_writes):
         set_known_lanes(check, wave, row.vector_written[k], active, known, origin)
     file = wave.register_file - 1
+    whole = active & ~known == 0
+    lanes = -1 if whole else (known | ~active) if row.vector and row.policy != MOVED else 0
+    if row.policy == ANY_KNOWN and not whole:
+        lanes = -1
+        for k in range(row.scalar_reads):
+            lanes &= scalar_lanes(check, wave, row.scalar_read[k])
     for k in range(row.scalar_writes):
         at = file * SCALAR_CODES + row.scalar_written[k]
-        whole = active & ~known == 0
+        st_i64(check.scalar_lanes, at, lanes)
         st_u8(check.scalar_known, at, 1 if whole else 0)
         if not whole:
             st_i64(check.scalar_origins, at, origin)

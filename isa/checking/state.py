@@ -80,6 +80,7 @@ CHECK = State(
         "vectors": Field((), "vector registers of a file"),
         "origins": Field((), "address of int64 [files, vectors]: where a value not written came from"),
         "scalar_known": Field((), "address of bytes [files, SCALAR_CODES]"),
+        "scalar_lanes": Field((), "address of int64 [files, SCALAR_CODES]: lanes whose bit of a lane mask was written"),
         "scalar_origins": Field((), "address of int64 [files, SCALAR_CODES]"),
         "memory": Field((), "address of the shadow of device memory, SHADOW_WORDS a word"),
         "memory_bytes": Field((), "bytes of device memory that have one"),

@@ -19,13 +19,13 @@ def run(timing: bool, *commands: LaunchCommand, **options: Any) -> None:
     processor.run(commands, RunRecord(False, "", []), RunOptions(**options), stopped=lambda: True)
 
 
-@pytest.mark.parametrize("options", [{**SAMPLED, **TIMELINE}, {**SAMPLED, "max_cycles": 1}])
+@pytest.mark.parametrize("options", [{**SAMPLED, **TIMELINE}, {**SAMPLED, "max_cycles": 1}, {**SAMPLED, "every": 1}])
 def test_a_sampled_launch_has_no_cycles_to_show_or_to_end_at(options: dict[str, Any]) -> None:
-    with pytest.raises(LaunchError, match="a sampled launch has no timeline and no last cycle"):
+    with pytest.raises(LaunchError, match="a sampled launch has no timeline, no last cycle and no counters over time"):
         run(True, **options)
 
 
-@pytest.mark.parametrize("options", [TIMELINE, {"max_cycles": 1}, {"hotspots": 1}, {"checked": True}])
+@pytest.mark.parametrize("options", [TIMELINE, {"max_cycles": 1}, {"hotspots": 1}, {"checked": True}, {"every": 1}])
 def test_a_device_without_timing_has_no_cycles(options: dict[str, Any]) -> None:
     with pytest.raises(LaunchError, match="a device without timing has no warm caches"):
         run(False, **options)
