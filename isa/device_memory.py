@@ -13,7 +13,7 @@ from isa.trace import LINE_ADDRESS_MASK, LINE_BYTES
 ALLOCATION_ALIGNMENT_BYTES = 4096
 GUARD_BYTES = 4096
 
-READABLE, WRITABLE, PARTIAL = 1, 2, 4
+READABLE, WRITABLE, PARTIAL, SLACK = 1, 2, 4, 8
 
 
 class DeviceMemoryError(UserError):
@@ -51,9 +51,10 @@ class DeviceMemory:
     """The device's memory image of `capacity_bytes`, addressed from `VIRTUAL_BASE`.
 
     `image` holds the bytes, `permissions` one byte per 64-byte line (READABLE | WRITABLE | PARTIAL, the last for a line
-    whose end lies outside its allocation). Pages that were never touched take no host memory. image: zeroed bytes from
-    the start of a page that other processes see too, in place of this process's own; clear: zeroes the bytes of `image`
-    between two offsets.
+    whose end lies outside its allocation; or SLACK). Pages that were never touched take no host memory. image: zeroed
+    bytes from the start of a page that other processes see too, in place of this process's own; clear: zeroes the bytes
+    of `image` between two offsets. slack_bytes: memory comes in chunks of so many bytes, and an access in one with an
+    allocation, but in none of its allocations, is let through and noted (0: it is a fault).
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class DeviceMemory:
         capacity_bytes: int,
         image: np.ndarray | None = None,
         clear: Callable[[int, int], None] | None = None,
+        slack_bytes: int = 0,
     ) -> None:
         most = LINE_ADDRESS_MASK * LINE_BYTES - VIRTUAL_BASE
         if capacity_bytes > most:
@@ -74,6 +76,8 @@ class DeviceMemory:
             raise ValueError(f"an image of {capacity_bytes} bytes of device memory starts on a page and is as long")
         self.image = _own_image(capacity_bytes) if image is None else image
         self._clear = clear  # not a method of its own: the cycle would hold the image until Python looks for cycles
+        self.slack_bytes = slack_bytes
+        self.strays: list[str] = []  # accesses that were let through, for whoever tells of them
         self.permissions = np.zeros(capacity_bytes // LINE_BYTES, np.uint8)
         self._held: dict[int, Allocation] = {}  # by address
         self._ends: list[int] = []  # of the allocations, ordered
@@ -101,6 +105,8 @@ class DeviceMemory:
         allocation = Allocation(name, VIRTUAL_BASE + start, size_bytes, writable)
         self._held[allocation.address] = allocation
         insort(self._ends, allocation.end)
+        if self.slack_bytes:
+            self._cleared(start, start + size_bytes)
         if addressed:
             self._set_permissions(allocation)
         return allocation
@@ -115,6 +121,8 @@ class DeviceMemory:
         start = allocation.address - VIRTUAL_BASE
         end = _with_guard(start + allocation.size_bytes)
         self.permissions[start // LINE_BYTES : end // LINE_BYTES] = 0
+        if self.slack_bytes:
+            self._set_slack(start, end)
         top = end
         k = bisect_left(self._free, (start, end))
         if k < len(self._free) and self._free[k][0] == end:
@@ -217,6 +225,20 @@ class DeviceMemory:
         start = allocation.address - VIRTUAL_BASE
         first, last = start // LINE_BYTES, (start + allocation.size_bytes - 1) // LINE_BYTES
         rights = READABLE | (WRITABLE if allocation.writable else 0)
+        if self.slack_bytes:
+            self._set_slack(start, start + allocation.size_bytes)
         self.permissions[first : last + 1] = rights
         if (start + allocation.size_bytes) % LINE_BYTES:
             self.permissions[last] = rights | PARTIAL
+
+    def _set_slack(self, start: int, end: int) -> None:
+        """Mark what is not allocated of the chunks from offset `start` to `end`, where they hold an allocation."""
+        size = self.slack_bytes
+        for chunk in {start // size * size, (end - 1) // size * size}:
+            address = VIRTUAL_BASE + chunk
+            k = bisect_right(self._ends, address)
+            held = k < len(self._ends) and any(
+                one.end == self._ends[k] and one.address < address + size for one in self._held.values()
+            )
+            lines = self.permissions[chunk // LINE_BYTES : (chunk + size) // LINE_BYTES]
+            lines[(lines == 0) | (lines == SLACK)] = SLACK if held else 0

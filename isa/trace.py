@@ -2,22 +2,24 @@
 
 A *producer* runs a wavefront in slices and writes each slice into the wavefront slot's trace buffer; the
 timing model replays the slice and asks for the next when it is used up, so memory stays bounded by resident
-wavefronts. A slice ends after `s_barrier`, after `s_endpgm`, or when a buffer limit is near.
+wavefronts. A slice ends after `s_barrier`, `ds_gws_barrier`, `s_endpgm`, or when a buffer limit is near.
 
 A producer is two functions of four int64 (called by `gpusim.jit.call_i64_4`):
 
     start(context, slot, workgroup, wave | workgroup_slot << 32)   lay out the wavefront's initial state
-    produce(context, slot, 0, 0) -> MORE | BARRIER | END | negative fault code
+    produce(context, slot, 0, 0) -> MORE | BARRIER | END | GRID_BARRIER | negative fault code
 
-Functional execution is one producer; replaying a stored trace is another.
+Functional execution is one producer; replaying a stored trace is another. After GRID_BARRIER a wavefront's next slice
+is asked for once all have arrived that it waits for; before that, it is an empty one, and GRID_BARRIER again.
 
 Buffer of a slot: TRACE_WORDS int64 words.
 
     word SEGMENTS       number of segments in this slice
     word MEMORY_WORDS   number of memory words in this slice
     word INSTRUCTIONS   instructions in this slice
-    word STATUS         MORE, BARRIER or END (what `produce` returned)
+    word STATUS         MORE, BARRIER, END or GRID_BARRIER (what `produce` returned)
     word FLOPS          floating-point operations of the slice's active lanes: single | double << 21 | half << 42
+    word WAITERS        GRID_BARRIER: wavefronts that wait for one another, this one included | resource << 32
     SEGMENT_0 ...       one word a segment: first static instruction index | one past the last << 32
     MEMORY_0 ...        memory records in program order
 
@@ -36,7 +38,7 @@ Each VMEM, FLAT, SMEM and DS instruction has exactly one memory record: a header
 
 from typing import Any
 
-SEGMENTS, MEMORY_WORDS, INSTRUCTIONS, STATUS, FLOPS = 0, 1, 2, 3, 4
+SEGMENTS, MEMORY_WORDS, INSTRUCTIONS, STATUS, FLOPS, WAITERS = 0, 1, 2, 3, 4, 5
 SEGMENT_0 = 8
 MAX_SEGMENTS = 504
 MEMORY_0 = SEGMENT_0 + MAX_SEGMENTS
@@ -46,7 +48,8 @@ MAX_SLICE_INSTRUCTIONS = 2048
 MAX_LINES = 128  # 64 lanes, each at most two lines
 MAX_RECORD_WORDS = 1 + 2 * MAX_LINES
 
-MORE, BARRIER, END = 0, 1, 2
+MORE, BARRIER, END, GRID_BARRIER = 0, 1, 2, 3
+GRID_RESOURCES = 64  # of the global data share, at which wavefronts of several workgroups wait
 
 LINES_MASK = 0xFFF
 BUSY_SHIFT = 12

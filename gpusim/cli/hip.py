@@ -19,7 +19,7 @@ from gpusim.cli.options import (
 )
 
 TimingChoice = Literal["on", "off"]
-BoundsChoice = Literal["page", "exact"]
+BoundsChoice = Literal["page", "exact", "loose"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ class HipOptions:
         BoundsChoice,
         typer.Option(
             "--bounds",
-            help="Where an allocation ends for its kernels: with its page, as on a GPU; exact: with its last byte.",
+            help="Where an allocation ends for its kernels: with its page; exact: with its last byte; loose: with the "
+            "driver's 2 MiB, as on a GPU: what lies beyond its page is said once.",
         ),
     ] = "page"
     check: Annotated[
@@ -99,7 +100,7 @@ def hip(
         asked.timing == "on" and not asked.check,
         launches(options.checked, hotspots, options.max_cycles or 0, how, options.every or 0),
         asked.kernels,
-        asked.bounds == "exact",
+        asked.bounds,
         keep=any((options.every, options.json_file, options.out, store_to_write(storing.store))),
         check=asked.check,
     )

@@ -28,7 +28,7 @@ from gpusim.core.cu.state import (
 from gpusim.jit import ld_i64
 from isa.encoding.instruction import Instruction
 from isa.execution.resident import AT_BARRIER as AT_BARRIER_TEXT
-from isa.execution.resident import WavefrontGroup, grouped
+from isa.execution.resident import AT_GRID_BARRIER, WavefrontGroup, grouped
 from isa.object.code_object import Kernel
 from memory.waiting import short_of
 
@@ -66,6 +66,8 @@ def _state(m: Any, w: int, wave: Any, in_lds: int) -> str:
     state = int(wave["state"])
     if state == PAUSED:
         return _PAUSES.get(int(wave["pause_reason"]), "paused")
+    if state == AT_BARRIER and m.cu.grid_at[w]:
+        return AT_GRID_BARRIER
     if state == READY:
         return _ready(m, w, int(wave["pc"]))
     if state == WAITING:

@@ -105,7 +105,9 @@ def simulate(
         engine_spec = sized_for(engine_spec, launch.regions, gpu.l2.size_kib, gpu.l2.ways)
     x, y, z = launch.workgroups
     huge_pages = x * y * z * launch.wavefronts_per_workgroup >= HUGE_PAGE_WAVEFRONTS
-    context = FunctionalContext(launch, held.wavefront_slots, held.workgroup_slots, max_instructions, huge_pages)
+    context = FunctionalContext(
+        launch, held.wavefront_slots, held.workgroup_slots, max_instructions, huge_pages, workgroups=held.workgroups
+    )
     taken = engine_spec.l2_taken if engine_spec is not None and uses_engine else None
     m = new_machine(gpu, launch, fit, taken, not huge_pages, huge_pages)
     delay = perturb(m, perturbation)
@@ -184,6 +186,7 @@ def simulate(
         raise context.fault(resident)
     if status in (DEADLOCK, LIVELOCK):
         raise DeadlockError("deadlock" if status == DEADLOCK else "livelock", m, resident())
+    context.note_strays()
     if uses_engine:
         engine_finish(m, int(m.wheel.now))
         assert_engine(m)

@@ -1,9 +1,11 @@
-"""Calls from kernels to the host: what `printf` and `assert` in device code become.
+"""Calls from kernels to the host: what `printf`, `assert`, `malloc` and `free` in device code become.
 
 A wavefront that calls takes a packet from a stack of free ones, writes its lanes' words into it, pushes it onto the
 stack of ready ones and waits until the host has cleared the packet's flag (AMD's device library since ROCm 4: ockl,
 hostcall_impl.cl; ROCclr: devhostcall.cpp, devhcmessages.cpp). The words of a lane are pieces of a message: a flag for
-its stream, a format as in C, arguments of eight bytes each, strings as they are.
+its stream, a format as in C, arguments of eight bytes each, strings as they are. For `malloc` they are 0 and a size,
+for `free` an address: the device library keeps heaps of its own in blocks of 2 MiB (dm.cl) and asks the host for these,
+and for what is larger than 3 KiB.
 """
 
 import struct
@@ -15,10 +17,10 @@ import numpy as np
 
 from gpusim.base.visible import raw
 from gpusim.hip.formatting import formatted
-from isa.device_memory import DeviceMemory
+from isa.device_memory import Allocation, DeviceMemory, DeviceMemoryError
 from isa.launch import Launch
 
-ARGUMENT = "hidden_hostcall_buffer"
+ARGUMENT, HEAP = "hidden_hostcall_buffer", "hidden_heap_v1"
 _PACKETS = 4096  # more than wavefronts that any GPU holds: none ever waits for a free one
 _INDEX_MASK = _PACKETS - 1  # of a pointer; its other bits are a tag
 _LANES, _WORDS = 64, 8
@@ -29,7 +31,10 @@ _HEADER_BYTES = struct.calcsize(_HEADER)
 _CONTROL_AT = _HEADER_BYTES - 4
 _PAYLOAD_BYTES = _LANES * _WORDS * 8
 _USER_SIGNAL = 1
-_PRINTF = 2  # service
+_PAGE_BYTES = 4096
+_PRINTF, _MEMORY = 2, 3  # services
+_HEAP_BYTES = 128 << 10  # of the device library's heap_t, of zeros at first (ROCclr: Device::createHeap)
+_BLOCK_BYTES = 2 << 20  # of a heap, at a multiple of its size: that is how the library finds a block's head
 # a lane's first word: bits 0 and 1 begin and end a message, 5 to 7 the words that follow, from 8 on its number
 _BEGIN, _END, _LENGTH_SHIFT, _LENGTH_MASK, _NUMBER_SHIFT = 1, 2, 5, 7, 8
 _TO_STDERR = 1
@@ -45,6 +50,8 @@ class HostCalls:
         self._messages: dict[int, bytearray] = {}
         self._last = 0
         self.printed = bytearray()  # for the program's standard output
+        self._heap: Allocation | None = None
+        self._given: dict[int, Allocation] = {}  # by the addresses that kernels have
 
     @staticmethod
     def are_made_by(launch: Launch) -> bool:
@@ -52,13 +59,15 @@ class HostCalls:
         return any(argument.kind == ARGUMENT for argument in launch.kernel.arguments)
 
     def with_buffer(self, launch: Launch) -> Launch:
-        """Return the launch with the buffer's address in its arguments, if the kernel has an argument for it."""
-        for argument in launch.kernel.arguments:
-            if argument.kind == ARGUMENT:
-                block = bytearray(launch.kernarg.ljust(launch.kernel.kernarg_bytes, b"\0"))
-                block[argument.offset : argument.offset + 8] = self._buffer().to_bytes(8, "little")
-                return replace(launch, kernarg=bytes(block))
-        return launch
+        """Return the launch with the addresses of buffer and heap in its arguments, if the kernel has some for them."""
+        wanted = [argument for argument in launch.kernel.arguments if argument.kind in (ARGUMENT, HEAP)]
+        if not wanted:
+            return launch
+        block = bytearray(launch.kernarg.ljust(launch.kernel.kernarg_bytes, b"\0"))
+        for argument in wanted:
+            address = self._buffer() if argument.kind == ARGUMENT else self._heap_address()
+            block[argument.offset : argument.offset + 8] = address.to_bytes(8, "little")
+        return replace(launch, kernarg=bytes(block))
 
     def serve(self) -> None:
         """Carry out the calls that wavefronts have made."""
@@ -80,7 +89,35 @@ class HostCalls:
         words = self._view[start : start + _PAYLOAD_BYTES].view(np.uint64).reshape(_LANES, _WORDS)
         for lane in range(_LANES):
             if active >> lane & 1:
-                words[lane, 0] = self._piece(words[lane]) if service == _PRINTF else (1 << 64) - 1
+                words[lane, 0] = self._answer(words[lane], service)
+
+    def _answer(self, words: np.ndarray, service: int) -> int:
+        """Serve a lane; a service that is not there answers with all ones."""
+        if service == _PRINTF:
+            return self._piece(words)
+        return self._memory_of(int(words[0]), int(words[1])) if service == _MEMORY else (1 << 64) - 1
+
+    def _memory_of(self, address: int, size: int) -> int:
+        """Free memory that a kernel has got, or give it `size` bytes; returns their address, 0 where there are none."""
+        if address:
+            given = self._given.pop(address, None)
+            if given is not None:
+                self._memory.free(given)
+            return 0
+        align = _BLOCK_BYTES if size == _BLOCK_BYTES else 1
+        whole = -(-size // _PAGE_BYTES) * _PAGE_BYTES  # launches under way know no ends of new allocations but lines'
+        try:
+            allocation = self._memory.allocate(whole + align - 1, f"malloc of {size:,} bytes in a kernel")
+        except DeviceMemoryError:
+            return 0
+        found = -(-allocation.address // align) * align
+        self._given[found] = allocation
+        return found
+
+    def _heap_address(self) -> int:
+        if self._heap is None:
+            self._heap = self._memory.allocate(_HEAP_BYTES, "heap of kernels")
+        return self._heap.address
 
     def _piece(self, words: np.ndarray) -> int:
         """Take a piece of a message, and return the lane's answer: the message's number, or at its end what printf

@@ -12,11 +12,11 @@ _MAP_NORESERVE = 0x4000  # Linux; not in Python's module
 _LARGE = 1024 * _PAGE  # from here on pages are given back: below, faults would cost more than writing zeros
 
 
-def shared_memory(file: int, capacity_bytes: int) -> DeviceMemory:
+def shared_memory(file: int, capacity_bytes: int, slack_bytes: int = 0) -> DeviceMemory:
     """Return device memory of `capacity_bytes` in the memory file with the descriptor `file`, which may be closed
     afterwards.
 
-    The pages of large allocations that are freed are given back to the host.
+    slack_bytes: as of `DeviceMemory`. The pages of large allocations that are freed are given back to the host.
     """
     os.ftruncate(file, capacity_bytes)
     pages = mmap.mmap(file, capacity_bytes, flags=mmap.MAP_SHARED | _MAP_NORESERVE)
@@ -31,4 +31,4 @@ def shared_memory(file: int, capacity_bytes: int) -> DeviceMemory:
         pages.madvise(mmap.MADV_REMOVE, first, last - first)
         image[last:end] = 0
 
-    return DeviceMemory(capacity_bytes, image, clear)
+    return DeviceMemory(capacity_bytes, image, clear, slack_bytes)

@@ -21,7 +21,7 @@ from isa.object.names import short
 if TYPE_CHECKING:
     import socket
 
-    from gpusim.hip.launching import KernelSums, Launches
+    from gpusim.hip.launching import Bounds, KernelSums, Launches
     from gpusim.hip.session import Session
 
 
@@ -32,8 +32,7 @@ class HipJob(Job):
     """A program on the simulated GPU (gpusim.running.job.Job).
 
     timing: False executes kernels for their results alone; launches: how each is run; kernels: a regular expression:
-    only kernels whose name it matches are timed; exact: an allocation ends with its last byte, not with its page; keep:
-    each launch's metrics are part of the record; check: launches are executed under watch, and what is found is part
+    only kernels whose name it matches are timed; bounds: where an allocation ends; keep: each launch's metrics are part of the record; check: launches are executed under watch, and what is found is part
     of the record.
     """
 
@@ -47,14 +46,14 @@ class HipJob(Job):
         timing: bool = True,
         launches: RunOptions = RunOptions(),
         kernels: str | None = None,
-        exact: bool = False,
+        bounds: "Bounds" = "page",
         keep: bool = False,
         check: bool = False,
     ) -> None:
         self.program, self.gpu, self.energy_spec = program, gpu, energy_spec
         self.title = " ".join(program.arguments)
         self.options = JobOptions(timing, verify=False, launches=launches)  # only the program knows its results
-        self._kernels, self._exact, self._keep, self._check = kernels, exact, keep, check
+        self._kernels, self._bounds, self._keep, self._check = kernels, bounds, keep, check
 
     @property
     def variants(self) -> Sequence[Variant]:
@@ -71,7 +70,7 @@ class HipJob(Job):
             "timing": self.options.timing,
             "sampling": None if how.sampling is None else how.sampling.model_dump(mode="json"),
             "kernels": self._kernels,
-            "bounds": "exact" if self._exact else "page",
+            "bounds": self._bounds,
             "check": self._check,
             "run": {"checked": how.checked, "hotspots": how.hotspots, "max_cycles": how.max_cycles, "every": how.every},
         }
@@ -96,7 +95,7 @@ class HipJob(Job):
                 None if self._kernels is None else re.compile(self._kernels),
                 replace(context.launches, timeline=context.timeline),
                 self._keep,
-                self._exact,
+                self._bounds,
                 self._check,
             )
             made.append(launches := Launches())

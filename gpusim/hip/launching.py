@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from gpusim.base.progress import Progress, Reporter
 from gpusim.core.facts import RunFacts, combined
@@ -16,6 +16,7 @@ from isa.execution.context_pool import ContextPool
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 from isa.object.names import short
 
+Bounds = Literal["page", "exact", "loose"]
 _COMBINED_AT = 64  # launches of a kernel whose facts wait to be added up
 
 
@@ -25,7 +26,8 @@ class Options:
 
     timing: through the timing model; kernels: a regular expression: only kernels with a match in their name, demangled
     or mangled, are timed, the others are only executed; launches: how timed ones are run; keep: every launch's metrics;
-    exact: an allocation ends with its last byte, not with its page; check: execute launches under watch, untimed.
+    bounds: where an allocation ends (`Bounds`: with its page, its last byte, or the block of
+    the driver's that it lies in); check: execute launches under watch, untimed.
     """
 
     gpu: GpuSpec
@@ -33,7 +35,7 @@ class Options:
     kernels: re.Pattern[str] | None = None
     launches: RunOptions = field(default_factory=RunOptions)
     keep: bool = False
-    exact: bool = False
+    bounds: Bounds = "page"
     check: bool = False
 
     def timed(self, name: str) -> bool:

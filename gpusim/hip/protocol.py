@@ -79,6 +79,7 @@ OPS = (
     ),
     Op(18, "WAITED", "<Q"),
     Op(19, "EVENT_WAITED", "<Q"),
+    Op(20, "PREPARE", "<Q3II", "", "workgroups that the GPU holds at a time (u32)"),
 )
 
 

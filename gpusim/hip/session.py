@@ -26,6 +26,7 @@ from gpusim.host.queue import SLOTS, StreamQueue
 from gpusim.results.bounds import LATENCY
 from isa.architecture import LANES
 from isa.device_memory import Allocation, DeviceMemoryError
+from isa.execution.executor import check_workgroup, program_of
 from isa.execution.faults import ExecutionFault
 from isa.grid import GridError
 from isa.kernarg import explicit
@@ -39,6 +40,7 @@ _ALL_STREAMS = (1 << 64) - 1
 _BLOCK_STEP = LANES
 _LOOK_S = 0.05
 _PAGE_BYTES = 4096  # what a GPU's driver allocates at least
+_BLOCK_BYTES = 2 << 20  # what it takes small allocations from (ROCr: fragments of blocks of 2 MiB)
 
 
 class VersionError(UserError):
@@ -62,10 +64,12 @@ class Session:
     ) -> None:
         self.connection = connection
         self._gpu, self._reporter, self._stopped = options.gpu, reporter, stopped
-        self._exact = options.exact
+        self._exact = options.bounds == "exact"
+        self._strays: set[str] = set()  # kernels whose accesses beyond allocations were told of
         self._us_of_byte = 1e6 / options.gpu.dram.bytes_per_s
         self._looked_s = 0.0  # when it was last looked whether the process is there
-        self._memory = shared_memory(file, options.gpu.memory_mib << 20)
+        slack_bytes = _BLOCK_BYTES if options.bounds == "loose" else 0
+        self._memory = shared_memory(file, options.gpu.memory_mib << 20, slack_bytes)
         os.close(file)
         self._allocations: dict[int, Allocation] = {}
         self._code = CodeStore(self._memory)
@@ -181,6 +185,7 @@ class Session:
         except (ExecutionFault, SimulationError):
             self._fatal = True
             raise
+        self._tell_strays(launch.kernel.name)
         note = self._launcher.note(launch, facts, process=self._process, stream=stream)
         if facts.roofline is None:
             self._queue.kernel(stream, 0.0, name=launch.kernel.name)
@@ -188,6 +193,13 @@ class Session:
             demands = self._demands(launch, facts)
             self._queue.kernel(stream, facts.time_us, demands, note, launch.kernel.name)
         self._fatal |= facts.partial
+
+    def _tell_strays(self, kernel: str) -> None:
+        """Say once for each kernel where it has accessed memory beyond an allocation, and was let through."""
+        if self._memory.strays and kernel not in self._strays:
+            self._strays.add(kernel)
+            self._reporter.say(f"gpusim: {self._memory.strays[0]}")
+        self._memory.strays.clear()
 
     def _demands(self, launch: Launch, facts: RunFacts) -> dict[str, float]:
         """Return which share of the GPU a kernel that was simulated alone needs: of each unit, and of the workgroups'
@@ -236,6 +248,18 @@ class Session:
         except OccupancyError:
             fit = 0
         return struct.pack("<II", fit, fit * self._gpu.cus)
+
+    def _prepare(self, function: int, *values: int | bytes) -> bytes:
+        """Answer a program before its first launch of a kernel in workgroups of a size.
+
+        What is wrong with either is an error of that launch: code that cannot be executed, too much LDS.
+        """
+        *size, lds, _ = values
+        kernel = self._code.kernel(function)
+        program_of(kernel)
+        launch = Launch(kernel, self._memory, b"", tuple(size), tuple(size), lds)  # type: ignore[arg-type]
+        check_workgroup(launch)
+        return struct.pack("<I", occupancy(launch, self._gpu.cu).workgroups_per_cu * self._gpu.cus)
 
     def _block_size(self, function: int, lds: int, limit: int, _: bytes) -> bytes:
         """Answer with the workgroup size at which most wavefronts are resident, the largest such, and the workgroups in

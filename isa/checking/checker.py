@@ -72,7 +72,12 @@ def checked(
     """
     compile_s = compile_checks()
     context = FunctionalContext(
-        launch, residency.wavefront_slots, residency.workgroup_slots, max_instructions, shared_trace=True
+        launch,
+        residency.wavefront_slots,
+        residency.workgroup_slots,
+        max_instructions,
+        shared_trace=True,
+        workgroups=residency.workgroups,
     )
     watch = _Watch(context)
     x, y, z = launch.workgroups
@@ -84,6 +89,7 @@ def checked(
     except ExecutionFault as error:
         fault = error
     seconds = time.thread_time() - begin
+    context.note_strays()
     workgroups, wavefronts = int(run.counters.workgroups), int(run.counters.wavefronts)
     found = findings_of(watch.noted(), context, fault)
     executed = context.executed_instructions

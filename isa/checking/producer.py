@@ -33,7 +33,7 @@ from isa.execution.producer import enter_float_mode, leave_float_mode
 from isa.execution.program_table import row_at
 from isa.execution.state import EXEC_WORD, Context, Wavefront, context_at, wavefront_at, work_at
 from isa.execution.wave_state import start
-from isa.trace import INSTRUCTIONS, MORE
+from isa.trace import GRID_BARRIER, INSTRUCTIONS, MORE
 
 WATCHED_SLICE = 4096  # instructions before others have a turn
 LONGEST_STRETCH = 64
@@ -62,8 +62,8 @@ def start_checked(context_address, slot, workgroup, wave_and_group_slot):  # typ
         group_slot = wave.workgroup_slot
         _clear(check.lds + group_slot * words * SHADOW_WORDS * 8, words * SHADOW_WORDS)
         _clear(check.lds_known + group_slot * check.lds_bytes, check.lds_bytes >> 3)
-    _clear(check.private_known + slot * context.scratch_stride, context.scratch_stride >> 3)
     file = wave.register_file - 1
+    _clear(check.private_known + file * context.scratch_stride, context.scratch_stride >> 3)
     for register in range(check.vectors):
         st_i64(check.known, file * check.vectors + register, live if register < launch.work_item_ids else 0)
         st_i64(check.origins, file * check.vectors + register, ORIGIN_REGISTER + 256 + register)
@@ -189,6 +189,11 @@ def produce_checked(context_address, slot, unused0, unused1):  # type: ignore[no
     context = context_at(context_address, 0)
     check = check_at(context.check, 0)
     wave = wavefront_at(context.wavefronts, slot)
+    if wave.status == GRID_BARRIER:  # what the others did before they came to it is known here
+        resource = ld_i64(context.grid_tickets, slot) & 255
+        st_i64(
+            check.acquired, wave.workgroup, max(ld_i64(check.acquired, wave.workgroup), context.grid_clock[resource])
+        )
     most = context.max_instructions
     host = enter_float_mode(context, slot)
     status = MORE

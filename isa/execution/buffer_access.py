@@ -5,7 +5,7 @@ from isa.architecture import LANES, ROW_BYTES
 from isa.execution.coalescing import begin_lines, match_addresses, note_line_pattern, path_cycles
 from isa.execution.codes import INDEX_ENABLE, OFFSET_ENABLE, Access
 from isa.execution.flat_access import access_lines
-from isa.execution.memory_access import move_private, record_flags, write_lines
+from isa.execution.memory_access import move_private, own_private, record_flags, write_lines
 from isa.execution.program_table import ProgramRow
 from isa.execution.state import PATTERN_WAYS, Context, Pattern, Wavefront, Work, pattern_at, work_at
 from isa.trace import BUSY_SHIFT, LINE_BYTES
@@ -86,7 +86,7 @@ def buffer_access(context: Context, slot, wave: Wavefront, row: ProgramRow, acti
 @jit
 def _all_own(context: Context, slot, work: Work, active, pattern: Pattern, first, size):
     """Return 1 if all lanes access their own dwords of the wavefront's private memory."""
-    own = context.scratch + slot * context.scratch_stride
+    own = own_private(context, slot)
     if first + pattern.lowest < own or first + pattern.highest + size > own + context.scratch_stride:
         return 0
     stray = 0

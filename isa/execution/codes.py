@@ -36,6 +36,8 @@ class Kind(IntEnum):
     VECTOR_MOVE_RELATIVE = auto()
     SCALAR_MOVE_RELATIVE = auto()
     TRAP = auto()
+    GRID_BARRIER = auto()
+    GRID_INIT = auto()
 
 
 class Condition(IntEnum):

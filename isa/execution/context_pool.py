@@ -26,7 +26,12 @@ class ContextPool:
         held = self._held.pop(key, None)
         if held is None or held.launch.memory is not launch.memory or held.launch.kernel is not launch.kernel:
             held = FunctionalContext(
-                launch, residency.wavefront_slots, residency.workgroup_slots, max_instructions, shared_trace=True
+                launch,
+                residency.wavefront_slots,
+                residency.workgroup_slots,
+                max_instructions,
+                shared_trace=True,
+                workgroups=residency.workgroups,
             )
         else:
             held.compile_s = 0.0

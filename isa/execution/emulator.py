@@ -30,18 +30,19 @@ from gpusim.jit import (
 )
 from isa.execution.control_slice import BLOCKS
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter
-from isa.execution.resident import AT_BARRIER, WavefrontGroup, grouped
+from isa.execution.resident import AT_BARRIER, AT_GRID_BARRIER, WavefrontGroup, grouped
 from isa.opcodes.opcode import UNIT_NAMES
 from isa.trace import (
+    BARRIER,
     BUSY_MASK,
     BUSY_SHIFT,
     END,
+    GRID_BARRIER,
     INSTRUCTIONS,
     LINE_SPARSE,
     LINES_MASK,
     MEMORY_0,
     MEMORY_WORDS,
-    MORE,
     RECORD_ATOMIC,
     RECORD_LDS,
     RECORD_SCALAR,
@@ -74,7 +75,10 @@ COUNTERS = State(
 WAVE = State(
     "functional_wave",
     {
-        "state": Field((), "READY, WAITING at the barrier, PAUSED until its workgroup's next turn, or DONE"),
+        "state": Field(
+            (),
+            "READY, WAITING at the barrier, PAUSED until its workgroup's next turn (or at the grid's barrier), or DONE",
+        ),
         "left": Field((), "instructions it may still run in this turn"),
     },
 )
@@ -305,9 +309,9 @@ def run_slices(address, slices):
         wave.left -= ld_i64(run.trace, INSTRUCTIONS)
         if status == END:
             wave.state = DONE
-        elif status != MORE:
+        elif status == BARRIER:
             wave.state = WAITING
-        elif wave.left <= 0 or repeats(run.trace):
+        elif status == GRID_BARRIER or wave.left <= 0 or repeats(run.trace):
             wave.state = PAUSED
     return 0
 
@@ -370,7 +374,12 @@ def run_functional(
         context = pool.context(launch, held, max_instructions)
     else:
         context = FunctionalContext(
-            launch, held.wavefront_slots, held.workgroup_slots, max_instructions, shared_trace=True
+            launch,
+            held.wavefront_slots,
+            held.workgroup_slots,
+            max_instructions,
+            shared_trace=True,
+            workgroups=held.workgroups,
         )
     if shadows is not None:
         context.register_regions(shadows)
@@ -378,6 +387,7 @@ def run_functional(
     x, y, z = launch.workgroups
     run, kept = new_run(context, range(x * y * z) if workgroups is None else workgroups, held)
     seconds, finished = run_loop(context, address_of(kept[0]), run, observer, serve)
+    context.note_strays()
     counters = run.counters
     return FunctionalResult(
         instructions=dict(zip(UNIT_NAMES, counters.instructions, strict=True)),
@@ -449,5 +459,7 @@ def _resident(context: FunctionalContext, run: Any) -> list[WavefrontGroup]:
         for w in range(first, first + run.wavefronts):
             state, pc = wave_at(run.waves, w).state, context.wavefronts[w].pc
             if state != DONE:
-                standing.append((pc - 1, AT_BARRIER) if state == WAITING else (pc, "executing"))
+                at_grid = context.wavefronts[w].status == GRID_BARRIER
+                waits = AT_BARRIER if state == WAITING else AT_GRID_BARRIER if at_grid else ""
+                standing.append((pc - 1, waits) if waits else (pc, "executing"))
     return grouped(context.launch.kernel, context.instructions, standing)

@@ -19,6 +19,7 @@ from isa.encoding.instruction import Instruction
 from isa.execution.faults import (
     ENDLESS,
     FAULT_BRANCH,
+    FAULT_GRID_BARRIER,
     FAULT_UNMAPPED,
     WAVEFRONTS_TO_LIMIT,
     ExecutionFault,
@@ -50,11 +51,12 @@ from isa.execution.wave_state import start
 from isa.grid import GridError
 from isa.lanes import library
 from isa.object.code_object import Kernel
-from isa.trace import TRACE_WORDS
+from isa.trace import GRID_RESOURCES, TRACE_WORDS
 
 if TYPE_CHECKING:
     from isa.launch import Launch
 
+_IDLE_TURNS = 4  # more than it takes to ask every resident wavefront whether it can go on
 MAX_INSTRUCTIONS = 1 << 32  # of one wavefront, before it counts as an endless loop
 
 _reported: list[bool] = []  # the lane library's compilation counts once a process
@@ -104,7 +106,7 @@ def program_of(kernel: Kernel) -> Program:
     return program(kernel)
 
 
-def _check_workgroup(launch: "Launch") -> None:
+def check_workgroup(launch: "Launch") -> None:
     """Raise GridError for a work-group size that the kernel was not compiled for."""
     kernel, size = launch.kernel, tuple(launch.local_size)
     if kernel.required_workgroup_size is not None and size != tuple(kernel.required_workgroup_size):
@@ -132,7 +134,8 @@ class FunctionalContext:
     address: the context for the callbacks; start_address, produce_address: the producer (`isa.trace`);
     trace_address: trace buffer of slot 0, the others TRACE_WORDS words apart, or with shared_trace of all slots;
     instructions: the static code that segments index; compile_s: seconds this process spent compiling; huge_pages: for
-    a long run (see `zeroed`); program: what to execute in place of the kernel's own.
+    a long run (see `zeroed`); program: what to execute in place of the kernel's own; workgroups: how many are resident
+    at most (None: any number that the slots hold), for each wavefront of which there is private memory.
     Workgroup x, y, z has the number x + y * nx + z * nx * ny. Raises ProgramError, DecodeError, DeviceMemoryError,
     GridError (work-group size), KernargError.
     """
@@ -146,11 +149,12 @@ class FunctionalContext:
         huge_pages: bool = False,
         shared_trace: bool = False,
         program: Program | None = None,
+        workgroups: int | None = None,
     ) -> None:
         if slots < 1 or workgroup_slots < 1 or max_instructions < 1:
             raise ValueError("a functional context needs at least one slot, workgroup slot and instruction")
         kernel = launch.kernel
-        _check_workgroup(launch)
+        check_workgroup(launch)
         self.launch = launch
         self.program = program_of(kernel) if program is None else program
         self.compile_s = compile_interpreter()
@@ -163,7 +167,7 @@ class FunctionalContext:
         self._lay_out_program()
         self._lay_out_wavefronts(slots, workgroup_slots, huge_pages)
         self._lay_out_traces(1 if shared_trace else slots, huge_pages)
-        self._slots, self.workgroup_slots = slots, workgroup_slots
+        self._slots, self.workgroup_slots, self._workgroups = slots, workgroup_slots, workgroups
         self._lay_out_memory()
         self._lay_out_launch()
         self.state.max_instructions = max_instructions
@@ -178,7 +182,7 @@ class FunctionalContext:
 
         This takes a fraction of the time that making a context takes.
         """
-        _check_workgroup(launch)
+        check_workgroup(launch)
         self._finalizer()
         self.launch = launch
         for held, at_start in self._at_start:
@@ -255,16 +259,28 @@ class FunctionalContext:
         memory = launch.memory
         state.code_address = load_image(memory, kernel) + kernel.code_address
         scratch_bytes = -(-kernel.private_segment_bytes // 4) * 4 * LANES
-        self.block = LaunchBlock(launch, self._slots * scratch_bytes)
+        all_scratch_bytes = self._most_wavefronts() * scratch_bytes
+        self.block = LaunchBlock(launch, all_scratch_bytes)
         self._finalizer = weakref.finalize(self, self.block.release)
         state.scratch, state.scratch_stride = self.block.scratch_address, scratch_bytes
-        state.scratch_bytes = self._slots * scratch_bytes
+        state.scratch_bytes = all_scratch_bytes
         state.image = address_of(memory.image)
         state.memory_base = VIRTUAL_BASE
         state.memory_lines = memory.capacity_bytes // LINE_BYTES
         state.permissions = address_of(memory.permissions)
         ends = memory.ends
         state.ends, state.end_count = self._buffer("ends", ends), len(ends)
+        state.slack = int(memory.slack_bytes > 0)
+
+    def _most_wavefronts(self) -> int:
+        """Return how many wavefronts of the launch hold registers at a time: no more than there are, or are resident.
+
+        It is rounded up to a power of two, so that launches of many sizes share their private memory.
+        """
+        x, y, z = self.launch.workgroups
+        workgroups = x * y * z if self._workgroups is None else min(x * y * z, self._workgroups)
+        wavefronts = workgroups * self.launch.wavefronts_per_workgroup
+        return min(self._slots, 1 << (wavefronts - 1).bit_length())
 
     def _lay_out_launch(self) -> None:
         launch, kernel, state = self.launch, self.program.kernel, self.state.launch
@@ -273,9 +289,22 @@ class FunctionalContext:
         state.enable_group_info = kernel.enable_workgroup_info
         state.enable_scratch_offset = kernel.enable_private_segment_wave_offset
         state.work_item_ids = kernel.workitem_id_components
+        self._lay_out_grid_barriers()
         data = user_data(launch, self.block)
         state.user_sgprs = len(data)
         state.user_data[: len(data)] = data
+
+    def _lay_out_grid_barriers(self) -> None:
+        """Prepare the grid's barrier, resource 0, for a wavefront of each workgroup, as AMD's runtime does (ROCclr).
+
+        It does so for cooperative launches alone; others that use it without a preparation of their own hang there.
+        """
+        state, (x, y, z) = self.state, self.launch.workgroups
+        state.grid_left[:], state.grid_waiters[:] = [0] * GRID_RESOURCES, [1] * GRID_RESOURCES
+        state.grid_left[0], state.grid_waiters[0] = x * y * z - 1, x * y * z
+        if "tickets" not in self._keep:
+            state.grid_tickets = self._buffer("tickets", np.zeros(self._slots, np.int64))
+        state.idle, state.most_idle = 0, _IDLE_TURNS * self._slots
 
     def register_regions(self, shadows: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
         """Serve sparse loads inside `launch.regions` from their compacted images.
@@ -372,9 +401,19 @@ class FunctionalContext:
     def fault(self, resident: Callable[[], list[WavefrontGroup]] = list) -> ExecutionFault:
         """Return the error for a negative status of `produce`.
 
-        resident: called for an endless loop, returns where the wavefronts stand.
+        resident: called for an endless loop and a grid's barrier, returns where the wavefronts stand.
         """
-        fault = self.state.fault
+        return self._described(self.state.fault, resident)
+
+    def note_strays(self) -> None:
+        """Tell the device memory of accesses outside of its allocations that it has let through."""
+        if self.state.strays:
+            stray = self.state.stray
+            stray.pc = (stray.pc - self.state.program) // self.table.itemsize  # compiled code has its row's address
+            error = self._described(stray, list)
+            self.launch.memory.strays.append(f"{error}; let through, {int(self.state.strays):,} such lines in all")
+
+    def _described(self, fault: Any, resident: Callable[[], list[WavefrontGroup]]) -> ExecutionFault:
         code, address = fault.code, fault.address & (1 << 64) - 1
         wave = self.wavefronts[fault.slot]
         instruction = self.instructions[fault.pc]
@@ -399,7 +438,7 @@ class FunctionalContext:
             where,
             self.launch.kernel.source_line(instruction.address),
         )
-        if code in ENDLESS:
+        if code in ENDLESS or code == FAULT_GRID_BARRIER:
             error.resident = resident()
             note_resident(error, error.resident)
         return error

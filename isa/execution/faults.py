@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     FAULT_TRAP,
     FAULT_NO_END,
     FAULT_PASSAGE,
-) = range(-1, -14, -1)
+    FAULT_GRID_BARRIER,
+) = range(-1, -15, -1)
 
 # An endless loop is one of a wavefront, or of all of a full GPU, which would reach the limit of one after hours
 WAVEFRONTS_TO_LIMIT = 64  # instructions of all wavefronts, as a multiple of those of one, without one of them ending
@@ -46,6 +47,8 @@ _TEXT = {
     FAULT_LINES: "one instruction touches more than 128 memory lines",
     FAULT_PRIVATE: "access outside the work-item's private memory",
     FAULT_PASSAGE: "a loop is not as long, or not the same every time, as its first wavefront's",
+    FAULT_GRID_BARRIER: "the grid's barrier waits for wavefronts that never come: it needs all workgroups of the grid "
+    "resident at once, and all of them at the barrier; missing are",
     FAULT_TRAP: "the kernel stopped itself (trap)",
 }
 ENDLESS = {FAULT_LIMIT, FAULT_NO_END}
@@ -60,7 +63,8 @@ class ExecutionFault(UserError):
 
     code: FAULT_...; kernel, instruction: texts; program_counter: byte address as linked; workgroup: linear number;
     wavefront: number within the workgroup; lane: or -1; address: byte address in device memory (LDS: byte offset), or
-    None; source: the instruction's line, or None; resident: where all wavefronts stand, for an endless loop alone.
+    None; source: the instruction's line, or None; resident: where all wavefronts
+    stand, for an endless loop and the grid's barrier alone.
     """
 
     def __init__(

@@ -16,9 +16,9 @@ from isa.execution.codes import Kind
 from isa.execution.executor import FunctionalContext
 from isa.execution.program_table import PROGRAM_ROW
 from isa.execution.state import MODE, SCALAR_FILE_BYTES, WAVEFRONT
-from isa.trace import BARRIER, END, MORE
+from isa.trace import BARRIER, END, GRID_BARRIER, MORE
 
-_STATUS = {MORE: "more to execute", BARRIER: "at a barrier", END: "ended"}
+_STATUS = {MORE: "more to execute", BARRIER: "at a barrier", END: "ended", GRID_BARRIER: "at the grid's barrier"}
 _PAIRS = {"EXEC": EXEC, "VCC": VCC, "FLAT_SCRATCH": FLAT_SCRATCH}
 
 

@@ -16,13 +16,19 @@ from isa.execution.arithmetic import (
 )
 from isa.execution.buffer_access import buffer_access
 from isa.execution.codes import Condition, Kind
-from isa.execution.faults import FAULT_LIMIT, FAULT_NO_END
+from isa.execution.faults import FAULT_LIMIT, FAULT_NO_END, FAULT_UNMAPPED
 from isa.execution.flat_access import flat_access
 from isa.execution.lds_access import lane_exchange, lds_access
 from isa.execution.memory_access import fault
 from isa.execution.program_table import row_at
 from isa.execution.scalar_access import scalar_access
-from isa.execution.special_instructions import jump_index, special, vector_indexed
+from isa.execution.special_instructions import (
+    arrive_at_grid_barrier,
+    closed_grid_barrier,
+    jump_index,
+    special,
+    vector_indexed,
+)
 from isa.execution.state import (
     EXEC_WORD,
     MODE_WORD,
@@ -41,6 +47,7 @@ from isa.trace import (
     BUSY_SHIFT,
     END,
     FLOPS,
+    GRID_BARRIER,
     INSTRUCTIONS,
     MAX_MEMORY_WORDS,
     MAX_RECORD_WORDS,
@@ -74,6 +81,15 @@ def branch_taken(scalars, wave: Wavefront, condition):
 
 
 @jit
+def _note_stray(context: Context, slot, row_address):
+    """Note which wavefront and instruction has made the first access that was let through, if it is the present one."""
+    if context.stray.code == 0:
+        context.stray.code = FAULT_UNMAPPED
+        context.stray.slot = slot
+        context.stray.pc = row_address
+
+
+@jit
 def memory_instruction(context_address, slot, row_address, out):  # type: ignore[no-untyped-def]
     """Execute an instruction that has a memory record; returns the record's words, or a fault.
 
@@ -89,7 +105,10 @@ def memory_instruction(context_address, slot, row_address, out):  # type: ignore
     elif kind == Kind.FLAT:
         words = flat_access(context, slot, wave, row, active, out)
     elif kind == Kind.SMEM:
-        return scalar_access(context, wave.scalars, row, out)
+        words = scalar_access(context, wave.scalars, row, out)
+        if context.strays:
+            _note_stray(context, slot, row_address)
+        return words
     elif kind == Kind.BUFFER:
         words = buffer_access(context, slot, wave, row, active, out)
         active = work_at(context.work, 0).active
@@ -98,6 +117,8 @@ def memory_instruction(context_address, slot, row_address, out):  # type: ignore
     else:
         st_i64(out, 0, 1 << BUSY_SHIFT)  # CACHE_CONTROL
         return 1
+    if context.strays:
+        _note_stray(context, slot, row_address)
     size = 4 if row.sparse and context.region_count else row.size << row.paired  # a sparse load's second word: a mark
     st_i64(out, 0, ld_i64(out, 0) | (popcount(active) * size) << ASKED_SHIFT)
     return words
@@ -118,7 +139,10 @@ def count_stretch(counts, first, end, lanes):
 
 @jit
 def run_slice(context: Context, slot):
-    """Run the wavefront in `slot` to a barrier, its end or a full trace buffer; returns MORE, BARRIER, END or fault."""
+    """Run the wavefront in `slot` to a barrier, its end or a full trace buffer.
+
+    Returns MORE, BARRIER, END, GRID_BARRIER or a fault.
+    """
     wave = wavefront_at(context.wavefronts, slot)
     vectors = wave.vectors
     scalars = wave.scalars
@@ -134,6 +158,10 @@ def run_slice(context: Context, slot):
     elif clock - context.last_end >= context.max_without_end:
         code = fault(context, FAULT_NO_END, -1, 0, clock - context.last_end)
         limit = 0
+    elif wave.status == GRID_BARRIER:
+        code = closed_grid_barrier(context, slot)
+        if code:
+            limit = 0
     if limit > MAX_SLICE_INSTRUCTIONS:
         limit = MAX_SLICE_INSTRUCTIONS
     scratch = vectors + context.vector_registers * ROW_BYTES
@@ -239,6 +267,12 @@ def run_slice(context: Context, slot):
             pc += 1
             status = BARRIER
             break
+        elif kind == Kind.GRID_BARRIER:
+            context.executed = clock + n
+            status = arrive_at_grid_barrier(context, slot, wave, row, trace)
+            n += 1
+            pc += 1
+            break
         elif kind == Kind.END:
             n += 1
             pc += 1
@@ -266,6 +300,10 @@ def run_slice(context: Context, slot):
     st_i64(trace, SEGMENTS, segments)
     st_i64(trace, MEMORY_WORDS, memory)
     st_i64(trace, INSTRUCTIONS, n)
+    if code > 0:
+        status = GRID_BARRIER  # nothing was executed
+    elif n:
+        context.idle = 0
     st_i64(trace, STATUS, status)
     st_i64(trace, FLOPS, flops + popcount(lanes) * (ld_i64(prefix, pc) - ld_i64(prefix, uncounted)))
     wave.pc = pc

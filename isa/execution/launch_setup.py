@@ -5,7 +5,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from isa.architecture import PRIVATE_APERTURE_HIGH, SHARED_APERTURE_HIGH
-from isa.device_memory import Allocation, DeviceMemory
+from isa.device_memory import Allocation, DeviceMemory, DeviceMemoryError
 from isa.execution.state import MAX_USER_SGPRS
 from isa.kernarg import KernargError
 from isa.object.code_object import CodeObjectError, Kernel
@@ -58,6 +58,13 @@ def unload_image(memory: DeviceMemory, kernel: Kernel) -> None:
             memory.free(image)
 
 
+def _give_back(memory: DeviceMemory, held: dict[tuple[str, int], list[Allocation]]) -> None:
+    """Free the memory that is kept for later launches."""
+    for kept in held.values():
+        while kept:
+            memory.free(kept.pop())
+
+
 class LaunchBlock:
     """The device memory of one launch: kernel arguments, dispatch packet, queue, private memory.
 
@@ -94,8 +101,16 @@ class LaunchBlock:
 
     def _take(self, memory: DeviceMemory, name: str, size_bytes: int, addressed: bool = True) -> Allocation:
         key = (name, size_bytes)
-        free = _free.setdefault(memory, {}).setdefault(key, [])
-        allocation = free.pop() if free else memory.allocate(size_bytes, name, addressed=addressed)
+        held = _free.setdefault(memory, {})
+        free = held.setdefault(key, [])
+        if free:
+            allocation = free.pop()
+        else:
+            try:
+                allocation = memory.allocate(size_bytes, name, addressed=addressed)
+            except DeviceMemoryError:
+                _give_back(memory, held)
+                allocation = memory.allocate(size_bytes, name, addressed=addressed)
         self._taken.append((key, allocation))
         return allocation
 

@@ -8,7 +8,7 @@ in ascending order.
 
 from gpusim.jit import jit, ld_i64, ld_u8, st_i64
 from isa.architecture import LANES, ROW_BYTES
-from isa.device_memory import PARTIAL, READABLE
+from isa.device_memory import PARTIAL, READABLE, SLACK
 from isa.execution.coalescing import LINE_BITS, add_access
 from isa.execution.codes import Access
 from isa.execution.data_movement import atomic_at, load_lane, store_lane
@@ -20,7 +20,7 @@ from isa.execution.faults import (
     FAULT_UNMAPPED,
 )
 from isa.execution.program_table import ProgramRow
-from isa.execution.state import Context, Work, work_at
+from isa.execution.state import Context, Work, wavefront_at, work_at
 from isa.trace import BUSY_SHIFT, RECORD_ATOMIC, RECORD_RETURN, RECORD_STORE
 
 PRIVATE_ELEMENT_BYTES = 4  # private memory is interleaved over lanes by dwords
@@ -33,6 +33,16 @@ def fault(context: Context, code, lane, address, size):
     context.fault.address = address
     context.fault.size = size
     return code
+
+
+@jit
+def _let_through(context: Context, lane, address, size):
+    """Note an access outside of every allocation that is done all the same."""
+    if context.strays == 0:
+        context.stray.lane = lane
+        context.stray.address = address
+        context.stray.size = size
+    context.strays += 1
 
 
 @jit
@@ -49,6 +59,9 @@ def check_access(context: Context, lane, address, size, need):
         return fault(context, FAULT_UNMAPPED, lane, address, size)
     for line in range(first, last + 1):
         rights = ld_u8(permissions, line)
+        if rights & SLACK:
+            _let_through(context, lane, address, size)
+            continue
         if rights & READABLE == 0:
             return fault(context, FAULT_UNMAPPED, lane, address, size)
         if rights & need != need:
@@ -65,7 +78,9 @@ def check_access(context: Context, lane, address, size, need):
                 else:
                     low = middle + 1
             if address + size > ld_i64(ends, low):
-                return fault(context, FAULT_UNMAPPED, lane, address, size)
+                if context.slack == 0:
+                    return fault(context, FAULT_UNMAPPED, lane, address, size)
+                _let_through(context, lane, address, size)
     return 0
 
 
@@ -111,9 +126,15 @@ def act_on_lane(context: Context, vectors, row: ProgramRow, lane, host):
 
 
 @jit
+def own_private(context: Context, slot):
+    """Return the device address of the private memory of the wavefront in `slot`, which is its register file's."""
+    return context.scratch + (wavefront_at(context.wavefronts, slot).register_file - 1) * context.scratch_stride
+
+
+@jit
 def _private_offset(context: Context, slot, address):
     """Return where in a work-item's private memory an address lies: an offset outside of it for one that does not."""
-    at = address - context.scratch - slot * context.scratch_stride
+    at = address - own_private(context, slot)
     return ((at >> 8) << 2) + (at & 3)
 
 
@@ -129,7 +150,7 @@ def move_private(context: Context, slot, vectors, row: ProgramRow, lane, start, 
     if row.access == Access.ATOMIC and size > PRIVATE_ELEMENT_BYTES:
         return fault(context, FAULT_PRIVATE, lane, _private_offset(context, slot, start), size)
     piece = size if size < PRIVATE_ELEMENT_BYTES else PRIVATE_ELEMENT_BYTES
-    own = context.scratch + slot * context.scratch_stride
+    own = own_private(context, slot)
     for d in range((size + 3) >> 2):
         at = start + d * LANES * PRIVATE_ELEMENT_BYTES
         if (at & 3) + piece > PRIVATE_ELEMENT_BYTES:

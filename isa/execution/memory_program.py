@@ -62,6 +62,7 @@ _DS_SPECIAL = {
     "ds_consume": LaneExchange.CONSUME,
     "ds_nop": LaneExchange.NOTHING,
 }
+_GRID = {"ds_gws_barrier": Kind.GRID_BARRIER, "ds_gws_init": Kind.GRID_INIT}
 _SCALAR_TRANSFER = re.compile(r"s_(buffer_)?(load|store)_dword(?:x(\d+))?")
 _SCALAR_CACHE = ("s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol")
 _ST64 = 64
@@ -161,6 +162,9 @@ def _buffer(row: Any, instruction: Instruction) -> None:
 
 def _lds(row: Any, instruction: Instruction) -> None:
     name, fields = instruction.opcode.mnemonic, instruction.fields
+    if name in _GRID:
+        row.kind, row.address, row.offset = _GRID[name], vgpr(fields["addr"]), fields["offset0"]
+        return
     if fields["gds"] or "gds_only" in instruction.opcode.flags:
         raise Unsupported("the global data share is not implemented")
     row.address = vgpr(fields["addr"])

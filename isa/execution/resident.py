@@ -10,6 +10,7 @@ from isa.object.code_object import Kernel
 from isa.object.line_table import SourceLine
 
 AT_BARRIER = "waiting at the barrier for the others of its workgroup"
+AT_GRID_BARRIER = "waiting at the grid's barrier for other workgroups"
 LISTED_GROUPS = 8  # what a person reads first; the rest is summed up
 
 

@@ -4,11 +4,12 @@ from gpusim.jit import ctz, jit, ld_i32, ld_i64, ld_u32, st_i32, st_i64
 from isa.architecture import HW_ID, HW_MODE, HW_STATUS, M0, ROW_BYTES, SCALAR_REGISTERS
 from isa.execution.arithmetic import fill_row, source_address
 from isa.execution.codes import RELATIVE_DESTINATION, RELATIVE_SOURCE, Kind
-from isa.execution.faults import FAULT_BRANCH, FAULT_REGISTER, FAULT_TRAP
+from isa.execution.faults import FAULT_BRANCH, FAULT_GRID_BARRIER, FAULT_REGISTER, FAULT_TRAP
 from isa.execution.memory_access import fault
 from isa.execution.program_table import ProgramRow
 from isa.execution.state import EXEC_WORD, MODE_WORD, VCC_WORD, Context, Wavefront
 from isa.lanes import call_lane_op
+from isa.trace import GRID_BARRIER, GRID_RESOURCES, WAITERS
 
 # s_getreg and s_setreg select a register's number, the first bit and how many, less 1 (GCN3 ISA manual, section 12.3)
 SELECTOR_NUMBER, SELECTOR_OFFSET_SHIFT, SELECTOR_OFFSET, SELECTOR_SIZE_SHIFT = 63, 6, 31, 11
@@ -151,6 +152,55 @@ def scalar_move_relative(context: Context, scalars, row: ProgramRow):
 
 
 @jit
+def _grid_resource(scalars, row: ProgramRow):
+    """Return the resource of the global data share that an instruction names (LLVM: M0[21:16] + offset, modulo 64)."""
+    return ((ld_u32(scalars, M0) >> 16) + row.offset) & (GRID_RESOURCES - 1)
+
+
+@jit
+def _first_lane(wave: Wavefront, row: ProgramRow):
+    active = ld_i64(wave.scalars, EXEC_WORD)
+    return ld_u32(wave.vectors + row.address, ctz(active) if active else 0)
+
+
+@jit
+def arrive_at_grid_barrier(context: Context, slot, wave: Wavefront, row: ProgramRow, trace):
+    """Let the wavefront arrive at a barrier of the global data share; returns GRID_BARRIER.
+
+    The last of those that wait for one another begins the next round, in which its data say how many come before the
+    last (AMD RDNA ISA manual, DS_GWS_BARRIER, whose counter and flag GCN3's has).
+    """
+    resource = _grid_resource(wave.scalars, row)
+    st_i64(context.grid_tickets, slot, context.grid_round[resource] << 8 | resource)
+    st_i64(trace, WAITERS, context.grid_waiters[resource] | resource << 32)
+    if context.grid_left[resource] > 0:
+        context.grid_left[resource] -= 1
+        return GRID_BARRIER
+    more = _first_lane(wave, row)
+    context.grid_left[resource] = more
+    context.grid_waiters[resource] = more + 1
+    context.grid_round[resource] += 1
+    context.grid_clock[resource] = context.executed
+    return GRID_BARRIER
+
+
+@jit
+def closed_grid_barrier(context: Context, slot):
+    """Tell whether the wavefront, which has come to the grid's barrier, still waits there: 1, 0, or a fault.
+
+    It is one where nobody has executed anything since all have been asked.
+    """
+    ticket = ld_i64(context.grid_tickets, slot)
+    resource = ticket & 255
+    if context.grid_round[resource] != ticket >> 8:
+        return 0
+    context.idle += 1
+    if context.idle > context.most_idle:
+        return fault(context, FAULT_GRID_BARRIER, -1, 0, context.grid_left[resource] + 1)
+    return 1
+
+
+@jit
 def special(context: Context, slot, wave: Wavefront, row: ProgramRow, kind):
     """Execute a rare instruction, one of those with a `kind` of their own; returns 0, or a fault."""
     vectors = wave.vectors
@@ -179,6 +229,10 @@ def special(context: Context, slot, wave: Wavefront, row: ProgramRow, kind):
         return vector_move_relative(context, vectors, scalars, row)
     elif kind == Kind.SCALAR_MOVE_RELATIVE:
         return scalar_move_relative(context, scalars, row)
+    elif kind == Kind.GRID_INIT:
+        resource = _grid_resource(scalars, row)
+        context.grid_left[resource] = _first_lane(wave, row)
+        context.grid_waiters[resource] = context.grid_left[resource] + 1
     elif kind == Kind.TRAP:
         return fault(context, FAULT_TRAP, -1, 0, 0)
     return 0

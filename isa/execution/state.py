@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpusim.jit import Field, State, i32, offset_of, record_at, record_type
 from isa.architecture import EXEC, LANES, VCC
-from isa.trace import MAX_LINES
+from isa.trace import GRID_RESOURCES, MAX_LINES
 
 # -- registers ------------------------------------------------------------------------------------------------------
 # A wavefront's scalar registers: a dword at its operand code, and after those that instructions can name two pairs:
@@ -135,13 +135,27 @@ CONTEXT = State(
         "permissions": Field((), "address of the permission map, a byte a line"),
         "ends": Field((), "address of int64: the allocations' ends, sorted"),
         "end_count": Field((), "how many"),
-        "scratch": Field((), "device address of slot 0's private memory"),
-        "scratch_stride": Field((), "bytes of private memory of a wavefront"),
+        "scratch": Field((), "device address of register file 0's private memory; the others' follows"),
+        "scratch_stride": Field((), "bytes from one to the next: a wavefront's"),
         "scratch_bytes": Field((), "bytes of all private memory"),
         "work": Field((), "address of the work area of memory instructions"),
         "region_count": Field((), "sparse regions in use"),
         "regions": Field((MAX_REGIONS,), "sparse regions", REGION.dtype()),
         "passage": Field((), "address of what wavefronts are to pass over (PASSAGE), or 0"),
+        # barriers of the grid, by resource of the global data share
+        "grid_left": Field((GRID_RESOURCES,), "wavefronts that are still to come before the last one"),
+        "grid_waiters": Field((GRID_RESOURCES,), "wavefronts that wait for one another, that one included"),
+        "grid_round": Field((GRID_RESOURCES,), "how often all have come"),
+        "grid_clock": Field((GRID_RESOURCES,), "instructions executed by then, the last time"),
+        "grid_tickets": Field(
+            (), "address of int64, by wavefront slot: the round whose end it waits for << 8 | resource"
+        ),
+        "idle": Field((), "slices since the last one that was not empty"),
+        "most_idle": Field((), "how many mean that nobody comes whom the others wait for"),
+        # accesses outside of allocations that are let through
+        "slack": Field((), "1: in the rest of a line that holds an allocation's end too"),
+        "strays": Field((), "how many there were"),
+        "stray": Field((), "the first of them, `pc` as the address of its row", FAULT.dtype()),
         "check": Field((), "address of what is remembered while the launch is checked (isa.checking), or 0"),
         "launch": Field((), "the launch", LAUNCH.dtype()),
         "helpers": Field((), "the lane library's helpers", HELPERS.dtype()),
@@ -160,7 +174,7 @@ WAVEFRONT = State(  # one host line
         "scalars": Field((), "address of its scalar registers"),
         "workgroup_slot": Field((), "workgroup slot: whose LDS it uses", i32),
         "number": Field((), "its number within the workgroup", i32),
-        "status": Field((), "what its last slice returned: `trace.MORE`, BARRIER or END", i32),
+        "status": Field((), "what its last slice returned: `trace.MORE`, BARRIER, END or GRID_BARRIER", i32),
         "register_file": Field((), "the register file it holds: 1 more than its number; 0: none", i32),
     },
 )

@@ -79,7 +79,7 @@ def start(context_address, slot, workgroup, wave_and_group_slot):  # type: ignor
     clear(wave.vectors, context.vector_registers * ROW_BYTES)
     clear(wave.scalars, SCALAR_FILE_BYTES)
     if live:
-        private = context.scratch + slot * context.scratch_stride
+        private = context.scratch + (wave.register_file - 1) * context.scratch_stride
         clear(context.image - context.memory_base + private, context.scratch_stride)
     st_i64(wave.scalars, MODE_WORD, context.float_mode)
     st_i64(wave.scalars, EXEC_WORD, -1 if live == LANES else (1 << live) - 1)
@@ -100,7 +100,7 @@ def start(context_address, slot, workgroup, wave_and_group_slot):  # type: ignor
         st_i32(wave.scalars, next_sgpr, ((1 << 31) if number == 0 else 0) | ((items + LANES - 1) // LANES))
         next_sgpr += 1
     if launch.enable_scratch_offset:
-        st_i32(wave.scalars, next_sgpr, slot * context.scratch_stride)
+        st_i32(wave.scalars, next_sgpr, (wave.register_file - 1) * context.scratch_stride)
 
     for i in range(live):
         item = first + i

@@ -185,7 +185,7 @@ operands: addr:u32 +atomic
     0xcd ds_write_src2_b64
     0xd2 ds_min_src2_f64
     0xd3 ds_max_src2_f64
-operands: addr:u32 +gds_only
+operands: addr:u32 +gds_only +internal
     0x99 ds_gws_init
     0x9b ds_gws_sema_br
     0x9d ds_gws_barrier

@@ -1,6 +1,6 @@
 """AMD's libraries and their own test programs, as Debian 13 packages them, unpacked into a folder.
 
-`python -m tests.vendor.packages FOLDER` fetches some 600 MB with apt-get, whose settings and lists lie in the folder:
+`python -m tests.vendor.packages FOLDER` fetches some 2.6 GB with apt-get, whose settings and lists lie in the folder:
 neither the system's packages nor its lists are touched, and nothing is installed. What is unpacked there runs on an
 older system too, with the C library that comes with it: `gpusim hip --root FOLDER -- FOLDER/usr/libexec/...`.
 """
@@ -14,13 +14,22 @@ from pathlib import Path
 SUITE = "trixie"
 MIRROR = "http://deb.debian.org/debian"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-LIBRARIES = ("librocblas0", "librocsparse0", "librocrand1", "librocfft0")
+LIBRARIES = (
+    *("librocblas0", "librocsparse0", "librocrand1", "librocfft0", "librocsolver0", "librocalution0"),
+    *("libhipblas0", "libhipsparse0", "libhipsolver0", "libhipfft0", "libhiprand1"),
+)
 TESTS = (
     *("librocblas0-tests", "librocblas0-tests-data"),
-    *("librocsparse0-tests", "librocsparse0-tests-data", "librocrand1-tests"),
+    *("librocsparse0-tests", "librocsparse0-tests-data", "librocrand1-tests", "librocfft0-tests"),
+    *("librocsolver0-tests", "librocalution0-tests", "librocprim-tests", "librocthrust-tests"),
+    *("libhipblas0-tests", "libhipsparse0-tests", "libhipsolver0-tests", "libhipfft0-tests", "libhiprand1-tests"),
+    "libhipcub-tests",
 )
 # what these are linked against; not libamdhip64-5, whose place gpusim's library takes
-RUNTIME = ("libc6", "libstdc++6", "libgcc-s1", "libgfortran5", "libquadmath0", "libblas3", "libsqlite3-0", "libgomp1")
+RUNTIME = (
+    *("libc6", "libstdc++6", "libgcc-s1", "libgfortran5", "libquadmath0", "libblas3", "libsqlite3-0", "libgomp1"),
+    *("liblapack3", "libfmt10", "libboost-program-options1.83.0", "libfftw3-double3", "libfftw3-single3"),
+)
 
 _SETTINGS = """Dir::Etc::sourcelist "/dev/null";
 Dir::Etc::sourceparts "{apt}/sources";

@@ -3,7 +3,7 @@
 `code_table`, one word an instruction:
 
 bits 0-3    unit (isa.opcodes.opcode): the issue category
-bits 12-15  action: NONE, WAIT, WAVE_BARRIER, WAVE_END, PAUSE, SET_PRIORITY
+bits 12-15  action: NONE, WAIT, WAVE_BARRIER, WAVE_END, PAUSE, SET_PRIORITY, WAVE_GRID_BARRIER
 bits 16-19  vmcnt limit    bits 20-23  lgkmcnt limit
 bits 27-31  flags
 bits 32-47  cycles a wavefront occupies its SIMD (vector ALU) or pauses beyond its turn (scalar, s_nop, s_sleep);
@@ -35,7 +35,7 @@ COHERENT = 1 << 29  # glc: a load goes past L1
 INVALIDATE = 1 << 30  # empties its L1
 COUNTS_LGKM = 1 << 31  # a FLAT instruction: counts in vmcnt and in lgkmcnt (GCN3 ISA manual, section 4.4)
 
-NONE, WAIT, WAVE_BARRIER, WAVE_END, PAUSE, SET_PRIORITY = range(6)
+NONE, WAIT, WAVE_BARRIER, WAVE_END, PAUSE, SET_PRIORITY, WAVE_GRID_BARRIER = range(7)
 
 GRANULE_MASK = (1 << 32) - 1
 FIRST_GRANULE_SHIFT = 32
@@ -69,6 +69,8 @@ def _word(instruction: Instruction) -> int:
         word |= WAIT << ACTION_SHIFT | vm << VM_SHIFT | lgkm << LGKM_SHIFT
     elif opcode.mnemonic == "s_barrier":
         word |= WAVE_BARRIER << ACTION_SHIFT
+    elif opcode.mnemonic == "ds_gws_barrier":
+        word |= WAVE_GRID_BARRIER << ACTION_SHIFT
     elif opcode.mnemonic in ("s_endpgm", "s_endpgm_saved"):
         word |= WAVE_END << ACTION_SHIFT
     elif opcode.mnemonic == "s_nop":

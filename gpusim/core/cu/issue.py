@@ -17,13 +17,23 @@ from gpusim.core.cu.code_table import (
     SET_PRIORITY,
     WAVE_BARRIER,
     WAVE_END,
+    WAVE_GRID_BARRIER,
 )
 from gpusim.core.cu.dispatch import end_wave
 from gpusim.core.cu.memory_side import issue_lds, issue_scalar_memory, issue_vector_memory
 from gpusim.core.cu.priority import goes_first, of_highest_priority, set_priority
 from gpusim.core.cu.scheduling import choose
 from gpusim.core.cu.spec import SIMDS
-from gpusim.core.cu.state import AT_BARRIER, BRANCH_LATENCY, EXECUTION, NEVER, SIMD_BITS, SIMDS_BITS, TURN_CYCLES
+from gpusim.core.cu.state import (
+    AT_BARRIER,
+    BRANCH_LATENCY,
+    EXECUTION,
+    NEVER,
+    SIMD_BITS,
+    SIMDS_BITS,
+    TRACE_BYTES,
+    TURN_CYCLES,
+)
 from gpusim.core.cu.wave import (
     JUMPED,
     REACH,
@@ -31,14 +41,16 @@ from gpusim.core.cu.wave import (
     enter,
     pause,
     release_barrier,
+    release_grid_barrier,
     slot_of_rank,
     step,
     wake_for_paused,
     wake_simd,
     wave_of,
 )
-from gpusim.jit import address_in, ctz, jit
+from gpusim.jit import address_in, ctz, jit, ld_i64
 from isa.opcodes.opcode import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
+from isa.trace import WAITERS
 from memory.unit_classes import CU_ISSUE
 from memory.waiting import SCALAR_SLOT, VECTOR_ALU, VECTOR_SLOT, short
 from memory.wheel import wake_at
@@ -125,6 +137,18 @@ def _arrive_at_barrier(m, now, cu, w):
         release_barrier(m, now, cu, slot)
 
 
+@jit(cold=True)
+def _arrive_at_grid_barrier(m, now, w):
+    """Let the wavefront arrive at a barrier of the grid; the last one of those that its trace counts releases all."""
+    waiters = ld_i64(m.run.trace_base + w * TRACE_BYTES, WAITERS)
+    resource = waiters >> 32
+    m.cu.grid_arrived[resource] += 1
+    m.cu.grid_at[w] = resource + 1
+    m.cu.wave[w].state = AT_BARRIER
+    if m.cu.grid_arrived[resource] == waiters & 0xFFFFFFFF:
+        release_grid_barrier(m, now, resource)
+
+
 @jit(inline=True)
 def _internal(m, now, cu, w):
     """Execute an instruction that needs no unit, such as an s_waitcnt whose limits hold, s_nop, s_barrier, s_endpgm."""
@@ -132,6 +156,8 @@ def _internal(m, now, cu, w):
     action = (word >> ACTION_SHIFT) & ACTION_MASK
     if action == WAVE_BARRIER:
         _arrive_at_barrier(m, now, cu, w)
+    elif action == WAVE_GRID_BARRIER:
+        _arrive_at_grid_barrier(m, now, w)
     elif action == WAVE_END:
         end_wave(m, now, w)
     elif action == PAUSE and (word >> CYCLES_SHIFT) & CYCLES_MASK > TURN_CYCLES - 1:

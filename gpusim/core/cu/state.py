@@ -15,7 +15,7 @@ from gpusim.core.cu.counters import (
 )
 from gpusim.core.cu.spec import MAX_WAVES_PER_SIMD, SIMDS
 from gpusim.jit import Field, State, counter_fields, i16, i32
-from isa.trace import TRACE_WORDS
+from isa.trace import GRID_RESOURCES, TRACE_WORDS
 from memory.network.state import MAX_ARRAYS, MAX_CUS
 
 SIMD_BITS = 4  # numbers for more slots than a SIMD has, so that slot, SIMD and CU follow from each other by shifts
@@ -121,6 +121,11 @@ CU = State(
         "wave": Field((MAX_SLOTS,), "wavefront slots", WAVE.dtype()),
         "started": Field((MAX_SLOTS,), "cycle of dispatch, by wavefront slot"),
         "priority": Field((MAX_SLOTS,), "priority, 0 to 3, 3 goes first; by wavefront slot"),
+        # barriers of the grid
+        "grid_at": Field(
+            (MAX_SLOTS,), "resource of the grid's barrier that it waits at, plus 1; 0: none; by wavefront slot"
+        ),
+        "grid_arrived": Field((GRID_RESOURCES,), "wavefronts that wait there, by resource"),
         # instruction fetch
         "fetch": Field((MAX_CUS, 4), "a CU's wavefronts that fetch, by WANT ... NEXT_SLOT"),
         "fetching_cus": Field((MAX_ARRAYS,), "mask of the array's CUs that want to fetch"),

@@ -295,3 +295,20 @@ def release_barrier(m, now, cu, slot):
             if not step(m, x):
                 return
             released(m, t, x, SYNCHRONIZATION)
+
+
+@jit(cold=True)
+def release_grid_barrier(m, now, resource):
+    """Release from a barrier of the grid all wavefronts that wait there.
+
+    The answer takes as long as one of the LDS: of the global data share no figure is published.
+    """
+    m.cu.grid_arrived[resource] = 0
+    for x in range(m.cu.cus * SLOTS):
+        if m.cu.grid_at[x] == resource + 1:
+            m.cu.grid_at[x] = 0
+            t = max(now + 1, m.cu.wave[x].mark)
+            account(m, x, t, SYNCHRONIZATION)
+            if not step(m, x):
+                return
+            pause(m, x, t + m.cu.lds_latency, SYNCHRONIZATION)

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "memory.h"
 
@@ -29,6 +30,7 @@ struct Module {
   uint64_t id = 0;
   std::map<std::string, std::unique_ptr<Function>> functions;
   std::vector<Managed> managed;
+  std::set<uint64_t> variables;  // addresses of those that were asked for
 };
 
 struct Variable {
@@ -130,8 +132,11 @@ hipError_t find_symbol(Module* m, const std::string& name, void** address, size_
   if (hipError_t error = load(m)) return error;
   Answer answer = ask(Request(OP_SYMBOL).put(m->id).bytes(name.data(), name.size()));
   if (answer.status) return answer.status;
-  if (address) *address = reinterpret_cast<void*>(answer.get<uint64_t>());
-  if (size) *size = answer.get<uint64_t>();
+  auto at = answer.get<uint64_t>(), bytes = answer.get<uint64_t>();
+  m->variables.insert(at);
+  add_variable(at, bytes);
+  if (address) *address = reinterpret_cast<void*>(at);
+  if (size) *size = bytes;
   return hipSuccess;
 }
 
@@ -198,6 +203,7 @@ API void __hipRegisterManagedVar(void* m, void** host, void* initial, const char
     return;
   }
   *host = reinterpret_cast<void*>(answer.get<uint64_t>());
+  add_variable(reinterpret_cast<uint64_t>(*host), size);
   memcpy(*host, initial, size);
   module->managed.push_back({name, *host});
   host_variables()[host] = {module, name, size};
@@ -239,6 +245,7 @@ API hipError_t hipModuleUnload(hipModule_t module) {
   if (!m) return fail(hipErrorInvalidHandle);
   hipError_t before = settle();
   hipError_t error = ask(Request(OP_UNLOAD).put(m->id)).status;
+  for (uint64_t address : m->variables) remove_variable(address);
   delete m;
   return fail(before ? before : error);
 }

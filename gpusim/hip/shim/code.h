@@ -1,5 +1,7 @@
 // Code of the program: modules, kernels and variables in them.
 #pragma once
+#include <array>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@ struct Function {
     uint32_t offset, size;
   };
   std::vector<Argument> arguments;
+  std::map<std::array<uint32_t, 4>, uint32_t> fits;  // workgroups at a time, by work-items and dynamic LDS; as asked
 };
 
 // The kernel behind a host function of the program; null: there is none, or its code cannot be used (said why).

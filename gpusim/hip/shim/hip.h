@@ -86,6 +86,11 @@ struct hipMemsetParams {
   size_t width;
 };
 
+struct hipChannelFormatDesc {
+  int x, y, z, w;
+  int kind;
+};
+
 struct hipHostNodeParams {
   hipHostFn_t fn;
   void* userData;

@@ -33,6 +33,22 @@ hipError_t block_of(void** extra, std::string* block) {
   return hipSuccess;
 }
 
+// Whether the GPU can run the kernel in workgroups of this size at all; most: how many of these at a time. Asked once.
+hipError_t runnable(Function* f, dim3 block, size_t lds, uint32_t* most) {
+  if (lds > UINT32_MAX) return hipErrorLaunchOutOfResources;
+  std::array<uint32_t, 4> key{block.x, block.y, block.z, uint32_t(lds)};
+  auto found = f->fits.find(key);
+  if (found == f->fits.end()) {
+    Request request(OP_PREPARE);
+    request.put(f->id).put(block).put(uint32_t(lds));
+    Answer answer = ask(request);
+    if (answer.status) return answer.status;
+    found = f->fits.insert({key, answer.get<uint32_t>()}).first;
+  }
+  *most = found->second;
+  return hipSuccess;
+}
+
 // The launch with its arguments as they are now. grid: in work-items, as the device counts them.
 hipError_t prepare(Function* f, const uint64_t grid[3], dim3 block, size_t lds, void** params, void** extra, Work* work) {
   uint64_t threads = uint64_t(block.x) * block.y * block.z;
@@ -40,6 +56,8 @@ hipError_t prepare(Function* f, const uint64_t grid[3], dim3 block, size_t lds, 
     if (!grid[i] || grid[i] > UINT32_MAX) return fail(hipErrorInvalidConfiguration);
   if (!threads || threads > MOST_THREADS) return fail(hipErrorInvalidConfiguration);
   if (f->most_threads && threads > f->most_threads) return fail(hipErrorLaunchFailure);
+  uint32_t most;
+  if (hipError_t error = runnable(f, block, lds, &most)) return fail(error);
   std::string arguments(f->argument_bytes, '\0');
   if (params) {
     for (size_t i = 0; i < f->arguments.size(); i++)
@@ -84,11 +102,14 @@ hipError_t launch_host(const void* host, dim3 grid, dim3 block, void** args, siz
 
 // All workgroups of a cooperative launch are resident at once, or it is refused.
 hipError_t cooperative(Function* f, dim3 grid, dim3 block, size_t lds) {
-  Answer fit = ask(Request(OP_OCCUPANCY).put(f->id).put<uint32_t>(block.x * block.y * block.z).put<uint32_t>(lds));
-  if (fit.status) return fail(fit.status);
-  fit.get<uint32_t>();
-  auto most = fit.get<uint32_t>();
-  return uint64_t(grid.x) * grid.y * grid.z > most ? fail(hipErrorCooperativeLaunchTooLarge) : hipSuccess;
+  uint64_t threads = uint64_t(block.x) * block.y * block.z, workgroups = uint64_t(grid.x) * grid.y * grid.z;
+  if (!threads || threads > MOST_THREADS || !workgroups) return fail(hipErrorInvalidConfiguration);
+  uint32_t most;
+  if (hipError_t error = runnable(f, block, lds, &most)) return fail(error);
+  if (workgroups <= most) return hipSuccess;
+  complain("a cooperative launch of %s with %zu workgroups: the GPU holds %u of them at a time", f->name.c_str(),
+           size_t(workgroups), most);
+  return fail(hipErrorCooperativeLaunchTooLarge);
 }
 
 hipError_t launch_cooperative(const void* host, dim3 grid, dim3 block, void** args, size_t lds, hipStream_t stream) {

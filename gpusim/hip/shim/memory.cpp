@@ -4,6 +4,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "graph.h"
 #include "streams.h"
@@ -13,6 +14,7 @@ extern "C" const int gpusim_hip_major;  // of the library's name: the numbers of
 namespace {
 std::mutex mutex;
 std::map<uint64_t, Allocation> allocations;
+std::map<uint64_t, size_t> variables;
 
 hipError_t allocate(void** pointer, size_t size, Kind kind, unsigned flags = 0) {
   CONNECT();
@@ -47,6 +49,41 @@ bool on_device(const void* p) {
   return a >= GPUSIM_BASE && a < GPUSIM_BASE + device().capacity && allocation_at(p).kind != Kind::HOST;
 }
 
+// Whether `size` bytes lie in one allocation or variable; else says once for each of these what is wrong.
+bool fits(const char* what, const void* at, size_t size) {
+  auto address = reinterpret_cast<uint64_t>(at);
+  std::lock_guard<std::mutex> held(mutex);
+  static std::set<std::pair<uint64_t, uint64_t>> said;
+  uint64_t start = 0, held_bytes = 0;
+  const char* kind = "allocation";
+  auto after = allocations.upper_bound(address);
+  if (after != allocations.begin()) start = std::prev(after)->first, held_bytes = std::prev(after)->second.size;
+  auto later = variables.upper_bound(address);
+  if (later != variables.begin() && std::prev(later)->first >= start)
+    start = std::prev(later)->first, held_bytes = std::prev(later)->second, kind = "variable";
+  uint64_t left = address - start < held_bytes ? held_bytes - (address - start) : 0;
+  if (size <= left) return true;
+  if (!said.insert({start, held_bytes}).second) return false;
+  if (left)
+    complain("%s of %zu bytes at %p reaches beyond the %s of %zu bytes at %#zx, of which %zu are left: not done", what,
+             size, at, kind, size_t(held_bytes), size_t(start), size_t(left));
+  else
+    complain("%s of %zu bytes at %p, which lies in no allocation: not done; the nearest before it has %zu bytes at %#zx",
+             what, size, at, size_t(held_bytes), size_t(start));
+  return false;
+}
+
+// The same of bytes that a copy reads or writes, which may be the program's own.
+bool copyable(const char* what, const void* at, size_t size) {
+  auto address = reinterpret_cast<uint64_t>(at);
+  return address < GPUSIM_BASE || address >= GPUSIM_BASE + device().capacity || fits(what, at, size);
+}
+
+// From the first to the last byte of rows in slices.
+size_t span(size_t row, size_t slice, size_t width, size_t rows, size_t slices) {
+  return (slices - 1) * slice + (rows - 1) * row + width;
+}
+
 void tell_copied(size_t size, Copied way, hipStream_t stream, bool blocking) {
   tell(Request(OP_COPIED).put(number(stream)).put<uint64_t>(size).put<uint32_t>(way).put<uint32_t>(blocking));
 }
@@ -55,7 +92,8 @@ void tell_copied(size_t size, Copied way, hipStream_t stream, bool blocking) {
 
 hipError_t fill(void* to, const void* pattern, size_t width, size_t count, hipStream_t stream, bool blocking) {
   CONNECT();
-  if (count && !to) return fail(hipErrorInvalidValue);
+  if (!count) return hipSuccess;
+  if (!to || !fits("a fill", to, width * count)) return fail(hipErrorInvalidValue);
   if (capturing(stream)) {
     std::string kept(static_cast<const char*>(pattern), width);
     return capture(stream, NodeType::MEMSET, [=](hipStream_t s) { return fill(to, kept.data(), width, count, s, false); });
@@ -79,6 +117,9 @@ hipError_t copy_rows(char* to, size_t to_row, size_t to_slice, const char* from,
   if (!width || !rows || !slices) return hipSuccess;
   if (!to || !from) return fail(hipErrorInvalidValue);
   if (width > to_row || width > from_row) return fail(hipErrorInvalidPitchValue);
+  if (!copyable("a copy", to, span(to_row, to_slice, width, rows, slices)) ||
+      !copyable("a copy", from, span(from_row, from_slice, width, rows, slices)))
+    return fail(hipErrorInvalidValue);
   if (capturing(stream))
     return capture(stream, NodeType::MEMCPY, [=](hipStream_t s) {
       return copy_rows(to, to_row, to_slice, from, from_row, from_slice, width, rows, slices, s, false);
@@ -93,7 +134,10 @@ hipError_t copy_rows(char* to, size_t to_row, size_t to_slice, const char* from,
 
 hipError_t fill_rows(hipPitchedPtr to, int value, hipExtent extent, hipStream_t stream, bool blocking) {
   CONNECT();
-  if (!to.ptr) return fail(hipErrorInvalidValue);
+  if (!extent.width || !extent.height || !extent.depth) return hipSuccess;
+  if (extent.width > to.pitch) return fail(hipErrorInvalidValue);
+  size_t reached = span(to.pitch, to.pitch * to.ysize, extent.width, extent.height, extent.depth);
+  if (!to.ptr || !fits("a fill", to.ptr, reached)) return fail(hipErrorInvalidValue);
   if (capturing(stream))
     return capture(stream, NodeType::MEMSET, [=](hipStream_t s) { return fill_rows(to, value, extent, s, false); });
   if (hipError_t error = settle()) return fail(error);
@@ -137,10 +181,20 @@ Allocation allocation_at(const void* address) {
   return wanted < found.address + found.size ? found : Allocation{};
 }
 
+void add_variable(uint64_t address, size_t size) {
+  std::lock_guard<std::mutex> held(mutex);
+  variables[address] = size;
+}
+
+void remove_variable(uint64_t address) {
+  std::lock_guard<std::mutex> held(mutex);
+  variables.erase(address);
+}
+
 hipError_t copy(void* to, const void* from, size_t size, hipStream_t stream, bool blocking) {
   CONNECT();
   if (!size) return hipSuccess;
-  if (!to || !from) return fail(hipErrorInvalidValue);
+  if (!to || !from || !copyable("a copy", to, size) || !copyable("a copy", from, size)) return fail(hipErrorInvalidValue);
   if (capturing(stream))
     return capture(stream, NodeType::MEMCPY, [=](hipStream_t s) { return copy(to, from, size, s, false); });
   if (hipError_t error = settle()) return fail(error);

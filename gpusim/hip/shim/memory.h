@@ -11,6 +11,9 @@ struct Allocation {
 
 // The allocation that holds an address; size 0: none does.
 Allocation allocation_at(const void* address);
+// A variable of the program's code: memory that copies reach, and that nobody allocated.
+void add_variable(uint64_t address, size_t size);
+void remove_variable(uint64_t address);
 // Moves bytes for a stream, once what the device was told before is done; blocking: the host waits for it.
 // In a stream that is captured they become a node instead.
 hipError_t copy(void* to, const void* from, size_t size, hipStream_t stream, bool blocking);
