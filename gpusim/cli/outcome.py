@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gpusim.results.record import RunRecord
     from gpusim.running.job import Job
     from gpusim.store.file import StoreError
-    from gpusim.store.keeper import Keeper, Started
+    from gpusim.store.keeper import Found, Keeper, Started
     from gpusim.store.outcome import Outcome
     from gpusim.timeline.timeline import Timeline
 
@@ -95,14 +95,19 @@ def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, live: L
     with opened_store(storing, again=options.timeline is not None) as keeper:
         found = keeper.found(asked.work) if keeper is not None else None
         if keeper is not None and found is not None:
-            from gpusim.store.records import records_of
-
-            reporter.say(found.sentence(keeper.path))
-            records, variants, about = records_of(found.content, asked.work.kind)
-            _write(asked, records, variants, about, options)
-            return exit_code(records)
+            return _show_found(asked, options, reporter, keeper, found)
         with live_view(live.live, f"{asked.work.kind} {asked.work.title}", reporter):
             return _run(asked, options, None if of_launches else cycles, reporter, keeper)
+
+
+def _show_found(asked: JobAsked, options: JobOptions, reporter: Reporter, keeper: "Keeper", found: "Found") -> int:
+    """Write and print the result of a run that the store has; returns the exit code."""
+    from gpusim.store.records import records_of
+
+    reporter.say(found.sentence(keeper.path))
+    records, variants, about = records_of(found.content, asked.work.kind)
+    _write(asked, records, variants, about, options)
+    return exit_code(records)
 
 
 def _estimate(asked: JobAsked, storing: StoreOptions) -> None:
@@ -161,13 +166,16 @@ def _run(
     from gpusim.running import runner  # imports the simulator: half a second
 
     started = None
-    if keeper is not None:
-        from gpusim.store.keeper import Started
-
-        started = Started()
     with Interrupt() as interrupt:
         try:
             with interrupt.timeout(options.timeout_s):
+                found = keeper.wait(asked.work, reporter.say) if keeper is not None else None
+                if keeper is not None and found is not None:
+                    return _show_found(asked, options, reporter, keeper, found)
+                if keeper is not None:
+                    from gpusim.store.keeper import Started
+
+                    started = Started()
                 job = asked.make(reporter)
                 with drawing(None if cycles is None else options.timeline, cycles or Window(), reporter) as drawn:
                     records = runner.run(job, reporter, interrupt, drawn)
