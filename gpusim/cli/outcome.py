@@ -25,6 +25,7 @@ from gpusim.store.work import Work
 from gpusim.timeline.window import Window, parse_window
 
 if TYPE_CHECKING:
+    from gpusim.estimates.whole_runs import ByBounds
     from gpusim.results.record import RunRecord
     from gpusim.running.job import Job
     from gpusim.store.file import StoreError
@@ -55,7 +56,7 @@ class JobAsked:
     so; ended: called with the job after its run, before anything is written; to_errors: what a person reads goes to
     standard error, as standard output is the program's own; also: writes what else is asked for of the JSON object;
     shown: prints the JSON object as its kind does, None: as the screen does; not_launched: why options of launches mean
-    nothing, empty where they do; fitted: estimates the processor seconds without any like run.
+    nothing, empty where they do; by_bounds: estimates it without any like run, None: nothing but like runs can.
     """
 
     make: "Callable[[Reporter], Job]"
@@ -68,7 +69,7 @@ class JobAsked:
     also: "Callable[[Mapping[str, Any]], None] | None" = None
     shown: "Callable[[Mapping[str, Any], TextIO, bool], None] | None" = None
     not_launched: str = ""
-    fitted: "Callable[[], float] | None" = None
+    by_bounds: "Callable[[], ByBounds] | None" = None
 
 
 def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, live: LiveOptions) -> int:
@@ -111,8 +112,8 @@ def _show_found(asked: JobAsked, options: JobOptions, reporter: Reporter, keeper
 
 
 def _estimate(asked: JobAsked, storing: StoreOptions) -> None:
-    """Print what the job would cost: by like runs of the store, and by the fit of its kind, where it has one."""
-    from gpusim.store.costs import LikeRuns, cost_table
+    """Print what the job would cost: by like runs of the store, and by bounds, of which the store may know nothing."""
+    from gpusim.store.costs import LikeRuns, cost_table, like_notes
     from gpusim.store.project import store_to_read
     from gpusim.store.reading import Results
 
@@ -122,9 +123,17 @@ def _estimate(asked: JobAsked, storing: StoreOptions) -> None:
         with Results(path) as results:
             like = LikeRuns(results, asked.work.kind)
             cost, error, known = like.of(asked.work.configuration), like.error(), len(like)
-    cost_table([(asked.work.title, cost)], error, known).show(sys.stdout)
-    if asked.fitted is not None:
-        print(f"by the fit of docs/estimates.md: {asked.fitted():,.1f} processor s")
+    rows, notes = [], []
+    if cost is not None:
+        rows, notes = [(f"{asked.work.title}, by like runs", cost)], like_notes(error, known)
+    if asked.by_bounds is not None:
+        found, more = asked.by_bounds()
+        rows.append((f"{asked.work.title}, by bounds", found))
+        notes += more
+    elif cost is None:
+        why = f"what {asked.work.kind} launches is known once it runs"
+        raise UserError(f"--estimate: {path} has no like run, and {why}: run it once, with --store {path}")
+    cost_table(rows, notes).show(sys.stdout)
 
 
 def _check_options(asked: JobAsked, options: JobOptions) -> None:
