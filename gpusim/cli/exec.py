@@ -8,6 +8,7 @@ from gpusim.base.progress import Reporter
 from gpusim.cli.options import JobOptions, JobSamplingOptions, LiveOptions, StoreOptions
 
 if TYPE_CHECKING:
+    from gpusim.estimates.whole_runs import ByBounds
     from gpusim.running.job import Job
 
 
@@ -35,5 +36,11 @@ def exec_(
         return ExecJob(execution, path, reporter)
 
     inputs = [*document.files, *execution.inputs(path)]
-    asked = JobAsked(make, work_of_exec(execution, path), inputs, execution.outputs)
+
+    def by_bounds() -> "ByBounds":
+        from gpusim.estimates.whole_runs import job_by_bounds
+
+        return job_by_bounds(make(Reporter(quiet=True)))
+
+    asked = JobAsked(make, work_of_exec(execution, path), inputs, execution.outputs, by_bounds=by_bounds)
     return run_job(asked, options, storing, live)

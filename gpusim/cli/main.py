@@ -81,6 +81,9 @@ SECTIONS: Sections = {
         "fit-estimates": Command(
             "gpusim.cli.fit_estimates.fit_estimates", "Fit what layers --estimate rests on to stored launches."
         ),
+        "check-estimates": Command(
+            "gpusim.cli.check_estimates.check_estimates", "Hold estimates of runs to shipped runs."
+        ),
         "check-sampling": Command("gpusim.cli.check_sampling.check_sampling", "Hold sampled launches to whole ones."),
     },
 }

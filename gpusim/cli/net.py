@@ -26,6 +26,7 @@ from gpusim.cli.options import (
 if TYPE_CHECKING:
     from gpusim.config.files import Document
     from gpusim.config.network_run import NetworkSettings
+    from gpusim.estimates.whole_runs import ByBounds
     from gpusim.networks.run import Wanted
     from gpusim.running.job import Job
 
@@ -134,13 +135,13 @@ def net(
         *([asked.inputs] if asked.inputs is not None else []),
     ]
 
-    def fitted() -> float:
-        from gpusim.estimates.network import cost_of
+    def by_bounds() -> "ByBounds":
+        from gpusim.estimates.whole_runs import network_by_bounds
 
-        return cost_of(network, settings, wanted).cpu_s
+        return network_by_bounds(network, settings, wanted)
 
     outputs = {"--outputs": asked.outputs}
-    job = JobAsked(make, work, read, outputs, asked.markdown, write_outputs, fitted=fitted)
+    job = JobAsked(make, work, read, outputs, asked.markdown, write_outputs, by_bounds=by_bounds)
     return run_job(job, options, storing, live)
 
 

@@ -109,7 +109,8 @@ class JobOptions:
         bool, typer.Option("--hotspots", help="List the instructions on which the wavefronts spent most cycles.")
     ] = False
     estimate: Annotated[
-        bool, typer.Option("--estimate", help="Say what it would cost, by like runs of the store, and run nothing.")
+        bool,
+        typer.Option("--estimate", help="Say what it would cost, by like runs and by bounds; run nothing."),
     ] = False
     timeline: TimelineOption = None
     window: WindowOption = None

@@ -25,10 +25,11 @@ from gpusim.store.work import Work
 from gpusim.timeline.window import Window, parse_window
 
 if TYPE_CHECKING:
+    from gpusim.estimates.whole_runs import ByBounds
     from gpusim.results.record import RunRecord
     from gpusim.running.job import Job
     from gpusim.store.file import StoreError
-    from gpusim.store.keeper import Keeper, Started
+    from gpusim.store.keeper import Found, Keeper, Started
     from gpusim.store.outcome import Outcome
     from gpusim.timeline.timeline import Timeline
 
@@ -56,7 +57,7 @@ class JobAsked:
     so; ended: called with the job after its run, before anything is written; to_errors: what a person reads goes to
     standard error, as standard output is the program's own; also: writes what else is asked for of the JSON object;
     shown: prints the JSON object as its kind does, None: as the screen does; not_launched: why options of launches mean
-    nothing, empty where they do; fitted: estimates the processor seconds without any like run.
+    nothing, empty where they do; by_bounds: estimates it without any like run, None: nothing but like runs can.
     """
 
     make: "Callable[[Reporter], Job]"
@@ -69,7 +70,7 @@ class JobAsked:
     also: "Callable[[Mapping[str, Any]], None] | None" = None
     shown: "Callable[[Mapping[str, Any], TextIO, bool], None] | None" = None
     not_launched: str = ""
-    fitted: "Callable[[], float] | None" = None
+    by_bounds: "Callable[[], ByBounds] | None" = None
 
 
 def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, live: LiveOptions) -> int:
@@ -96,19 +97,24 @@ def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, live: L
     with opened_store(storing, again=options.timeline is not None) as keeper:
         found = keeper.found(asked.work) if keeper is not None else None
         if keeper is not None and found is not None:
-            from gpusim.store.records import records_of
-
-            reporter.say(found.sentence(keeper.path))
-            records, variants, about = records_of(found.content, asked.work.kind)
-            _write(asked, records, variants, about, options)
-            return exit_code(records)
+            return _show_found(asked, options, reporter, keeper, found)
         with live_view(live.live, f"{asked.work.kind} {asked.work.title}", reporter):
             return _run(asked, options, None if of_launches else cycles, reporter, keeper)
 
 
+def _show_found(asked: JobAsked, options: JobOptions, reporter: Reporter, keeper: "Keeper", found: "Found") -> int:
+    """Write and print the result of a run that the store has; returns the exit code."""
+    from gpusim.store.records import records_of
+
+    reporter.say(found.sentence(keeper.path))
+    records, variants, about = records_of(found.content, asked.work.kind)
+    _write(asked, records, variants, about, options)
+    return exit_code(records)
+
+
 def _estimate(asked: JobAsked, storing: StoreOptions) -> None:
-    """Print what the job would cost: by like runs of the store, and by the fit of its kind, where it has one."""
-    from gpusim.store.costs import LikeRuns, cost_table
+    """Print what the job would cost: by like runs of the store, and by bounds, of which the store may know nothing."""
+    from gpusim.store.costs import LikeRuns, cost_table, like_notes
     from gpusim.store.project import store_to_read
     from gpusim.store.reading import Results
 
@@ -118,9 +124,17 @@ def _estimate(asked: JobAsked, storing: StoreOptions) -> None:
         with Results(path) as results:
             like = LikeRuns(results, asked.work.kind)
             cost, error, known = like.of(asked.work.configuration), like.error(), len(like)
-    cost_table([(asked.work.title, cost)], error, known).show(sys.stdout)
-    if asked.fitted is not None:
-        print(f"by the fit of docs/estimates.md: {asked.fitted():,.1f} processor s")
+    rows, notes = [], []
+    if cost is not None:
+        rows, notes = [(f"{asked.work.title}, by like runs", cost)], like_notes(error, known)
+    if asked.by_bounds is not None:
+        found, more = asked.by_bounds()
+        rows.append((f"{asked.work.title}, by bounds", found))
+        notes += more
+    elif cost is None:
+        why = f"what {asked.work.kind} launches is known once it runs"
+        raise UserError(f"--estimate: {path} has no like run, and {why}: run it once, with --store {path}")
+    cost_table(rows, notes).show(sys.stdout)
 
 
 def _check_options(asked: JobAsked, options: JobOptions) -> None:
@@ -163,13 +177,16 @@ def _run(
     from gpusim.running import runner  # imports the simulator: half a second
 
     started = None
-    if keeper is not None:
-        from gpusim.store.keeper import Started
-
-        started = Started()
     with Interrupt() as interrupt:
         try:
             with interrupt.timeout(options.timeout_s):
+                found = keeper.wait(asked.work, reporter.say) if keeper is not None else None
+                if keeper is not None and found is not None:
+                    return _show_found(asked, options, reporter, keeper, found)
+                if keeper is not None:
+                    from gpusim.store.keeper import Started
+
+                    started = Started()
                 job = asked.make(reporter)
                 with drawing(None if cycles is None else options.timeline, cycles or Window(), reporter) as drawn:
                     records = runner.run(job, reporter, interrupt, drawn)

@@ -1,5 +1,6 @@
 """`gpusim reproduce`: a publication's figures and claims, from runs in a store."""
 
+import math
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -51,7 +52,8 @@ class ReproduceOptions:
         typer.Option("--batch", metavar="N,M", help="The same: these batches of its own, or others instead."),
     ] = None
     listed: Annotated[
-        bool, typer.Option("--list", help="List figures, their points and what they may cost, and exit.")
+        bool,
+        typer.Option("--estimate", "--list", help="List figures, their points, and what those that lack would cost."),
     ] = False
     exact: Annotated[
         bool,
@@ -94,7 +96,7 @@ def reproduce(
     metric_paths(reproduction)  # checked before anything runs
     figures = reproduction.chosen(options.only)
     if options.listed:
-        _list(reproduction, figures, options.exact, asked)
+        _list(reproduction, figures, options.exact, asked, store_to_read(options.storing))
         return 0
     where = options.out or Path(reproduction.name)
     reporter = Reporter(options.quiet)
@@ -124,15 +126,25 @@ def _numbers(text: str | None) -> list[int]:
     return [int(word) for word in words]
 
 
-def _list(reproduction: "Reproduction", figures: "Mapping[str, Figure]", exact: bool, asked: "Asked") -> None:
+def _list(
+    reproduction: "Reproduction", figures: "Mapping[str, Figure]", exact: bool, asked: "Asked", store: Path
+) -> None:
+    from gpusim.reproduce.costs import plan_costs
     from gpusim.reproduce.plan import plan_of
 
     plan = plan_of(reproduction, figures, exact, asked)
-    rows: list[Sequence[Any]] = [
-        (name, len(plan.by_figure[name]), clock(plan.seconds(name)), figure.title) for name, figure in figures.items()
-    ]
-    rows.append(("all, each point once", len(plan.points), clock(plan.seconds()), ""))
-    Table(columns("figure", "points", "estimated m:ss of one process", "what"), rows).show(sys.stdout)
+    costs = plan_costs(plan, store)
+
+    def row(name: str, keys: Sequence[str], what: str) -> tuple[Any, ...]:
+        lacking = costs.of(keys)
+        seconds, cycles = (math.fsum(getattr(one, field) for one in lacking) for field in ("cpu_s", "cycles"))
+        memory = max((one.memory_mb for one in lacking), default=0.0)
+        return name, len(keys), len(lacking), clock(seconds), f"{cycles:,.0f}", f"{memory:,.0f}", what
+
+    rows = [row(name, plan.by_figure[name], figure.title) for name, figure in figures.items()]
+    rows.append(row("all, each point once", list(plan.points), ""))
+    heads = columns("figure", "points", "lacking", "estimated m:ss of one process", "cycles", "memory MB", "what")
+    Table(heads, rows, notes=[*costs.notes, "nothing was run"]).show(sys.stdout)
 
 
 def _run(

@@ -16,6 +16,7 @@ from gpusim.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from gpusim.estimates.whole_runs import ByBounds
     from gpusim.running.job import Job
 
 
@@ -47,5 +48,11 @@ def run(
 
         return job_of(held)
 
-    asked = JobAsked(make, work_of_run(held), [*document.files, *held.inputs])
+    def by_bounds() -> "ByBounds":
+        from gpusim.estimates.whole_runs import job_by_bounds
+        from gpusim.jobs.kinds import job_of
+
+        return job_by_bounds(job_of(held))
+
+    asked = JobAsked(make, work_of_run(held), [*document.files, *held.inputs], by_bounds=by_bounds)
     return run_job(asked, options, storing, live)

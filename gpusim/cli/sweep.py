@@ -209,26 +209,23 @@ def _estimate(spec: "SweepSpec", document: "Document", store: Path) -> None:
 
     found = estimated(spec, document.path, store)
     roles = roles_of(spec.axes, spec.roles)
-    groups: dict[str, list[Cost | None]] = {}
+    groups: dict[str, list[Cost]] = {}
     for point, cost in found.missing:
         name = ", ".join(str(value) for path, value in point.items() if roles[path] == "workload")
         groups.setdefault(f"points of {name}" if name else "points", []).append(cost)
     rows = [(f"{len(costs)} {name}", _together(costs)) for name, costs in groups.items()]
     if len(rows) > 1:
         rows.append(("together", _together([cost for costs in groups.values() for cost in costs])))
-    cost_table(rows, found.error, found.known).show(sys.stdout)
+    cost_table(rows, found.notes).show(sys.stdout)
     print(f"{found.there} of {found.points} points are in the store and cost nothing")
 
 
-def _together(costs: "Sequence[Cost | None]") -> "Cost | None":
+def _together(costs: "Sequence[Cost]") -> "Cost":
     from math import fsum
 
     from gpusim.store.costs import Cost
 
-    known = [cost for cost in costs if cost is not None]
-    if len(known) < len(costs) or not known:
-        return None
-    return Cost(fsum(c.cpu_s for c in known), fsum(c.cycles for c in known), max(c.memory_mb for c in known))
+    return Cost(fsum(c.cpu_s for c in costs), fsum(c.cycles for c in costs), max(c.memory_mb for c in costs))
 
 
 def _show(number: int, spec: "SweepSpec", options: SweepOptions, reporter: Reporter) -> None:

@@ -47,6 +47,7 @@ from isa.trace import (
     TRACE_WORDS,
     taken_records,
 )
+from spartan.shadows import shadows_of
 
 LOOKED_AT = 5  # workgroups, spread over the grid
 PROBED_INSTRUCTIONS = 20_000  # some iterations of a long loop
@@ -96,7 +97,8 @@ def launch_work(launch: Launch, gpu: GpuSpec) -> LaunchWork:
     looked_at = sorted({round(k * (groups - 1) / (LOOKED_AT - 1)) for k in range(LOOKED_AT)})
     counted = True
     try:
-        found = executed_kinds(launch, _counting(launch.kernel, gpu.cu, answer), looked_at)
+        shadows = shadows_of(launch) or None
+        found = executed_kinds(launch, _counting(launch.kernel, gpu.cu, answer), looked_at, shadows)
     except ExecutionFault:
         static = _kinds(instructions, gpu.cu, answer).sum(axis=0)
         found, counted = np.tile(static * waves, (len(looked_at), 1)), False
@@ -205,6 +207,8 @@ def _of_an_access(launch: Launch, workgroup: int, counts: np.ndarray, l1_lines: 
     no other workgroup were there. What none
     of these instructions does is taken to be as even as it can be: 64 lanes with four bytes each.
     """
+    if launch.regions:  # whose lines are the engine's
+        return _Access()
     pool, loaded = ContextPool(), list[int]()
     address = pool.context(launch, launch.workgroup_at_a_time).trace_address
     trace = np.ctypeslib.as_array((c_int64 * TRACE_WORDS).from_address(address))

@@ -11,7 +11,7 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.estimates.algorithms import estimated_algorithms
 from gpusim.estimates.cost import Rates
 from gpusim.estimates.fitted import Fitted, load_fitted
-from gpusim.estimates.launches import Looked, Placed, placed_launches
+from gpusim.estimates.launches import Asked, Looked, Placed, placed_launches
 from gpusim.estimates.model import Estimated
 from gpusim.networks.execution import MOST_ERROR
 from gpusim.networks.kept import Kept
@@ -115,7 +115,7 @@ class NetworkEstimate:
         once = {placed.one: placed for placed in self.placed}
         new = [placed for one, placed in once.items() if not is_known(one)]
         whole = plain_sum(rates.seconds(placed.asked) for placed in new)
-        sampled = plain_sum(rates.seconds(one.asked, sampled_share(one, self.gpu, rates)) for one in new)
+        sampled = plain_sum(rates.seconds(one.asked, sampled_share(one.asked, self.gpu, rates)) for one in new)
         return Cost(
             float(whole if self.settings.sampling is None else sampled),
             float(whole),
@@ -127,9 +127,9 @@ class NetworkEstimate:
         )
 
 
-def sampled_share(placed: Placed, gpu: GpuSpec, rates: Rates) -> float:
+def sampled_share(asked: Asked, gpu: GpuSpec, rates: Rates) -> float:
     """Return about what part of a launch is simulated where it is sampled."""
-    rounds = placed.asked.work.workgroups / (placed.asked.resident * gpu.cus)
+    rounds = asked.work.workgroups / (asked.resident * gpu.cus)
     return min(1.0, rates.sampled_rounds / rounds)
 
 
@@ -164,6 +164,13 @@ def cost_of(network: Network, settings: NetworkSettings, wanted: Wanted, fitted:
     """
     if wanted.engine != "off":
         raise UserError(f"engine {wanted.engine}: no estimate: the zeros of its values decide its time")
+    return estimated_cost(network, settings, wanted, fitted)[1]
+
+
+def estimated_cost(
+    network: Network, settings: NetworkSettings, wanted: Wanted, fitted: Fitted | None = None
+) -> tuple[NetworkEstimate, Cost]:
+    """Return the estimate of an iteration without engine, and what `cost_of` says of it. Raises UserError."""
     found, store = estimate(network, settings, wanted.batch, wanted.train, wanted.layers, fitted), wanted.store
     if store is None or wanted.fresh or not store.is_file():
         cost = found.cost()
@@ -174,7 +181,9 @@ def cost_of(network: Network, settings: NetworkSettings, wanted: Wanted, fitted:
             cost = found.cost(lambda one: kept.get(one, asked) is not None)
         finally:
             kept.close()
-    return cost._replace(cpu_s=cost.cpu_s + cost.executed_s) if is_real(wanted, found.planned) else cost
+    if is_real(wanted, found.planned):
+        cost = cost._replace(cpu_s=cost.cpu_s + cost.executed_s)
+    return found, cost
 
 
 def _row(layer: str, what: Pass, held: Sequence[tuple[Placed, Estimated]]) -> Row:

@@ -14,14 +14,20 @@ from gpusim.config.network_run import NetworkSettings
 from gpusim.config.reproduction import Reproduction
 from gpusim.config.run import RunConfig
 from gpusim.config.workload import EngineMode
-from gpusim.estimates.network import cost_of
+from gpusim.estimates.checked import load_checked
+from gpusim.estimates.whole_runs import estimated_network
 from gpusim.networks.job import NetworkJob, work_of_network
 from gpusim.networks.run import Wanted, planned_iteration
 from gpusim.reproduce.network_points import Asked, NetworkPoint, network_of, network_points, settings_of
 from gpusim.reproduce.points import Point, points_of, shape_of
+from gpusim.running.operators import gpu_facts
+from gpusim.store.costs import Cost
 from gpusim.store.work import Work, work_of_run
 from gpusim.sweep.tasks import JobTask, run_task
 from workloads.networks.graph import Network
+from workloads.operators.gemm import GemmBuffers
+from workloads.operators.gemm_kernels import sparse_estimates
+from workloads.operators.sparse_tiling import dense_cycles
 from workloads.vendor.libraries import VendorProduct
 
 PREPARED_MB_PER_S = 150.0  # of the dense operand: drawn, im2col, packed; measured
@@ -38,6 +44,10 @@ class PlannedPoint(Protocol):
     @property
     def seconds(self) -> float:
         """Estimated processor time."""
+
+    @property
+    def cost(self) -> Cost:
+        """Estimated processor time, cycles and memory."""
 
     @property
     def work(self) -> Work:
@@ -73,6 +83,16 @@ class Planned:
         """The run's identity in a store."""
         return work_of_run(self.config)
 
+    @property
+    def cost(self) -> Cost:
+        """Estimated processor time, cycles and memory; cycles by the closed forms that `kernels: auto` chooses by."""
+        shape, facts, workload = shape_of(self.config), gpu_facts(self.config.gpu), self.config.workload
+        cycles = dense_cycles(shape, facts)
+        if self.config.run.engine != "off":
+            held = sparse_estimates(shape, getattr(workload, "sparsity", 0.0), facts)
+            cycles = held.get(self.config.kernels.sparse, min(held.values()))
+        return Cost(self.seconds, cycles, load_checked().memory_mb(GemmBuffers.bytes_of(shape) / 1e6))
+
     @cached_property
     def whole(self) -> Work | None:
         """The same run simulated in whole; None where it is that itself."""
@@ -106,10 +126,16 @@ class PlannedNetwork:
         """The point's unique name."""
         return self.point.key
 
-    @cached_property
+    @property
     def seconds(self) -> float:
         """Estimated processor time (`gpusim.estimates`); with the engine, whose zeros decide, the dense run's."""
-        return STARTED_S + cost_of(self.network, self.settings, replace(self.wanted, engine="off")).cpu_s
+        return self.cost.cpu_s
+
+    @cached_property
+    def cost(self) -> Cost:
+        """Estimated processor time, cycles and memory (`gpusim.estimates`)."""
+        found = estimated_network(self.network, self.settings, self.wanted).cost
+        return replace(found, cpu_s=STARTED_S + found.cpu_s)
 
     @cached_property
     def work(self) -> Work:

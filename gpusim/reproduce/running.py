@@ -13,7 +13,7 @@ from gpusim.jobs.vendor import INSTALLING, is_there
 from gpusim.reproduce.kept import Kept, Results, kept
 from gpusim.reproduce.kept_network import KeptNetwork, kept_network
 from gpusim.reproduce.plan import Plan, PlannedNetwork, PlannedPoint
-from gpusim.store.keeper import Found, Keeper, Took
+from gpusim.store.keeper import LOOK_EVERY_S, Elsewhere, Found, Keeper, Took
 from gpusim.sweep.executor import Executor
 from gpusim.sweep.tasks import Done
 from workloads.vendor.libraries import VendorProduct
@@ -79,6 +79,14 @@ def collected(
     return Results(name, points, errors, said, networks)
 
 
+def _note(planned: PlannedPoint, found: Found, ran: Ran) -> None:
+    """Count a point whose run the store has."""
+    if found.exit_code:
+        ran.errors[planned.key] = NOT_AS_EXPECTED
+    else:
+        ran.found += 1
+
+
 class Running:
     """Runs the missing points of a plan, the longest first, so that processes end together."""
 
@@ -86,7 +94,8 @@ class Running:
 
     def __init__(self, keeper: Keeper, executor: Executor, reporter: Reporter, interrupt: Interrupt) -> None:
         self._keeper, self._executor, self._reporter, self._interrupt = keeper, executor, reporter, interrupt
-        self._done_s = self._all_s = self._start = self._said = 0.0
+        self._done_s = self._all_s = self._start = self._said = self._looked = 0.0
+        self._elsewhere: dict[int, PlannedPoint] = {}  # points that another process computes
 
     def run(self, plan: Plan) -> Ran:
         """Run all missing points; an interrupt gives up those that are running."""
@@ -100,10 +109,8 @@ class Running:
                     ran.left_out[planned.key] = products[0]
                 else:
                     missing.append(planned)
-            elif found.exit_code:
-                ran.errors[planned.key] = NOT_AS_EXPECTED
             else:
-                ran.found += 1
+                _note(planned, found, ran)
         self._said, self._all_s = self._start, plain_sum(one.seconds for one in missing)
         if ran.left_out:
             self._say_left_out(ran.left_out)
@@ -116,13 +123,37 @@ class Running:
                     self._collect(missing, ran)
                 if self._interrupt.asked:
                     break
-                self._executor.submit(number, planned.task(self._keeper.path))
-            while self._executor.running and not self._interrupt.asked:
+                self._begin(number, planned, ran)
+            while (self._executor.running or self._elsewhere) and not self._interrupt.asked:
                 self._collect(missing, ran)
+                self._look_elsewhere(ran)
         finally:
             self._executor.stop()
         ran.wall_s = time.monotonic() - self._start
         return ran
+
+    def _begin(self, number: int, planned: PlannedPoint, ran: Ran, told: bool = False) -> None:
+        """Start a point's run, unless another process has done the same meanwhile, or does it. told: that was said."""
+        taken = self._keeper.take(planned.work)
+        if isinstance(taken, Found):
+            _note(planned, taken, ran)
+            self._done_s += planned.seconds
+        elif isinstance(taken, Elsewhere):
+            self._elsewhere[number] = planned
+            if not told:
+                self._reporter.say(f"{planned.key}: {taken.sentence}")
+        else:
+            self._executor.submit(number, planned.task(self._keeper.path))
+
+    def _look_elsewhere(self, ran: Ran) -> None:
+        """Take what other processes have done, or have given up, once a moment."""
+        if time.monotonic() - self._looked < LOOK_EVERY_S:
+            return
+        self._looked = time.monotonic()
+        for number in list(self._elsewhere):
+            if self._executor.full:
+                return
+            self._begin(number, self._elsewhere.pop(number), ran, told=True)
 
     def _say_left_out(self, points: Mapping[str, VendorProduct]) -> None:
         libraries = sorted({product.library for product in points.values()})

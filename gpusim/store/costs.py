@@ -112,16 +112,19 @@ def _distance(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
     return total
 
 
-def cost_table(rows: Sequence[tuple[str, Cost | None]], error: float | None, known: int) -> Table:
-    """Make the table of estimates by what they are of, with their own error below."""
+def like_notes(error: float | None, known: int) -> list[str]:
+    """Return what an estimate by like runs rests on, and how far off such ones were."""
+    lines = [f"estimated from {known} like run{'s' * (known != 1)} of the store; nothing was run"]
+    if error is not None:
+        lines.append(f"of those, each by the others, processor time is off by a factor of {error:.2f} in the median")
+    return lines
+
+
+def cost_table(rows: Sequence[tuple[str, Cost | None]], notes: Sequence[str]) -> Table:
+    """Make the table of estimates by what they are of, with what they rest on and how far off they are below."""
     heads = [Column("what"), Column("processor s", "{:,.1f}".format), Column("cycles", "{:,.0f}".format)]
     heads.append(Column("memory MB", "{:,.0f}".format))
     cells = [
         (name, *((None,) * 3 if cost is None else (cost.cpu_s, cost.cycles, cost.memory_mb))) for name, cost in rows
     ]
-    notes = [f"estimated from {known} like run{'s' * (known != 1)} of the store; nothing was run"]
-    if error is not None:
-        notes.append(f"of those, each by the others, processor time is off by a factor of {error:.2f} in the median")
-    elif not known:
-        notes = ["the store has no like run: run one, the smallest (with --store), and ask again"]
-    return Table(heads, cells, "costs", "estimated costs", notes=notes)
+    return Table(heads, cells, "costs", "estimated costs", notes=list(notes))

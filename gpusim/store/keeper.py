@@ -8,7 +8,7 @@ import sqlite3
 import sys
 import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +18,11 @@ from gpusim.base.version import __version__
 from gpusim.store.file import errors, now, writable, writing
 from gpusim.store.outcome import LaunchRow, Measured, Outcome, Value
 from gpusim.store.records import packed, unpacked
+from gpusim.store.under_way import UnderWay
 from gpusim.store.work import NetworkRows, Work, sources_hash
 
 MOST_INTEGER = 2**63 - 1  # that SQLite has
+LOOK_EVERY_S = 0.3  # whether another process has done what is waited for
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,18 @@ class Found:
         """Describe the run, as in 'found in gpusim.db: run 12 of 2026-11-22 17:41:24 UTC'."""
         when = self.started.replace("T", " ").replace("Z", " UTC")
         return f"found in {path}: run {self.number} of {when}; --fresh runs it again"
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Work that another process is doing. holder: which, where, since when."""
+
+    holder: str
+
+    @property
+    def sentence(self) -> str:
+        """Say what is waited for, and how not to."""
+        return f"equal work is under way: waiting for the result of {self.holder} (--fresh does not wait)"
 
 
 class Kept(NamedTuple):
@@ -72,11 +86,14 @@ class Started:
 
 
 class Keeper:
-    """A store that is open for writing; all that fails raises StoreError. fresh: do not look for equal work."""
+    """A store that is open for writing; all that fails raises StoreError. fresh: do not look for equal work.
+
+    What `take` gives to this process to do is its own until it is kept, or the store is closed.
+    """
 
     def __init__(self, path: Path, fresh: bool = False) -> None:
         self.path, self._fresh = path, fresh
-        self._connection = writable(path)
+        self._connection, self._under_way = writable(path), UnderWay(path)
         self._metrics: dict[tuple[str, str, str], int] = {}
 
     def __enter__(self) -> "Keeper":
@@ -87,8 +104,34 @@ class Keeper:
 
     def close(self) -> None:
         """Close the store; nothing can be stored after that."""
+        self._under_way.close()
         with errors(self.path):
             self._connection.close()
+
+    def take(self, work: Work) -> Found | Elsewhere | None:
+        """Return the run that did the same work, or who is doing it; None: it is for this process to do.
+
+        Work that is run afresh, or that is not repeatable, waits for nobody.
+        """
+        if (found := self.found(work)) is not None:
+            return found
+        holder = self._under_way.hold(work.identity) if work.repeatable else None
+        if holder is None:
+            return self.found(work)  # its last holder may have kept it in between
+        return None if self._fresh else Elsewhere(holder)
+
+    def wait(self, work: Work, say: Callable[[str], None]) -> Found | None:
+        """Take work, after waiting for another process that is doing it; say: told once what is waited for.
+
+        Returns None where it is for this process to do, as when the other was stopped, failed or was killed.
+        """
+        told = False
+        while isinstance(taken := self.take(work), Elsewhere):
+            if not told:
+                say(taken.sentence)
+            told = True
+            time.sleep(LOOK_EVERY_S)
+        return taken
 
     def found(self, work: Work) -> Found | None:
         """Return the newest finished run that did the same work; None without one, or for work that is run afresh."""
@@ -114,8 +157,16 @@ class Keeper:
     ) -> Kept:
         """Store a run, whole or not at all, unless an equal one has come in since it was looked for.
 
-        points: those of the sweep that the run computed.
+        points: those of the sweep that the run computed. Others may then do the work.
         """
+        try:
+            return self._keep(work, outcome, started, sweep, points)
+        finally:
+            self._under_way.release(work.identity)
+
+    def _keep(
+        self, work: Work, outcome: Outcome, started: Started | Took, sweep: int | None, points: Sequence[int]
+    ) -> Kept:
         with writing(self._connection, self.path) as db:
             equal = self.found(work) if outcome.state == "done" else None
             if equal is not None:

@@ -16,7 +16,7 @@ from gpusim.base.follow import overall
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
 from gpusim.config.sweep import SweepSpec
-from gpusim.store.keeper import Keeper, Kept, Started, Took
+from gpusim.store.keeper import LOOK_EVERY_S, Elsewhere, Found, Keeper, Kept, Started, Took
 from gpusim.store.outcome import Outcome, failed
 from gpusim.store.reading import Results
 from gpusim.store.work import Work, identity_of
@@ -66,6 +66,8 @@ class Sweep:
         self._points: list[Point] = []
         self._waiting: dict[str, list[int]] = {}  # work that is being done → points that want it
         self._working: dict[int, Work] = {}
+        self._elsewhere: dict[int, tuple[Work, Task]] = {}  # points whose work another process does
+        self._looked = 0.0
 
     def run(self) -> Progress:
         """Run the missing points; an interrupt gives up those under way. Raise UserError before anything runs."""
@@ -113,8 +115,9 @@ class Sweep:
                 return False
             if prepared is not None:
                 self._begin(number, points[number], *prepared)
-        while self.executor.running and not self.interrupt.asked:
+        while (self.executor.running or self._elsewhere) and not self.interrupt.asked:
             self._collect()
+            self._look_elsewhere()
         return not self.interrupt.asked
 
     def _values(self, objectives: Objectives) -> list[list[float] | None]:
@@ -158,17 +161,31 @@ class Sweep:
             return None
 
     def _begin(self, number: int, point: Point, work: Work, task: Task) -> None:
-        """Find a point's work in the store, or start its task."""
-        found = self.keeper.found(work)
-        if found is not None:
-            self.keeper.keep_point(self.number, [number], found.number)
+        """Find a point's work in the store, or start its task, unless another process does the same."""
+        if work.identity in self._waiting:
+            self._waiting[work.identity].append(number)
+            return
+        taken = self.keeper.take(work)
+        if isinstance(taken, Found):
+            self.keeper.keep_point(self.number, [number], taken.number)
             self.progress.found += 1
             self._said.found(point)
-            return
-        self._waiting.setdefault(work.identity, []).append(number)
-        if len(self._waiting[work.identity]) == 1:
-            self._working[number] = work
+        elif isinstance(taken, Elsewhere):
+            self._said.elsewhere(point, taken)
+            self._elsewhere[number] = work, task
+        else:
+            self._waiting[work.identity], self._working[number] = [number], work
             self.executor.submit(number, task)
+
+    def _look_elsewhere(self) -> None:
+        """Take what other processes have done, or have given up, once a moment."""
+        if time.monotonic() - self._looked < LOOK_EVERY_S:
+            return
+        self._looked = time.monotonic()
+        for number in list(self._elsewhere):
+            if self.executor.full:
+                return
+            self._begin(number, self._points[number], *self._elsewhere.pop(number))
 
     def _collect(self) -> None:
         for number, done in self.executor.finished():
@@ -204,6 +221,7 @@ class _Said:
     def __init__(self, reporter: Reporter, progress: Progress, workload: Sequence[str]) -> None:
         self._reporter, self._progress, self._workload = reporter, progress, workload
         self._start = self._said = time.monotonic()
+        self._holders: set[str] = set()  # other processes that do points' work, once told
         self._left: Counter[tuple[str, ...]] = Counter()  # points to be run, by workload
         self._taken: dict[tuple[str, ...], list[float]] = {}  # seconds of those that ran
         self.known()
@@ -216,6 +234,12 @@ class _Said:
         """Note a point that need not be run: an equal one was there."""
         self._left[self._key(point)] -= 1
         self.known()
+
+    def elsewhere(self, point: Point, taken: Elsewhere) -> None:
+        """Say, once of each process and moment, that a point is waited for which another process computes."""
+        if taken.holder not in self._holders:
+            self._reporter.say(f"{_label(point)}: {taken.sentence}")
+        self._holders.add(taken.holder)
 
     def _key(self, point: Point) -> tuple[str, ...]:
         return tuple(repr(point[path]) for path in self._workload)
@@ -244,7 +268,7 @@ class _Said:
             self._start = time.monotonic() - seconds  # what was compiled before is over
         if seconds:
             self._taken.setdefault(self._key(point), []).append(seconds)
-        now, label = time.monotonic(), ", ".join(f"{path.rpartition('.')[2]}={value}" for path, value in point.items())
+        now, label = time.monotonic(), _label(point)
         self.known(label)
         if outcome.state == "failed":
             self._reporter.say(f"failed: {label}: {outcome.error}")
@@ -255,3 +279,7 @@ class _Said:
         spent = now - self._start
         left = clock(spent * self._share_left())
         self._reporter.say(f"{known}/{points} points, {clock(spent)}, {left} left: {label}")
+
+
+def _label(point: Point) -> str:
+    return ", ".join(f"{path.rpartition('.')[2]}={value}" for path, value in point.items())

@@ -50,6 +50,7 @@ def executed_kinds(
     launch: Launch,
     counted: tuple[Program, np.ndarray],
     workgroups: Sequence[int],
+    shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
     max_instructions: int = MAX_INSTRUCTIONS,
 ) -> np.ndarray:
     """Return what some workgroups of a launch execute, by their numbers: int64 [workgroup, BLOCKS].
@@ -57,7 +58,7 @@ def executed_kinds(
     counted: of the launch's kernel (`kinds_counted`). As `executed_blocks`. Raises ExecutionFault.
     """
     chosen = [range(k, k + 1) for k in workgroups]
-    return _counted(launch, *counted, chosen, None, max_instructions)
+    return _counted(launch, *counted, chosen, shadows, max_instructions)
 
 
 def _counted(

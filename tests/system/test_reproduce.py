@@ -49,9 +49,11 @@ def test_it_runs_what_is_missing_and_writes_the_folder(file: Path, capfd: pytest
 
 
 def test_the_list_says_what_it_may_cost(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert invoke(["reproduce", str(file), "--list"]) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert said[1].startswith("speed\t3\t0:0") and said[2].startswith("all, each point once\t3\t")
+    for option in ("--list", "--estimate"):
+        assert invoke(["reproduce", str(file), option]) == 0
+        said = capsys.readouterr().out.splitlines()
+        assert said[1].startswith("speed\t3\t3\t0:0") and said[2].startswith("all, each point once\t3\t3\t")
+        assert "nothing was run" in said[-1] and not Path("gpusim.db").exists()
 
 
 @pytest.mark.parametrize(

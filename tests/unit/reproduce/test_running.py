@@ -12,6 +12,7 @@ from gpusim.reproduce.running import NOT_AS_EXPECTED, Ran, Running
 from gpusim.store.keeper import Keeper
 from gpusim.store.outcome import Outcome, failed
 from gpusim.sweep.tasks import Done, JobTask
+from tests.support.other_process import other_process
 from tests.support.reproduction import loaded
 
 
@@ -121,3 +122,24 @@ def test_interrupted_it_keeps_what_has_ended_and_goes_on_later(tmp_path: Path, a
     plan = small(loaded(tmp_path))
     assert run(tmp_path, plan, Pretended(outcome), stop).ran == after
     assert run(tmp_path, plan, Pretended(done)).found == after
+
+
+def test_a_point_that_another_process_computes_is_waited_for_and_not_run(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    plan, executor = small(loaded(tmp_path)), Pretended(done)
+    first = max(plan.points.values(), key=lambda one: one.seconds)
+    held = Outcome({"records": [], "variants": []}, "done", 0)
+    with other_process(tmp_path / "store.db", first.work, held) as (child, _), Keeper(tmp_path / "store.db") as keeper:
+        look = executor.finished
+
+        def finished() -> list[tuple[int, Done]]:
+            if len(executor.asked) == len(plan.points) - 1 and not executor.running and not child.poll():
+                child.send("keep it")
+                assert child.poll(10)
+            return look()
+
+        executor.finished = finished  # type: ignore[method-assign]
+        ran = Running(keeper, executor, Reporter(), Stop()).run(plan)  # type: ignore[arg-type]
+    assert (ran.found, ran.ran, ran.errors) == (1, len(plan.points) - 1, {})
+    assert capfd.readouterr().err.count(f"{first.key}: equal work is under way") == 1

@@ -1,0 +1,105 @@
+"""How far off the estimates of whole runs are that rest on bounds alone: a record of shipped runs, estimated and run.
+
+`gpusim check-estimates --to FILE` writes it: what was estimated of each, what it took, and what memory is reckoned by.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import exp, log
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from gpusim.base.errors import UserError
+from gpusim.base.table import Column, Table
+
+SHIPPED = Path(__file__).parent / "checked.json"
+FORMAT = 1
+MEASURES = ("cycles", "cpu_s", "memory_mb")
+_NAMES = ("cycles", "processor time", "memory")
+
+
+@dataclass(frozen=True)
+class CheckedRun:
+    """A run that was estimated and then made.
+
+    what: the command; engine: whether it took part, in any variant; device_mb: of device memory in use; estimated,
+    taken: values by MEASURES.
+    """
+
+    what: str
+    engine: bool
+    device_mb: float
+    estimated: Mapping[str, float]
+    taken: Mapping[str, float]
+
+    def factor(self, measure: str) -> float:
+        """Return by which factor a measure was off, 1 or more."""
+        return exp(abs(log(self.estimated[measure] / self.taken[measure])))
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The record. processor: the host's; base_mb, per_device_mb: a process's memory without device memory, and for each
+    megabyte of that."""
+
+    version: str
+    processor: str
+    base_mb: float
+    per_device_mb: float
+    runs: Sequence[CheckedRun]
+
+    def memory_mb(self, device_mb: float) -> float:
+        """Return the memory of a process that simulates so many megabytes of device memory."""
+        return self.base_mb + self.per_device_mb * device_mb
+
+    def notes(self) -> list[str]:
+        """Return how far off such estimates were, as lines below a table."""
+        lines = []
+        for measure, name in zip(MEASURES, _NAMES, strict=True):
+            off = [run.factor(measure) for run in self.runs]
+            said = f"a factor of {median(off):.2f} in the median, {max(off):.2f} at most"
+            lines.append(f"{name} by bounds: off by {said}, of {len(off)} shipped runs")
+        return lines
+
+    def table(self) -> Table:
+        """Return the table of all runs."""
+        heads = [Column("run"), Column("engine", lambda on: "yes" if on else "")]
+        for name, write in zip(_NAMES, ("{:,.0f}", "{:,.2f} s", "{:,.0f} MB"), strict=True):
+            heads += [
+                Column(f"{name}: estimated", write.format, right=True), Column("taken", write.format, right=True)
+            ]  # fmt: skip
+        rows = [
+            (run.what, run.engine, *(held[m] for m in MEASURES for held in (run.estimated, run.taken)))
+            for run in self.runs
+        ]
+        return Table(heads, rows, "checked", "estimates by bounds beside what runs took", notes=self.notes())
+
+    def document(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {"format": FORMAT, **asdict(self)}
+
+
+def memory_by(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Fit the memory of processes to device memory, neither part negative. pairs: of both, in MB."""
+    device, taken = np.array(pairs, float).T
+    slope = float(np.polyfit(device, taken, 1)[0]) if len(set(device)) > 1 else 0.0
+    slope = max(slope, 0.0)
+    return max(float(np.mean(taken - slope * device)), 0.0), slope
+
+
+def load_checked(path: Path = SHIPPED) -> Checked:
+    """Read a record; raises UserError."""
+    try:
+        held = json.loads(path.read_text("utf-8"))
+        if held.pop("format") != FORMAT:
+            raise UserError(f"{path}: another format; this version reads format {FORMAT}")
+        runs = [CheckedRun(**run) for run in held.pop("runs")]
+        return Checked(**held, runs=runs)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"{path}: not as `gpusim check-estimates --to FILE` writes it: {error!r}") from None

@@ -1,0 +1,96 @@
+"""Are runs estimated without any like run, as far off as the record says, and is the page that of the record?"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gpusim.base.errors import UserError
+from gpusim.bench.estimates import CASES
+from gpusim.cli.main import invoke
+from gpusim.config.files import opened
+from gpusim.config.run import load_run
+from gpusim.estimates.checked import SHIPPED, CheckedRun, load_checked, memory_by
+from gpusim.estimates.launch_work import launch_work
+from gpusim.estimates.whole_runs import estimated_job
+from gpusim.host.command_processor import LaunchCommand, execute
+from gpusim.jobs.kinds import job_of
+from gpusim.running.job import CommandTask
+from tests.structure.imports import ROOT
+
+pytestmark = pytest.mark.compiled_tier
+ONE_CU = ["gpu.shader_arrays=1", "gpu.cus_per_array=1", "kernels.dense=mmm_local"]  # many rounds
+SMALL = ["workload.batch=2", "run.verify=false"]
+
+
+def test_the_record_is_of_the_cases_and_the_page_of_the_record() -> None:
+    record = load_checked()
+    assert json.loads(SHIPPED.read_text()) == json.loads(json.dumps(record.document()))
+    assert [run.what for run in record.runs] == [case.what for case in CASES]
+    page = (ROOT / "docs" / "estimates.md").read_text(encoding="utf-8")
+    assert record.table().markdown().strip() in page, "gpusim check-estimates --markdown prints it"
+    assert all(run.factor("cycles") < 2 for run in record.runs), "an estimate that is no estimate"
+    pairs = [(run.device_mb, run.taken["memory_mb"]) for run in record.runs]
+    assert memory_by(pairs) == pytest.approx((record.base_mb, record.per_device_mb))
+
+
+def test_a_factor_is_the_same_either_way() -> None:
+    run = CheckedRun("x", False, 0.0, {"cycles": 50.0}, {"cycles": 100.0})
+    other = CheckedRun("x", False, 0.0, {"cycles": 200.0}, {"cycles": 100.0})
+    assert run.factor("cycles") == pytest.approx(2) and other.factor("cycles") == pytest.approx(2)
+    assert memory_by([(0, 100), (10, 120), (20, 140)]) == pytest.approx((100, 2))
+    assert memory_by([(0, 100), (10, 80)]) == (90, 0), "memory that shrinks is none of device memory's"
+
+
+def test_the_shipped_estimates_are_what_the_code_says() -> None:
+    """The record would be old otherwise; the cheapest of its products stands for all."""
+    (run,) = [one for one in load_checked().runs if one.what.endswith("workload.batch=4")]
+    config = load_run(opened("layerC"), ["run.engine=off", "workload.batch=4", "run.verify=false"])
+    found = estimated_job(job_of(config))
+    assert found is not None and found.cycles == pytest.approx(run.estimated["cycles"])
+    assert found.device_mb == pytest.approx(run.device_mb)
+
+
+def test_what_the_engine_answers_decides_how_much_is_counted() -> None:
+    """Loops over compacted columns end where the operand says, not where raw memory does."""
+    config = load_run(opened("layerC"), [*SMALL, "run.engine=on"])
+    task = job_of(config).variants[0].prepare()
+    assert isinstance(task, CommandTask)
+    (launch,) = (one.launch for one in task.commands if isinstance(one, LaunchCommand) and one.launch.regions)
+    counted = launch_work(launch, config.gpu).instructions
+    assert counted == pytest.approx(execute(launch).wavefront_instructions, rel=0.1)
+
+
+def test_fewer_cycles_or_a_part_cost_less() -> None:
+    def cost(*sets: str) -> float:
+        found = estimated_job(job_of(load_run(opened("layerC"), ["run.engine=off", *ONE_CU, *sets])))
+        assert found is not None
+        return found.cpu_s
+
+    whole = cost()
+    assert cost("run.max_cycles=1000") < whole / 5
+    assert cost("run.sampling={}") < whole
+
+
+def test_commands_estimate_without_a_store_and_run_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = ["--set", "workload.batch=2"]
+    for command in (
+        ["run", "layerC", *small, "--engine", "both"],
+        ["net", "lenet", "--engine", "on"],
+        ["sweep", "layerC", *small, "--set", "engine.sib_kib=4,8,16,32,64,128,256,512"],
+    ):
+        assert invoke([*command, "--estimate"]) == 0
+        out = capfd.readouterr().out
+        assert "by bounds" in out and f"of {len(load_checked().runs)} shipped runs" in out, command
+    assert invoke(["hip", "--estimate", "--", "/bin/true"]) == 2
+    assert "what hip launches is known once it runs" in capfd.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_record_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "c.json").write_text('{"format": 1}')
+    with pytest.raises(UserError, match="not as `gpusim check-estimates --to FILE` writes it"):
+        load_checked(tmp_path / "c.json")
