@@ -16,8 +16,10 @@ from workloads.circulant import Flow, Lanes
 from workloads.networks.block_circulant import FLOW_MEANING, LANES_MEANING, SOURCE
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS, SPARSE_ALGORITHMS
 from workloads.operators.conv_buffer import BUFFER_BYTES
+from workloads.vendor.libraries import DENSE_PRODUCTS
 
 DEFAULT_ALGORITHM = "implicit"
+OWN_PRODUCTS = "own"
 AUTO = "auto"  # the fastest of each layer and pass, as measured
 DEFAULT_SPARSE_ALGORITHM = "ellpack_dib"
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -58,6 +60,13 @@ class NetworkSettings(Spec):
         "algorithm; where it cannot compute a layer, the default; auto: the fastest measured, by layer and pass",
         "user",
         among=(*DENSE_ALGORITHMS, AUTO),
+    )
+    products: str = param(
+        OWN_PRODUCTS,
+        "whose kernels compute the products of fully connected layers and of convolution im2col_chunked: own, or a "
+        "library's that is installed",
+        "docs/hip.md",
+        among=(OWN_PRODUCTS, *DENSE_PRODUCTS),
     )
     sparse_convolution: str = param(
         DEFAULT_SPARSE_ALGORITHM,

@@ -10,7 +10,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.sums import plain_sum
 from gpusim.config.figure import Figure, RunsFigure
 from gpusim.config.layer_figure import NetworkFigure
-from gpusim.config.network_run import NetworkSettings
+from gpusim.config.network_run import OWN_PRODUCTS, NetworkSettings
 from gpusim.config.reproduction import Reproduction
 from gpusim.config.run import RunConfig
 from gpusim.config.workload import EngineMode
@@ -22,7 +22,7 @@ from gpusim.reproduce.points import Point, points_of, shape_of
 from gpusim.store.work import Work, work_of_run
 from gpusim.sweep.tasks import JobTask, run_task
 from workloads.networks.graph import Network
-from workloads.vendor.libraries import VendorProduct
+from workloads.vendor.libraries import VENDOR_PRODUCTS, VendorProduct
 
 PREPARED_MB_PER_S = 150.0  # of the dense operand: drawn, im2col, packed; measured
 STARTED_S = 2.0  # of a process that runs a network
@@ -93,13 +93,12 @@ class Planned:
 
 @dataclass(frozen=True)
 class PlannedNetwork:
-    """A network's run with its settings. products: none that is not ours."""
+    """A network's run with its settings."""
 
     point: NetworkPoint
     network: Network
     settings: NetworkSettings
     wanted: Wanted
-    products: tuple[VendorProduct, ...] = ()
 
     @property
     def key(self) -> str:
@@ -108,8 +107,16 @@ class PlannedNetwork:
 
     @cached_property
     def seconds(self) -> float:
-        """Estimated processor time (`gpusim.estimates`); with the engine, whose zeros decide, the dense run's."""
-        return STARTED_S + cost_of(self.network, self.settings, replace(self.wanted, engine="off")).cpu_s
+        """Estimated processor time (`gpusim.estimates`): with the engine, whose zeros decide, the dense run's; with a
+        library's products, which only the library knows, that of ours.
+        """
+        ours = self.settings.model_copy(update={"products": OWN_PRODUCTS})
+        return STARTED_S + cost_of(self.network, ours, replace(self.wanted, engine="off")).cpu_s
+
+    @property
+    def products(self) -> Sequence[VendorProduct]:
+        """Products of libraries that the run needs."""
+        return [VENDOR_PRODUCTS[name] for name in (self.settings.products,) if name in VENDOR_PRODUCTS]
 
     @cached_property
     def work(self) -> Work:
