@@ -43,6 +43,11 @@ from workloads.operators.fully_connected import (
 from workloads.operators.lrn import LrnBackward, LrnForward
 from workloads.operators.multiply import MultiplyBackward, MultiplyForward
 from workloads.operators.optimizer import Adam, Sgd
+from workloads.operators.permuted_diagonal import (
+    PermutedDiagonalBackwardData,
+    PermutedDiagonalBackwardWeights,
+    PermutedDiagonalForward,
+)
 from workloads.operators.pooling import Pooling, PoolingBackward, PoolingForward
 from workloads.operators.primitive import Primitive
 from workloads.operators.softmax import SoftmaxBackward, SoftmaxForward, SoftmaxLossBackward, SoftmaxLossForward
@@ -391,6 +396,19 @@ def _block_circulant(case: Case) -> Use | tuple[Use, ...]:
     return _backward_data(case, BlockCirculantBackwardData(*shape), why)
 
 
+def _permuted_diagonal(case: Case) -> Use | tuple[Use, ...]:
+    shape = case.input_shape, case.kind.outputs, case.kind.block
+    why = "the kernels of permuted diagonals end with sums"
+    if case.step.what is Pass.FORWARD:
+        forward = PermutedDiagonalForward(*shape, bias=case.kind.bias)
+        apart = (_relu_apart(case, why), *_pooling_apart(case, why)) if case.step.joined else ()
+        return Use(forward), *apart
+    if case.step.what is Pass.BACKWARD_WEIGHTS:
+        return Use(PermutedDiagonalBackwardWeights(*shape))
+    made = Use(PermutedDiagonalBackwardData(*shape))
+    return (made, _relu_apart(case, why)) if case.step.joined else made
+
+
 def _bias_gradient(case: Case) -> Use:
     return Use(BiasBackward(case.output_shape))
 
@@ -408,6 +426,7 @@ _OF_KIND: Mapping[str, Row] = {
     "fully_connected": _fully_connected,
     "block_circulant": _block_circulant,
     "block_circulant_convolution": _block_circulant,
+    "permuted_diagonal": _permuted_diagonal,
     "max_pool": partial(_pooling, "max"),
     "average_pool": partial(_pooling, "average"),
     "lrn": _lrn,
