@@ -15,7 +15,7 @@ from workloads.networks.permuted_diagonal import PermutedDiagonal, permuted_diag
 CIRCULANT = BlockCirculant | BlockCirculantConvolution
 BLOCKED = CIRCULANT | PermutedDiagonal
 
-_TITLES = {"circulant": "circulant", "permuted_diagonal": "of permuted diagonals"}
+_TITLES = {"circulant": "circulant", "permuted_diagonal": "permuted diagonal"}
 _KINDS = {
     "circulant": (circulant, "fully_connected, convolution"),
     "permuted_diagonal": (permuted_diagonal, "fully_connected"),
