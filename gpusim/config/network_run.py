@@ -1,8 +1,8 @@
 """The settings of a network's run: a GPU, how parameters start and are updated; `--set` over all of them."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
@@ -16,8 +16,10 @@ from workloads.circulant import Flow, Lanes
 from workloads.networks.block_circulant import FLOW_MEANING, LANES_MEANING, SOURCE
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS, SPARSE_ALGORITHMS
 from workloads.operators.conv_buffer import BUFFER_BYTES
+from workloads.vendor.libraries import DENSE_PRODUCTS
 
 DEFAULT_ALGORITHM = "implicit"
+OWN_PRODUCTS = "own"
 AUTO = "auto"  # the fastest of each layer and pass, as measured
 DEFAULT_SPARSE_ALGORITHM = "ellpack_dib"
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -35,6 +37,11 @@ class TrainingSpec(Spec):
 class BlockCirculantSpec(Spec):
     """Which dense layers become block-circulant, and how such layers are computed, those of the network's file too."""
 
+    matrix: Literal["circulant", "permuted_diagonal"] = param(
+        "circulant",
+        "what the blocks are that dense layers get; permuted_diagonal: of fully connected layers alone",
+        f"{SOURCE}, section 8.1",
+    )
     block: Literal[16, 32, 64] | None = param(
         None, "values of a block that dense layers get; null: circulant layers are those of the file", SOURCE
     )
@@ -47,6 +54,15 @@ class BlockCirculantSpec(Spec):
     flow: Flow | None = param(None, f"{FLOW_MEANING}; null: as the layer says", SOURCE)
     lanes: Lanes | None = param(None, f"{LANES_MEANING}; null: as the layer says", SOURCE)
 
+    @model_validator(mode="after")
+    def _is_read(self) -> Self:
+        if self.matrix == "permuted_diagonal" and self.block is None:
+            raise ValueError("matrix permuted_diagonal: no layer gets blocks without their size (block: 16, 32 or 64)")
+        said = [name for name in ("flow", "lanes") if getattr(self, name) is not None]
+        if self.matrix == "permuted_diagonal" and said:
+            raise ValueError(f"{said[0]}: is of circulant blocks; blocks are permuted diagonals (matrix)")
+        return self
+
 
 class NetworkSettings(Spec):
     """The settings of a run besides network, batch and phase."""
@@ -58,6 +74,13 @@ class NetworkSettings(Spec):
         "algorithm; where it cannot compute a layer, the default; auto: the fastest measured, by layer and pass",
         "user",
         among=(*DENSE_ALGORITHMS, AUTO),
+    )
+    products: str = param(
+        OWN_PRODUCTS,
+        "whose kernels compute the products of fully connected layers and of convolution im2col_chunked: own, or a "
+        "library's that is installed",
+        "docs/hip.md",
+        among=(OWN_PRODUCTS, *DENSE_PRODUCTS),
     )
     sparse_convolution: str = param(
         DEFAULT_SPARSE_ALGORITHM,

@@ -1,24 +1,19 @@
 """Layers by the matrix products of vendors' libraries, which run on the simulated GPU as they are.
 
-The library is called by a program of gpusim's (`gpusim/hip/programs/product.cpp`) whose launches are kept: which
-kernels a library takes for a shape, with which arguments, is its own decision. They are simulated as any other
-operator's.
+What the library launches is kept (`gpusim/networks/library.py`) and simulated as any other operator's.
 """
 
-import os
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from ctypes.util import find_library
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim.base.errors import UserError
-from gpusim.base.progress import Reporter
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.host.command_processor import CopyCommand, HostCommand
+from gpusim.networks.library import recorded
 from gpusim.running.operators import OperatorTask
 from isa.launch import Launch
 from workloads.data.operands import Operands
@@ -31,13 +26,6 @@ from workloads.vendor.libraries import VendorProduct
 
 if TYPE_CHECKING:
     from gpusim.hip.recording import Recording
-
-ROOT_VARIABLE = "GPUSIM_VENDOR_ROOT"
-INSTALLING = (
-    "apt install {packages}, or python -m tests.vendor.packages FOLDER in gpusim's repository and"
-    f" {ROOT_VARIABLE}=FOLDER"
-)
-_NO_LIBRARY = 4  # the program's exit code
 
 
 @dataclass(frozen=True)
@@ -120,52 +108,21 @@ class LibraryTask(OperatorTask):
         ]
 
 
-def is_there(product: VendorProduct) -> bool:
-    """Tell whether the library's file is in one of the folders where programs find it."""
-    from gpusim.hip.supervisor import FOLDERS
-
-    named = os.environ.get(ROOT_VARIABLE)
-    folders = [Path(named or "/") / folder for folder in FOLDERS]
-    if not named:
-        folders += map(Path, filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)))
-    return any((folder / product.library).exists() for folder in folders) or (
-        not named and find_library(product.library.removeprefix("lib").partition(".")[0]) == product.library
-    )
-
-
 def library_product(product: VendorProduct, shape: GemmShape, data: Operands, gpu: GpuSpec) -> LibraryProduct:
     """Record the product by a library of the user's, from the folder that GPUSIM_VENDOR_ROOT names or from the system.
 
     Raises UserError where the library is missing, and what `data` raises.
     """
-    from gpusim.hip.built import libraries
-    from gpusim.hip.recording import record
-    from gpusim.hip.supervisor import Program
-
     a = np.zeros((shape.padded_k, shape.lda), np.float32)
     b = np.zeros((shape.n, shape.ldb), np.float32)
     data.fill(a, b, shape)
-    named = os.environ.get(ROOT_VARIABLE)
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("a", "b")]
         a.tofile(files[0])
         b.tofile(files[1])
         sizes = (shape.m, shape.n, shape.k, shape.lda, shape.ldb, shape.ldc)
-        words = [str(libraries() / "product"), product.call, *map(str, (*sizes, *files))]
-        program = Program(words, Path(named) if named else None)
-        recording = record(program, gpu, Reporter(quiet=False), execute=product.sparse)
-    if recording.code_of_exit == _NO_LIBRARY:
-        raise UserError(
-            f"{product.name}: {product.library} is not there: {INSTALLING.format(packages=product.package)}"
-        )
-    if recording.code_of_exit or recording.memory is None:
-        raise UserError(
-            f"{product.name}: the program that calls {product.library} ended with code {recording.code_of_exit}"
-        )
-    if product.multiply_accumulate:
-        from workloads.vendor.multiply_accumulate import with_multiply_accumulate
-
-        recording.with_code(with_multiply_accumulate)
+        recording = recorded(product, (*sizes, *files), gpu)
+    assert recording.memory is not None
     held = [
         replace(allocation, size_bytes=4 * elements)  # without the rest of its page
         for allocation, elements in zip(recording.allocations, (a.size, b.size, shape.ldc * shape.n), strict=False)

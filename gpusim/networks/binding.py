@@ -13,6 +13,7 @@ from typing import Any
 
 from gpusim.base.errors import UserError
 from gpusim.config.network_run import AUTO, DEFAULT_ALGORITHM, NetworkSettings, TrainingSpec
+from gpusim.networks.library import library_multiplier
 from workloads.networks.block_circulant import BlockCirculantConvolution
 from workloads.networks.graph import Layer
 from workloads.networks.kind import Pass
@@ -42,10 +43,16 @@ from workloads.operators.fully_connected import (
 from workloads.operators.lrn import LrnBackward, LrnForward
 from workloads.operators.multiply import MultiplyBackward, MultiplyForward
 from workloads.operators.optimizer import Adam, Sgd
+from workloads.operators.permuted_diagonal import (
+    PermutedDiagonalBackwardData,
+    PermutedDiagonalBackwardWeights,
+    PermutedDiagonalForward,
+)
 from workloads.operators.pooling import Pooling, PoolingBackward, PoolingForward
 from workloads.operators.primitive import Primitive
 from workloads.operators.softmax import SoftmaxBackward, SoftmaxForward, SoftmaxLossBackward, SoftmaxLossForward
 from workloads.operators.tensor import Shape
+from workloads.operators.tiles import Multiplier
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,7 @@ class Iteration:
     number: of the iteration, from 1; training: how parameters are updated; convolution: the algorithm of layers that it
     can compute; sparse_convolution: the algorithm of forward passes over activation maps, where it can compute them;
     None: there is none; convolution_buffer_bytes: for algorithms that work on chunks of images; chosen: another
-    algorithm than `convolution` by layer and pass.
+    algorithm than `convolution` by layer and pass; multiplier: whose kernels compute matrix products; None: ours.
     """
 
     number: int = 1
@@ -75,6 +82,7 @@ class Iteration:
     sparse_convolution: str | None = None
     convolution_buffer_bytes: int = BUFFER_BYTES
     chosen: Mapping[tuple[str, Pass], str] = field(default_factory=dict)
+    multiplier: Multiplier | None = None
 
     @classmethod
     def under(
@@ -90,7 +98,8 @@ class Iteration:
         skipping = settings.sparse_convolution if sparse else None
         usual = DEFAULT_ALGORITHM if settings.convolution == AUTO else settings.convolution
         buffer = settings.convolution_buffer_bytes
-        return cls(number, settings.training, usual, skipping, buffer, chosen or {})
+        multiplier = library_multiplier(settings.products, settings.gpu)
+        return cls(number, settings.training, usual, skipping, buffer, chosen or {}, multiplier)
 
 
 @dataclass(frozen=True)
@@ -337,7 +346,7 @@ def _convolution(case: Case) -> Use | tuple[Use, ...]:
         return _forward(case, sparse)
     wanted = ALGORITHMS[iteration.chosen.get((case.step.layer, case.step.what), iteration.convolution)]
     chosen = ALGORITHMS[DEFAULT_ALGORITHM] if wanted.refuses(windows) else wanted
-    row = chosen.within(iteration.convolution_buffer_bytes)
+    row = chosen.within(iteration.convolution_buffer_bytes).by(iteration.multiplier)
     if case.step.what is Pass.FORWARD:
         return _forward(case, row)
     if case.step.what is Pass.BACKWARD_WEIGHTS:
@@ -360,17 +369,17 @@ def _backward_data(
 
 
 def _fully_connected(case: Case) -> Use | tuple[Use, ...]:
-    shape, outputs = case.input_shape, case.kind.outputs
+    shape, outputs, by = case.input_shape, case.kind.outputs, case.iteration.multiplier
     if case.step.what is Pass.FORWARD:
-        forward = FullyConnectedForward(shape, outputs, bias=case.kind.bias)
+        forward = FullyConnectedForward(shape, outputs, bias=case.kind.bias, by=by)
         if not case.step.joined:
             return Use(forward)
         if why := forward.why_not_last:
             return (Use(forward), _relu_apart(case, why), *_pooling_apart(case, why))
         return Use(replace(forward, relu=True))
     if case.step.what is Pass.BACKWARD_WEIGHTS:
-        return Use(FullyConnectedBackwardWeights(shape, outputs))
-    return _backward_data(case, made := FullyConnectedBackwardData(shape, outputs), made.why_not_last)
+        return Use(FullyConnectedBackwardWeights(shape, outputs, by=by))
+    return _backward_data(case, made := FullyConnectedBackwardData(shape, outputs, by=by), made.why_not_last)
 
 
 def _block_circulant(case: Case) -> Use | tuple[Use, ...]:
@@ -385,6 +394,19 @@ def _block_circulant(case: Case) -> Use | tuple[Use, ...]:
     if case.step.what is Pass.BACKWARD_WEIGHTS:
         return Use(BlockCirculantBackwardWeights(*shape))
     return _backward_data(case, BlockCirculantBackwardData(*shape), why)
+
+
+def _permuted_diagonal(case: Case) -> Use | tuple[Use, ...]:
+    shape = case.input_shape, case.kind.outputs, case.kind.block
+    why = "the kernels of permuted diagonals end with sums"
+    if case.step.what is Pass.FORWARD:
+        forward = PermutedDiagonalForward(*shape, bias=case.kind.bias)
+        apart = (_relu_apart(case, why), *_pooling_apart(case, why)) if case.step.joined else ()
+        return Use(forward), *apart
+    if case.step.what is Pass.BACKWARD_WEIGHTS:
+        return Use(PermutedDiagonalBackwardWeights(*shape))
+    made = Use(PermutedDiagonalBackwardData(*shape))
+    return (made, _relu_apart(case, why)) if case.step.joined else made
 
 
 def _bias_gradient(case: Case) -> Use:
@@ -404,6 +426,7 @@ _OF_KIND: Mapping[str, Row] = {
     "fully_connected": _fully_connected,
     "block_circulant": _block_circulant,
     "block_circulant_convolution": _block_circulant,
+    "permuted_diagonal": _permuted_diagonal,
     "max_pool": partial(_pooling, "max"),
     "average_pool": partial(_pooling, "average"),
     "lrn": _lrn,

@@ -1,4 +1,4 @@
-"""Networks whose dense layers become block-circulant, as the settings of a run say."""
+"""Networks whose dense layers become block-circulant, or of permuted diagonals, as the settings of a run say."""
 
 from dataclasses import replace
 
@@ -10,8 +10,16 @@ from workloads.networks.block_circulant import BlockCirculant, BlockCirculantCon
 from workloads.networks.fully_connected import FullyConnected
 from workloads.networks.graph import Layer, Network
 from workloads.networks.kind import ShapeError
+from workloads.networks.permuted_diagonal import PermutedDiagonal, permuted_diagonal
 
 CIRCULANT = BlockCirculant | BlockCirculantConvolution
+BLOCKED = CIRCULANT | PermutedDiagonal
+
+_TITLES = {"circulant": "circulant", "permuted_diagonal": "permuted diagonal"}
+_KINDS = {
+    "circulant": (circulant, "fully_connected, convolution"),
+    "permuted_diagonal": (permuted_diagonal, "fully_connected"),
+}
 
 
 def with_circulant_layers(network: Network, asked: BlockCirculantSpec) -> Network:
@@ -28,10 +36,12 @@ def with_circulant_layers(network: Network, asked: BlockCirculantSpec) -> Networ
                 raise UserError(f"block_circulant.layers: {unknown_name('layer', name, network.named)}")
     remarks = list(network.remarks)
     layers = [_made(layer, network, asked, remarks) for layer in network.layers]
-    if not any(isinstance(layer.kind, CIRCULANT) for layer in layers):
+    if not any(isinstance(layer.kind, CIRCULANT if asked.block is None else BLOCKED) for layer in layers):
         said = ", ".join(f"{name} {value}" for name, value in asked.model_dump(exclude_defaults=True).items())
         why = "".join(f"; {remark}" for remark in remarks if remark not in network.remarks)
-        raise UserError(f"block_circulant: {said}: {network.name} has no layer that is circulant, or can be{why}")
+        raise UserError(
+            f"block_circulant: {said}: {network.name} has no layer that is {_TITLES[asked.matrix]}, or can be{why}"
+        )
     changed = [layer.name for layer in layers if type(layer.kind) is not type(network[layer.name].kind)]
     values = network.values
     if values is not None and changed:
@@ -43,18 +53,21 @@ def with_circulant_layers(network: Network, asked: BlockCirculantSpec) -> Networ
             return held(layer, role)
 
         values = without
-        remarks.append(f"weights of circulant layers are drawn anew, not the file's: {', '.join(changed)}")
+        remarks.append(
+            f"weights of {_TITLES[asked.matrix]} layers are drawn anew, not the file's: {', '.join(changed)}"
+        )
     return replace(network, layers=tuple(layers), values=values, remarks=tuple(dict.fromkeys(remarks)))
 
 
 def _made(layer: Layer, network: Network, asked: BlockCirculantSpec, remarks: list[str]) -> Layer:
     """Return a layer as asked; add to the remarks why it stays dense."""
     kind, named = layer.kind, isinstance(asked.layers, list)
-    if not isinstance(kind, CIRCULANT) and asked.block is not None and _is_asked(layer, asked):
-        made = circulant(kind, asked.block)
+    if not isinstance(kind, BLOCKED) and asked.block is not None and _is_asked(layer, asked):
+        make, allowed = _KINDS[asked.matrix]
+        made = make(kind, asked.block)
         where = f"block_circulant.layers: {network.name}: layer '{layer.name}'"
         if made is None and named:
-            raise UserError(f"{where}: {layer.kind_name} has no matrix; allowed are fully_connected and convolution")
+            raise UserError(f"{where}: {layer.kind_name} has no matrix of such blocks; allowed: {allowed}")
         if made is not None:
             try:
                 made.output(layer.input_shapes)

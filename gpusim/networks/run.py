@@ -20,6 +20,7 @@ from gpusim.networks.circulant import with_circulant_layers
 from gpusim.networks.execution import Execution, How, StepResult
 from gpusim.networks.kept import Kept
 from gpusim.networks.launches import LaunchClass
+from gpusim.networks.library import CODE_BYTES
 from gpusim.networks.rows import Row, rows_of
 from gpusim.networks.storage import Storage, check_room, network_plan, written_results
 from gpusim.networks.values import checked_arrays, fill
@@ -164,7 +165,7 @@ def run_iteration(
             f" {what} need real data: up to {MOST_REAL_BYTES >> 20} MiB, or data = real"
         )
     check_planned(network, settings, planned, iteration)
-    storage = Storage.allocate(planned, settings.gpu)
+    storage = Storage.allocate(planned, settings.gpu, CODE_BYTES if iteration.multiplier is not None else 0)
     if real:
         fill(storage, settings.seed, given)
     verified = wanted.verify and real

@@ -10,6 +10,7 @@ from gpusim.base.progress import Reporter
 from gpusim.config.network_run import NetworkSettings
 from gpusim.networks.binding import Iteration
 from gpusim.networks.execution import Execution, How
+from gpusim.networks.library import CODE_BYTES
 from gpusim.networks.run import schedule_of
 from gpusim.networks.storage import Storage, network_plan
 from gpusim.networks.values import checked_arrays, fill
@@ -30,7 +31,9 @@ class Training:
         if "loss" not in self.schedule.tensors:
             raise UserError(f"{network.source}: a layer that is looked at alone has no loss to train by")
         self._settings, self._number = settings, 0
-        self._storage = Storage.allocate(network_plan(self.schedule, Iteration.under(settings)), settings.gpu)
+        iteration = Iteration.under(settings)
+        beside_bytes = CODE_BYTES if iteration.multiplier is not None else 0
+        self._storage = Storage.allocate(network_plan(self.schedule, iteration), settings.gpu, beside_bytes)
         fill(self._storage, settings.seed, checked_arrays(self.schedule, given or {}, "given"))
 
     def step(self, inputs: Mapping[str, np.ndarray], compared: bool = False) -> float:

@@ -60,7 +60,7 @@ def _randomize(schedule: Schedule, tensor: Tensor, random: np.random.Generator, 
         if len(tensor.shape) == 1 or tensor.name.endswith((".scale", ".bias")):
             array[...] = 1.0 if tensor.name.endswith(".scale") else 0.0
             return
-        fan_in = np.prod(tensor.shape[1:])
+        fan_in = schedule.network[tensor.layer].kind.fan_in(tensor.shape)
         array[...] = random.standard_normal(tensor.shape, np.float32) * np.float32(np.sqrt(2.0 / fan_in))
         return
     if ROLE_DTYPES[tensor.dtype].kind == "u":

@@ -10,7 +10,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.sums import plain_sum
 from gpusim.config.figure import Figure, RunsFigure
 from gpusim.config.layer_figure import NetworkFigure
-from gpusim.config.network_run import NetworkSettings
+from gpusim.config.network_run import OWN_PRODUCTS, NetworkSettings
 from gpusim.config.reproduction import Reproduction
 from gpusim.config.run import RunConfig
 from gpusim.config.workload import EngineMode
@@ -28,7 +28,7 @@ from workloads.networks.graph import Network
 from workloads.operators.gemm import GemmBuffers
 from workloads.operators.gemm_kernels import sparse_estimates
 from workloads.operators.sparse_tiling import dense_cycles
-from workloads.vendor.libraries import VendorProduct
+from workloads.vendor.libraries import VENDOR_PRODUCTS, VendorProduct
 
 PREPARED_MB_PER_S = 150.0  # of the dense operand: drawn, im2col, packed; measured
 STARTED_S = 2.0  # of a process that runs a network
@@ -113,13 +113,12 @@ class Planned:
 
 @dataclass(frozen=True)
 class PlannedNetwork:
-    """A network's run with its settings. products: none that is not ours."""
+    """A network's run with its settings."""
 
     point: NetworkPoint
     network: Network
     settings: NetworkSettings
     wanted: Wanted
-    products: tuple[VendorProduct, ...] = ()
 
     @property
     def key(self) -> str:
@@ -128,14 +127,22 @@ class PlannedNetwork:
 
     @property
     def seconds(self) -> float:
-        """Estimated processor time (`gpusim.estimates`); with the engine, whose zeros decide, the dense run's."""
+        """Estimated processor time (`gpusim.estimates`): with the engine, whose zeros decide, the dense run's; with a
+        library's products, which only the library knows, that of ours.
+        """
         return self.cost.cpu_s
 
     @cached_property
     def cost(self) -> Cost:
         """Estimated processor time, cycles and memory (`gpusim.estimates`)."""
-        found = estimated_network(self.network, self.settings, self.wanted).cost
+        ours = self.settings.model_copy(update={"products": OWN_PRODUCTS})
+        found = estimated_network(self.network, ours, self.wanted).cost
         return replace(found, cpu_s=STARTED_S + found.cpu_s)
+
+    @property
+    def products(self) -> Sequence[VendorProduct]:
+        """Products of libraries that the run needs."""
+        return [VENDOR_PRODUCTS[name] for name in (self.settings.products,) if name in VENDOR_PRODUCTS]
 
     @cached_property
     def work(self) -> Work:

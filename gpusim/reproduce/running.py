@@ -9,7 +9,7 @@ from gpusim.base.follow import overall
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
 from gpusim.base.sums import plain_sum
-from gpusim.jobs.vendor import INSTALLING, is_there
+from gpusim.networks.library import INSTALLING, is_there
 from gpusim.reproduce.kept import Kept, Results, kept
 from gpusim.reproduce.kept_network import KeptNetwork, kept_network
 from gpusim.reproduce.plan import Plan, PlannedNetwork, PlannedPoint

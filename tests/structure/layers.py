@@ -118,7 +118,7 @@ NEVER: dict[tuple[str, str], str] = {
 ONLY_BY: dict[str, tuple[str, str]] = {
     "isa.semantics": ("", "its folder is read as a whole, and what it says is compiled"),
     "isa.lanes": ("isa.semantics isa.execution", "instructions are computed in execution alone"),
-    "gpusim.hip": ("gpusim.jobs gpusim.cli", "a program is run as a whole"),
+    "gpusim.hip": ("gpusim.jobs gpusim.networks gpusim.cli", "a program is run as a whole"),
     "gpusim.live": ("gpusim.cli", "a run does not know that it is watched"),
     "gpusim.timeline": ("gpusim.api gpusim.cli", "a run gets its timeline from who asked for one"),
     "gpusim.reproduce.kinds": ("gpusim.reproduce.page", "what a figure shows is chosen by name"),

@@ -247,6 +247,30 @@ def _block_circulant(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     return {"dx": _cropped(layer, gradient)}
 
 
+def _permuted_diagonal(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    """By the product with the matrix in full, which is made value by value."""
+    (outputs,), inputs = layer.shape, int(np.prod(layer.input_shapes[0]))
+    weights, k = layer.kind.anatomy(layer.input_shapes).parameters["weight"], layer.kind.block
+    places = {}
+    for i, j, r in np.ndindex(weights):
+        row, column = i * k + r, j * k + (r + i + j) % k
+        if row < outputs and column < inputs:
+            places[i, j, r] = row, column
+    if what is Pass.BACKWARD_BIAS:
+        return {"dbias": read["dy"].sum(axis=0)}
+    if what is Pass.BACKWARD_WEIGHTS:
+        gradient, found = read["dy"].T @ read["x"].reshape(len(read["x"]), -1), np.zeros(weights)
+        for place, at in places.items():
+            found[place] = gradient[at]
+        return {"dweight": found}
+    matrix = np.zeros((outputs, inputs))
+    for place, at in places.items():
+        matrix[at] = read["weight"][place]
+    if what is Pass.FORWARD:
+        return {"y": read["x"].reshape(len(read["x"]), -1) @ matrix.T + read.get("bias", 0)}
+    return {"dx": read["dy"] @ matrix}
+
+
 def _pool(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     window = layer.kind.window(layer.input_shapes)
     stride = layer.kind.stride or window
@@ -348,6 +372,7 @@ _OF_KIND: dict[str, Callable[[Layer, Pass, Arrays], Arrays]] = {
     "fully_connected": _fully_connected,
     "block_circulant": _block_circulant,
     "block_circulant_convolution": _block_circulant,
+    "permuted_diagonal": _permuted_diagonal,
     "max_pool": _pool,
     "average_pool": _pool,
     "lrn": _lrn,

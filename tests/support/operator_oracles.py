@@ -201,6 +201,20 @@ def connected(a: Arrays) -> Arrays:
     return {"y": np.array([[math.fsum(w * v) + b for w, b in zip(a["weight"], bias, strict=True)] for v in flat])}
 
 
+def connected_by_diagonals(a: Arrays) -> Arrays:
+    """Multiply by blocks of a value a row, [p, q, k]: row r of block (i, j) meets its column (r + i + j) mod k."""
+    (p, q, k), outputs = a["weight"].shape, len(a["bias"])
+    y = np.tile(a["bias"].astype(float), (len(a["x"]), 1))
+    for n, image in enumerate(a["x"].reshape(len(a["x"]), -1)):
+        for i in range(p):
+            for j in range(q):
+                for r in range(k):
+                    row, column = i * k + r, j * k + (r + i + j) % k
+                    if row < outputs and column < len(image):
+                        y[n, row] += float(a["weight"][i, j, r]) * float(image[column])
+    return {"y": y}
+
+
 def connected_in_circles(a: Arrays) -> Arrays:
     """Multiply by blocks of circulant matrices [p, q, k], element by element (Dong 2020, section 7.2)."""
     (p, q, k), flat = a["weight"].shape, [image.reshape(-1) for image in a["x"]]

@@ -32,6 +32,11 @@ from workloads.operators.fully_connected import (
 from workloads.operators.lrn import SIZES, LrnBackward, LrnForward
 from workloads.operators.multiply import MultiplyBackward, MultiplyForward
 from workloads.operators.optimizer import Adam, Sgd
+from workloads.operators.permuted_diagonal import (
+    PermutedDiagonalBackwardData,
+    PermutedDiagonalBackwardWeights,
+    PermutedDiagonalForward,
+)
 from workloads.operators.pooling import MODES, Pooling, PoolingBackward, PoolingForward
 from workloads.operators.primitive import Primitive
 from workloads.operators.softmax import SoftmaxBackward, SoftmaxForward, SoftmaxLossBackward, SoftmaxLossForward
@@ -145,6 +150,17 @@ def circulant_passes(case: tuple[Any, ...]) -> tuple[Primitive, ...]:
     )
 
 
+# vectors fewer and more than a work-item has; rows and columns that are multiples of the block, and that are none
+PERMUTED = (((3, 2, 25), 35, 16), ((9, 64), 96, 32), ((8, 70), 64, 64))
+
+
+def permuted_passes(shape: Shape, outputs: int, block: int) -> tuple[Primitive, ...]:
+    """Forward, with bias, backward to the weights and to the data."""
+    forward = PermutedDiagonalForward(shape, outputs, block, bias=True)
+    weights, data = PermutedDiagonalBackwardWeights(shape, outputs, block), PermutedDiagonalBackwardData
+    return forward, weights, data(shape, outputs, block)
+
+
 # what decides a kernel's form: planes of one element, small, odd, multiples of four; more than a slice; few and many
 # channels; sizes with and without a tail
 CASES: tuple[Primitive, ...] = (
@@ -203,6 +219,7 @@ CASES: tuple[Primitive, ...] = (
     *(FullyConnectedBackwardData((3, inputs), 1700, masked=True) for inputs in (9, 64)),
     *(FullyConnectedBackwardWeights(shape, outputs) for shape, outputs in FULLY_CONNECTED),
     *(made for case in CIRCULANT for made in circulant_passes(case)),
+    *(made for case in PERMUTED for made in permuted_passes(*case)),
 )
 
 

@@ -151,6 +151,10 @@ class LayerKind(Spec):
         """
         return (0,)
 
+    def fan_in(self, weight: Shape) -> int:
+        """Return the inputs that an output is a weighted sum of. weight: the shape of the parameter of that name."""
+        return elements(weight[1:])
+
     def one_shape(self, inputs: Sequence[Shape]) -> None:
         """Raise ShapeError unless all inputs have the same shape."""
         if len(set(inputs)) > 1:

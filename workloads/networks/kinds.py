@@ -11,6 +11,7 @@ from workloads.networks.fully_connected import FullyConnected
 from workloads.networks.joins import Add, Bypass, Concat, Flatten, Multiply
 from workloads.networks.kind import LayerKind
 from workloads.networks.normalization import BatchNorm, Lrn, Softmax
+from workloads.networks.permuted_diagonal import PermutedDiagonal
 from workloads.networks.pointwise import Dropout, Relu, Sigmoid, Tanh
 from workloads.networks.pooling import AveragePool, MaxPool
 
@@ -19,6 +20,7 @@ KINDS: Mapping[str, type[LayerKind]] = {
     "fully_connected": FullyConnected,
     "block_circulant": BlockCirculant,
     "block_circulant_convolution": BlockCirculantConvolution,
+    "permuted_diagonal": PermutedDiagonal,
     "max_pool": MaxPool,
     "average_pool": AveragePool,
     "lrn": Lrn,

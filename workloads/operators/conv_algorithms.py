@@ -16,6 +16,7 @@ from workloads.operators.conv_passes import ConvolutionBackwardData, Convolution
 from workloads.operators.conv_sparse import SPARSE_FORWARD
 from workloads.operators.convolution import Convolution
 from workloads.operators.gemm_kernels import GEMM_KERNELS, Activations
+from workloads.operators.tiles import Multiplier
 from workloads.operators.winograd import SIZES
 
 
@@ -32,7 +33,8 @@ class ConvolutionAlgorithm:
 
     A pass that an algorithm does not have is computed by another one, which its name tells. refuses: returns why the
     algorithm cannot compute a convolution, '' where it can; activations: how the forward pass takes x; resized: returns
-    the row for a buffer of that many bytes, where images are taken by chunks.
+    the row for a buffer of that many bytes, where images are taken by chunks; multiplied: returns the row with
+    another's products, where its own can be left out.
     """
 
     name: str
@@ -42,6 +44,7 @@ class ConvolutionAlgorithm:
     refuses: Callable[[Convolution], str] = lambda convolution: ""
     activations: Activations = Activations.DENSE
     resized: "Callable[[int], ConvolutionAlgorithm] | None" = None
+    multiplied: "Callable[[Multiplier], ConvolutionAlgorithm] | None" = None
 
     @property
     def sparse(self) -> bool:
@@ -58,19 +61,24 @@ class ConvolutionAlgorithm:
         """Whether the compaction engine serves its loads of x."""
         return self.activations is Activations.COMPACTED
 
+    def by(self, multiplier: Multiplier | None) -> "ConvolutionAlgorithm":
+        """Return the algorithm with another's products, or itself where there are none such."""
+        return self.multiplied(multiplier) if multiplier is not None and self.multiplied else self
+
     def within(self, buffer_bytes: int) -> "ConvolutionAlgorithm":
         """Return the algorithm with a buffer of that size, or itself where it needs none."""
         return self.resized(buffer_bytes) if self.resized else self
 
 
-def _chunked(buffer_bytes: int = BUFFER_BYTES) -> ConvolutionAlgorithm:
+def _chunked(buffer_bytes: int = BUFFER_BYTES, by: Multiplier | None = None) -> ConvolutionAlgorithm:
     return ConvolutionAlgorithm(
         "im2col_chunked",
-        partial(conv_im2col_chunked.Im2colChunkedForward, buffer_bytes=buffer_bytes),
-        partial(conv_im2col_chunked.Im2colChunkedBackwardData, buffer_bytes=buffer_bytes),
-        partial(conv_im2col_chunked.Im2colChunkedBackwardWeights, buffer_bytes=buffer_bytes),
+        partial(conv_im2col_chunked.Im2colChunkedForward, buffer_bytes=buffer_bytes, by=by),
+        partial(conv_im2col_chunked.Im2colChunkedBackwardData, buffer_bytes=buffer_bytes, by=by),
+        partial(conv_im2col_chunked.Im2colChunkedBackwardWeights, buffer_bytes=buffer_bytes, by=by),
         conv_im2col_chunked.refuses,
-        resized=_chunked,
+        resized=partial(_chunked, by=by),
+        multiplied=partial(_chunked, buffer_bytes),
     )
 
 

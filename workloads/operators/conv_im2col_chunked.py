@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from isa.kernarg import Pointer
 from workloads.operators.conv_buffer import BUFFER_BYTES, MAX_BYTES, apart, at, chunk_images, chunks
 from workloads.operators.conv_im2col import image_words
 from workloads.operators.conv_passes import (
@@ -21,9 +22,10 @@ from workloads.operators.convolution import Convolution
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import Operand, Tensor
-from workloads.operators.tiles import Batch, Split, products, split_sum, sum_parts
+from workloads.operators.tiles import Batch, Multiplier, Split, products, products_by, split_sum, sum_parts
 
 if TYPE_CHECKING:
+    from isa.device_memory import DeviceMemory
     from isa.launch import Launch
 
 
@@ -41,10 +43,11 @@ def refuses(c: Convolution) -> str:
 class _Chunked(ConvolutionPass):
     """Base of the three passes. buffer_bytes: of im2col and of the product's side that is put into y's order.
 
-    As many images as the buffer holds make a chunk.
+    As many images as the buffer holds make a chunk. by: whose kernels compute the products; None: ours.
     """
 
     buffer_bytes: int = BUFFER_BYTES
+    by: Multiplier | None = None
     algorithm = "im2col_chunked"
 
     def __post_init__(self) -> None:
@@ -82,6 +85,14 @@ class _Chunked(ConvolutionPass):
 
     def _pitch(self, images: int) -> int:
         return apart(self._positions(images))
+
+    def _multiply(
+        self, layout: str, operands: tuple[Pointer, ...], memory: "DeviceMemory", sizes: tuple[int, int, int],
+        leading: tuple[int, int, int], batch: Batch, gpu: GpuFacts, split: Split | None = None, add: bool = False,
+    ) -> "list[Launch]":  # fmt: skip
+        if self.by is not None:
+            return products_by(self.by, layout, operands, memory, sizes, leading, batch, add)
+        return [products(layout, operands, memory, sizes, leading, batch, gpu, split, add)]
 
     def _im2col(self, x: Tensor, chunk: tuple[int, int], columns: Tensor) -> "Launch":
         c, pitch = self.convolution, self._pitch(chunk[1])
@@ -121,16 +132,15 @@ class Im2colChunkedForward(_Chunked, ConvolutionForward):
             operands = (columns.pointer, tensors["weight"].pointer, wide.pointer)
             sizes, leading = (self._positions(chunk[1]), c.group_filters, c.depth), (pitch, c.depth, pitch)
             made.append(self._im2col(tensors["x"], chunk, columns))
-            made.append(products("nn", operands, y.memory, sizes, leading, batch, gpu))
+            made += self._multiply("nn", operands, y.memory, sizes, leading, batch, gpu)
             values = {"wide": wide, "bias": bias or wide, "y": at(y, chunk[0]), "biases": int(bias is not None)}
             values["relu"] = int(self.relu)
             made.append(self._wide("from_wide", chunk, y, values))
         return tuple(made)
 
     def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
-        c, buffer_bytes = self.convolution, self.buffer_bytes
-        weights = Im2colChunkedBackwardWeights(c, buffer_bytes=buffer_bytes)
-        return weights, Im2colChunkedBackwardData(c, buffer_bytes=buffer_bytes)
+        c, how = self.convolution, {"buffer_bytes": self.buffer_bytes, "by": self.by}
+        return Im2colChunkedBackwardWeights(c, **how), Im2colChunkedBackwardData(c, **how)
 
 
 @dataclass(frozen=True)
@@ -148,7 +158,7 @@ class Im2colChunkedBackwardData(_Chunked, ConvolutionBackwardData):
             operands = (wide.pointer, tensors["weight"].pointer, columns.pointer)
             sizes, leading = (self._positions(chunk[1]), c.depth, c.group_filters), (pitch, c.depth, pitch)
             made.append(self._wide("to_wide", chunk, dy, {"dy": at(dy, chunk[0]), "wide": wide}))
-            made.append(products("nt", operands, dy.memory, sizes, leading, batch, gpu))
+            made += self._multiply("nt", operands, dy.memory, sizes, leading, batch, gpu)
             made.append(self._col2im(columns, tensors.get("mask"), tensors["dx"], chunk))
         return tuple(made)
 
@@ -160,6 +170,8 @@ class Im2colChunkedBackwardWeights(_Chunked, ConvolutionBackwardWeights):
     def _split(self, images: int) -> Split:
         """Return the split of a sum over a chunk of so many images; the parts of all chunks have the same length."""
         c = self.convolution
+        if self.by is not None:
+            return Split(self._positions(images), self._positions(self._chunk))
         whole = split_sum(c.depth, c.group_filters, c.groups, self._positions(self._chunk))
         return Split(self._positions(images), whole.part_depth)
 
@@ -196,5 +208,5 @@ class Im2colChunkedBackwardWeights(_Chunked, ConvolutionBackwardWeights):
             sizes, leading = (c.depth, c.group_filters, split.depth), (pitch, pitch, c.depth)
             made.append(self._im2col(tensors["x"], chunk, columns))
             made.append(self._wide("to_wide", chunk, dy, {"dy": at(dy, chunk[0]), "wide": wide}))
-            made.append(products("tn", operands, dy.memory, sizes, leading, batch, gpu, split, chunk[0] > 0))
+            made += self._multiply("tn", operands, dy.memory, sizes, leading, batch, gpu, split, chunk[0] > 0)
         return (*made, *sum_parts(sums, total, self._split(self._chunk)))

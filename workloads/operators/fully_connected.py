@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,7 +12,15 @@ from workloads.operators.bias import BiasForward
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import Divisible, Primitive, Value
 from workloads.operators.tensor import Operand, Shape, Tensor
-from workloads.operators.tiles import Split, product, split_product, sum_parts, sum_parts_masked, sum_parts_rectified
+from workloads.operators.tiles import (
+    Multiplier,
+    Split,
+    product,
+    split_product,
+    sum_parts,
+    sum_parts_masked,
+    sum_parts_rectified,
+)
 from workloads.operators.verify import inner_product_bound
 
 if TYPE_CHECKING:
@@ -25,11 +33,13 @@ MAX_BYTES = (1 << 32) - (1 << 20)  # of an array: 32-bit offsets
 class FullyConnected(Primitive):
     """A layer over x [N, ...], whose elements of an image are taken as a vector, with `outputs` results an image.
 
-    layout, operands: of the product c = a·b, in the terms of workloads/kernels/sgemm.cl.
+    layout, operands: of the product c = a·b, in the terms of workloads/kernels/sgemm.cl. by: whose kernels compute it;
+    None: ours.
     """
 
     shape: Shape
     outputs: int
+    by: Multiplier | None = field(default=None, kw_only=True)
     layout: ClassVar[str]
     operands: ClassVar[tuple[str, str, str]]
 
@@ -74,6 +84,8 @@ class FullyConnected(Primitive):
     @property
     def split(self) -> Split:
         """The split of the product's sums."""
+        if self.by is not None:
+            return Split(self.columns_rows_depth[2], self.columns_rows_depth[2])
         return split_product(*self.columns_rows_depth)
 
     @property
@@ -90,6 +102,9 @@ class FullyConnected(Primitive):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         a, b, c = (tensors[name] for name in self.operands)
         leading = (prod(a.shape[1:]), prod(b.shape[1:]))  # elements between stored rows
+        if self.by is not None:
+            sizes, pointers = self.columns_rows_depth, (a.pointer, b.pointer, c.pointer)
+            return self.by.launches(self.layout, pointers, a.memory, sizes, (*leading, sizes[0]), add=False)
         sums = tensors.get("sums", c)
         first = product(self.layout, (a, b, sums), a.memory, self.columns_rows_depth, leading, gpu, self.split)
         return (first, *sum_parts(sums, c, self.split))
@@ -166,9 +181,9 @@ class FullyConnectedForward(FullyConnected):
     def backward_passes(self) -> tuple[Primitive, ...]:
         """Return the passes after that of the ReLU, if there is one, whose gradient takes the place of dy."""
         return (
-            FullyConnectedBackwardWeights(self.shape, self.outputs),
+            FullyConnectedBackwardWeights(self.shape, self.outputs, by=self.by),
             *((BiasForward(self.y.shape).backward(),) if self.bias else ()),
-            FullyConnectedBackwardData(self.shape, self.outputs),
+            FullyConnectedBackwardData(self.shape, self.outputs, by=self.by),
         )
 
 

@@ -8,7 +8,7 @@ the same on every GPU.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -248,6 +248,30 @@ def products(
     values = {**names, **shape, "split_depth": split.part_depth, "add": int(add), "batch": batch.words}
     grid = tile.groups(columns, rows, batch.count * split.parts)
     return launch("sgemm_batched", f"sgemm_batched_{layout}_{tile.text}", memory, grid, values, tile.work_items)
+
+
+class Multiplier(Protocol):
+    """Computes products by kernels that are not ours."""
+
+    def launches(
+        self, layout: str, operands: tuple[Pointer, Pointer, Pointer], memory: "DeviceMemory",
+        sizes: tuple[int, int, int], leading: tuple[int, int, int], add: bool,
+    ) -> "tuple[Launch, ...]":  # fmt: skip
+        """Return the launches of C = A·B, or C += A·B, with the arguments of `product` and `products`."""
+
+
+def products_by(
+    multiplier: Multiplier, layout: str, operands: tuple[Pointer, ...], memory: "DeviceMemory",
+    sizes: tuple[int, int, int], leading: tuple[int, int, int], batch: Batch, add: bool = False,
+) -> "list[Launch]":  # fmt: skip
+    """Return the launches of several products, like `products`, one after another by another's kernels."""
+    made: list[Launch] = []
+    for place in range(batch.places):
+        for group in range(batch.groups):
+            steps = [place * by[0] + group * by[1] for by in (batch.a, batch.b, batch.c)]
+            a, b, c = (Pointer(at.address + 4 * step) for at, step in zip(operands, steps, strict=True))
+            made += multiplier.launches(layout, (a, b, c), memory, sizes, leading, add)
+    return made
 
 
 def sum_parts_rectified(sums: Tensor, bias: Tensor | None, total: Tensor, split: Split) -> "Launch":

@@ -1,5 +1,7 @@
-// C = A·B by a library of the user's: product sgemm|gemmi|csrmm M N K LDA LDB LDC FILE_A FILE_B.
-// The files hold the matrices as they are stored, column-major; C stays on the device. sgemm: rocBLAS's. gemmi, csrmm:
+// C = A·B by a library of the user's: product sgemm|gemmi|csrmm M N K LDA LDB LDC FILE_A FILE_B [TRANSPOSES ADD].
+// The files hold the matrices as they are stored, column-major; "=BYTES" in place of a file: so many, whatever they are.
+// C stays on the device. sgemm: rocBLAS's, of A and B or, where TRANSPOSES has a t in its place, the transpose; with ADD
+// 1 it is added to C. gemmi, csrmm:
 // rocSPARSE's dense matrix times sparse one, and sparse matrix times dense one, which computes the transpose of C, stored
 // without a gap; B is converted by rocSPARSE first. Libraries are opened by name, so that this is built without their
 // headers. Code 4: a library is not there.
@@ -46,6 +48,7 @@ T* allocated(size_t count) {
 
 // What a file holds, with what pads it.
 float* matrix(const char* path) {
+  if (*path == '=') return allocated<float>(strtoull(path + 1, nullptr, 10) / sizeof(float));
   FILE* file = fopen(path, "rb");
   long size = file && !fseek(file, 0, SEEK_END) ? ftell(file) : 0;
   size_t count = size / sizeof(float);
@@ -70,19 +73,21 @@ void begin() {
 }
 
 int main(int count, char** words) {
-  if (count != 10) return 2;
+  if (count != 10 && count != 12) return 2;
   int number[6];
   for (int i = 0; i < 6; i++) number[i] = atoi(words[2 + i]);
   auto [m, n, k, lda, ldb, ldc] = number;
   // the first three allocations are A, B and C
   float *a = matrix(words[8]), *b = matrix(words[9]), *c = allocated<float>(size_t(ldc) * n);
-  float one = 1, zero = 0;
+  const char* transposes = count == 12 ? words[10] : "nn";
+  float one = 1, zero = 0, before = count == 12 ? atoi(words[11]) : 0;
   void* handle;
   if (!strcmp(words[1], "sgemm")) {
     void* library = open_library("librocblas.so.0");
     call(library, "rocblas_create_handle", &handle);
     begin();
-    call(library, "rocblas_sgemm", handle, NONE, NONE, m, n, k, &one, a, lda, b, ldb, &zero, c, ldc);
+    int of_a = transposes[0] == 't' ? TRANSPOSE : NONE, of_b = transposes[1] == 't' ? TRANSPOSE : NONE;
+    call(library, "rocblas_sgemm", handle, of_a, of_b, m, n, k, &one, a, lda, b, ldb, &before, c, ldc);
   } else {
     void *library = open_library("librocsparse.so.0"), *description;
     call(library, "rocsparse_create_handle", &handle);

@@ -47,13 +47,24 @@ def test_layers_of_a_file_take_the_flow_of_the_run() -> None:
     assert (made["fc"].kind.flow, made["fc"].kind.lanes) == ("baseline", "wavefront")
 
 
+def test_fully_connected_layers_get_permuted_diagonals() -> None:
+    asked = {"block": 32, "matrix": "permuted_diagonal", "layers": "all"}
+    found = kinds("alexnet", **asked)
+    assert [name for name, kind in found.items() if kind == "permuted_diagonal"] == ["fc6", "fc7", "fc8"]
+    assert not any("circulant" in kind for kind in found.values())
+    for more, part in (({"flow": "fused"}, "flow: is of circulant blocks"), ({"block": None}, "without their size")):
+        with pytest.raises(ValueError, match=part):
+            BlockCirculantSpec.model_validate({**asked, **more})
+
+
 @pytest.mark.parametrize(
     ("name", "asked", "part"),
     [
         ("alexnet", {"block": 64, "layers": ["fc9"]}, "layers: unknown layer 'fc9'; did you mean 'fc8'"),
-        ("alexnet", {"block": 64, "layers": ["relu6"]}, "layer 'relu6': relu has no matrix"),
+        ("alexnet", {"block": 64, "layers": ["relu6"]}, "layer 'relu6': relu has no matrix of such blocks; allowed:"),
         ("lenet", {"block": 64, "layers": ["conv1"]}, "matrix of 20 × 25 values: allowed are 16"),
         ("alexnet-caffe", {"block": 16, "layers": ["conv2"]}, "2 groups of channels"),
+        ("alexnet", {"block": 64, "matrix": "permuted_diagonal", "layers": ["conv2"]}, "allowed: fully_connected"),
         ("lenet", {"flow": "fused"}, "flow fused: lenet has no layer that is circulant, or can be"),
     ],
 )  # fmt: skip

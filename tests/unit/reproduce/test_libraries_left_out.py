@@ -7,7 +7,7 @@ import pytest
 
 from gpusim.base.progress import Reporter
 from gpusim.config.reproduction import Reproduction
-from gpusim.jobs.vendor import ROOT_VARIABLE
+from gpusim.networks.library import ROOT_VARIABLE
 from gpusim.reproduce.kept import Kept, Results
 from gpusim.reproduce.kinds import kind_of
 from gpusim.reproduce.page.quantities import filled

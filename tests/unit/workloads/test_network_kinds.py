@@ -57,6 +57,15 @@ CASES: list[Case] = [
         2376,
     ),
     (
+        "permuted_diagonal",
+        {"outputs": 33, "block": 16},
+        [(4, 3, 3)],
+        (33,),
+        {"weight": (3, 3, 16), "bias": (33,)},
+        1188,
+        2376,
+    ),
+    (
         "block_circulant_convolution",
         {"filters": 70, "kernel": 3, "padding": (1, 1, 1, 1), "block": 64, "bias": False},
         [(8, 2, 3)],

@@ -77,6 +77,8 @@ NETWORKS: dict[str, list[dict[str, Any]]] = {
         layer("fc1", "block_circulant", outputs=33, block=32, flow="o1"),
         layer("sigmoid1", "sigmoid"),
         layer("fc2", "block_circulant", outputs=20, block=16, flow="baseline"),
+        layer("tanh3", "tanh"),
+        layer("fc3", "permuted_diagonal", outputs=18, block=16),
         *ENDS,
     ],
     "logits": [layer("relu0", "relu"), layer("fc", "fully_connected", outputs=4, bias=False)],

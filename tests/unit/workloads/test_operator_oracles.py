@@ -16,6 +16,7 @@ from tests.support.operator_oracles import (
     Definition,
     added,
     connected,
+    connected_by_diagonals,
     connected_in_circles,
     convolved,
     cross_entropy,
@@ -47,6 +48,7 @@ from workloads.operators.lrn import LrnForward
 from workloads.operators.multiply import MultiplyForward
 from workloads.operators.operator import GpuFacts
 from workloads.operators.optimizer import Adam, Sgd
+from workloads.operators.permuted_diagonal import PermutedDiagonalForward
 from workloads.operators.pooling import Pooling, PoolingForward
 from workloads.operators.primitive import Primitive, build
 from workloads.operators.softmax import SoftmaxForward, SoftmaxLossForward
@@ -142,6 +144,12 @@ CASES = (
         "block-circulant",
         BlockCirculantForward((2, 20), 18, 16, "baseline", bias=True),
         connected_in_circles,
+        ("x", "weight", "bias"),
+    ),
+    Case(
+        "permuted-diagonal",
+        PermutedDiagonalForward((2, 20), 18, 16, bias=True),
+        connected_by_diagonals,
         ("x", "weight", "bias"),
     ),
     Case("fully-connected", FullyConnectedForward((3, 2, 2, 2), 5, bias=True), connected, ("x", "weight", "bias")),

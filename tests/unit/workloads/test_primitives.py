@@ -35,6 +35,7 @@ from workloads.operators.lrn import SIZES, LrnForward
 from workloads.operators.multiply import MultiplyForward
 from workloads.operators.operator import GpuFacts, before
 from workloads.operators.optimizer import Adam, Sgd
+from workloads.operators.permuted_diagonal import PermutedDiagonalForward
 from workloads.operators.pooling import MODES, Pooling, PoolingBackward, PoolingForward
 from workloads.operators.primitive import (
     MAX_ELEMENTS,
@@ -292,6 +293,7 @@ DIFFERENTIABLE: tuple[Primitive, ...] = (
     ),
     FullyConnectedForward((3, 2, 2, 2), 5, bias=True),
     BlockCirculantForward((2, 17), 18, 16, "fused", bias=True),
+    PermutedDiagonalForward((2, 17), 18, 16, bias=True),
     BlockCirculantForward((2, 2, 5, 4), 16, 16, "baseline", windows=Convolution((2, 2, 5, 4), 16, (3, 3), (2, 1))),
 )
 

@@ -1,0 +1,39 @@
+"""Fully connected layers whose matrix consists of permuted diagonal blocks: a value for each of a block's rows."""
+
+from collections.abc import Sequence
+
+from gpusim.base.spec import param
+from workloads.circulant import BLOCKS, Blocks
+from workloads.networks.fully_connected import FullyConnected
+from workloads.networks.kind import Anatomy, LayerKind, ShapeError
+from workloads.networks.tensor import Shape
+
+
+class PermutedDiagonal(FullyConnected):
+    """A fully connected layer whose matrix consists of blocks with a permuted diagonal each."""
+
+    block: int = param(..., f"rows of a block: {', '.join(map(str, BLOCKS))}", "Dong 2020, section 8.1")
+
+    def output(self, inputs: Sequence[Shape]) -> Shape:
+        if problem := self.blocks(inputs).problem:
+            raise ShapeError(problem)
+        return super().output(inputs)
+
+    def blocks(self, inputs: Sequence[Shape]) -> Blocks:
+        """Return the blocks of the matrix, for a vector."""
+        gemm = self.gemm(inputs)
+        return Blocks(1, gemm.k, gemm.m, self.block)
+
+    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+        sizes = self.blocks(inputs).sizes
+        weight = (sizes["i"], sizes["j"], self.block)
+        return Anatomy({**super().anatomy(inputs).parameters, "weight": weight})
+
+    def fan_in(self, weight: Shape) -> int:
+        return weight[1]
+
+
+def permuted_diagonal(kind: LayerKind, block: int) -> LayerKind | None:
+    """Return the kind of a dense layer with permuted diagonal blocks; None for others than fully connected ones."""
+    values = {name: getattr(kind, name) for name in kind.model_fields_set}
+    return PermutedDiagonal(block=block, **values) if type(kind) is FullyConnected else None
