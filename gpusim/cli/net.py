@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gpusim.estimates.whole_runs import ByBounds
     from gpusim.networks.run import Wanted
     from gpusim.running.job import Job
+    from workloads.networks.graph import Network
 
 
 DataOption = Literal["auto", "real", "synthetic"]
@@ -84,6 +85,15 @@ class NetOptions:
             "them; l1_bypass: by loads that go past L1, and by choosing so for each layer.",
         ),
     ] = None
+    monitor: Annotated[
+        str | None,
+        typer.Option(
+            "--monitor",
+            metavar="CURVES",
+            help="With --phase train: a whole training over recorded zeros (a file, or as gpusim monitor has them), in "
+            "which the sparsity monitor decides what skips zeros, beside other ways to decide.",
+        ),
+    ] = None
     dnnmark: Annotated[
         bool,
         typer.Option("--dnnmark", help="Instead of a network: DNNMark's six benchmarks, its metrics and its claims."),
@@ -116,6 +126,9 @@ def net(
         raise UserError(f"--outputs {asked.outputs}: the arrays are written as .npz")
     wanted = _wanted(asked, options, storing, asked.batch if asked.batch is not None else network.batch or 1)
     from gpusim.jobs.kinds import make_job
+
+    if asked.monitor is not None:
+        return _monitored(network, settings, wanted, gpu_file, asked, options, storing, live)
     from gpusim.networks.job import NetworkJob, work_of_network  # imports what runs kernels: up to a second
     from gpusim.networks.values import load_arrays, write_arrays
 
@@ -145,6 +158,35 @@ def net(
     return run_job(job, options, storing, live)
 
 
+def _monitored(
+    network: "Network",
+    settings: "NetworkSettings",
+    wanted: "Wanted",
+    gpu_file: "Document",
+    asked: NetOptions,
+    options: JobOptions,
+    storing: StoreOptions,
+    live: LiveOptions,
+) -> int:
+    """Add up a whole training over recorded curves of zeros; returns the exit code."""
+    from gpusim.cli.outcome import JobAsked, run_job
+    from gpusim.jobs.kinds import make_job
+    from gpusim.networks.monitored import work_of_monitored
+    from workloads.monitor.curves import SYNTHETIC, named_curves
+
+    assert asked.monitor is not None
+    for option, value in {"--inputs": asked.inputs, "--outputs": asked.outputs}.items():
+        if value is not None:
+            raise UserError(f"{option} {value}: --monitor runs iterations over made-up values")
+    curves = named_curves(asked.monitor)
+    file = Path(asked.monitor)
+    read = [file] if asked.monitor not in SYNTHETIC and file.is_file() else []
+    work = work_of_monitored(network, settings, wanted, curves, read)
+    job = make_job("monitored", network, settings, wanted, curves)
+    inputs = [*gpu_file.files, Path(network.source), *network.files, *read]
+    return run_job(JobAsked(lambda _: job, work, inputs, markdown=asked.markdown), options, storing, live)
+
+
 def _dnnmark(
     source: Source,
     asked: NetOptions,
@@ -159,7 +201,7 @@ def _dnnmark(
     data = None if asked.data == "auto" else asked.data
     beside = {
         "NETWORK": source.name, "--torch": source.torch, "--layers": asked.layers, "--inputs": asked.inputs,
-        "--outputs": asked.outputs, "--data": data, "--gains": asked.gains,
+        "--outputs": asked.outputs, "--data": data, "--gains": asked.gains, "--monitor": asked.monitor,
         "--engine": None if asked.engine == "off" else asked.engine,
     }  # fmt: skip
     for option, value in beside.items():

@@ -213,6 +213,20 @@ class OverheadsFigure(Figure):
         return self.model_copy(update={"measured": found})
 
 
+class ClosedLoopFigure(Figure):
+    """Whole trainings in which the monitor decides layer by layer, beside other ways to decide."""
+
+    kind: Literal["closed_loop"] = param("closed_loop", "what is shown", "")
+    trainings: dict[str, str] = param(
+        ..., "files with `closed_loop` of what `gpusim net --monitor` writes, by name", "gpusim net", min_length=1
+    )
+    settings: dict[str, Any] = param({}, "of the monitor, beside its defaults", "user")
+
+    def located(self, path: Path) -> Self:
+        """Return the figure with its files found; raise UserError."""
+        return self.model_copy(update={"trainings": {name: _found(path, one) for name, one in self.trainings.items()}})
+
+
 class LibrariesFigure(Figure):
     """Vendor libraries' products and conversions, as measured on a real GPU."""
 

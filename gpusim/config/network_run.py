@@ -13,6 +13,7 @@ from gpusim.energy.spec import EnergySpec
 from gpusim.sampling.spec import SamplingSpec
 from spartan.engine_spec import EngineSpec
 from workloads.circulant import Flow, Lanes
+from workloads.monitor.settings import MonitorSpec
 from workloads.networks.block_circulant import FLOW_MEANING, LANES_MEANING, SOURCE
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS, SPARSE_ALGORITHMS
 from workloads.operators.conv_buffer import BUFFER_BYTES
@@ -90,6 +91,12 @@ class NetworkSettings(Spec):
         "Dong 2020, chapter 6",
         among=SPARSE_ALGORITHMS,
     )
+    sparse_gradients: bool = param(
+        False,
+        "with --engine on, gradients of convolutions' weights skip zeros of the activation maps too, by "
+        "ellpack_dib_registers and ellpack_dib_fused",
+        "Dong 2020, chapter 6",
+    )
     block_circulant: BlockCirculantSpec = BlockCirculantSpec()
     engine: EngineSpec = EngineSpec()
     energy: EnergySpec = EnergySpec()
@@ -103,6 +110,7 @@ class NetworkSettings(Spec):
         "says",
         "Dong 2020, section 5.2.4",
     )
+    monitor: MonitorSpec = MonitorSpec()
     sampling: SamplingSpec | None = param(
         None,
         "simulate launches in part and estimate the rest; error: of the whole network's cycles; null: in whole",

@@ -18,6 +18,7 @@ from gpusim.config.figure import (
     AblationFigure,
     AreaFigure,
     BreakdownFigure,
+    ClosedLoopFigure,
     ComparedFigure,
     CurvesFigure,
     Figure,
@@ -147,6 +148,7 @@ AnyFigure = Annotated[
     | Annotated[LearningFigure, Tag("learning")]
     | Annotated[MonitorFigure, Tag("monitor")]
     | Annotated[OverheadsFigure, Tag("overheads")]
+    | Annotated[ClosedLoopFigure, Tag("closed_loop")]
     | Annotated[LibrariesFigure, Tag("libraries")]
     | Annotated[TrainingFigure, Tag("training")]
     | Annotated[AreaFigure, Tag("area")]

@@ -17,6 +17,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "convolution": ("gpusim.jobs.convolution", "ConvolutionJob"),
     "exec": ("gpusim.jobs.exec", "ExecJob"),
     "net": ("gpusim.networks.job", "NetworkJob"),
+    "monitored": ("gpusim.networks.monitored", "MonitoredJob"),
     "dnnmark": ("gpusim.networks.dnnmark", "BenchmarksJob"),
     "hip": ("gpusim.hip.job", "HipJob"),
     "microbench": ("gpusim.microbench.job", "MicrobenchJob"),

@@ -72,14 +72,16 @@ class Iteration:
 
     number: of the iteration, from 1; training: how parameters are updated; convolution: the algorithm of layers that it
     can compute; sparse_convolution: the algorithm of forward passes over activation maps, where it can compute them;
-    None: there is none; convolution_buffer_bytes: for algorithms that work on chunks of images; chosen: another
-    algorithm than `convolution` by layer and pass; multiplier: whose kernels compute matrix products; None: ours.
+    None: there is none; sparse_gradients: whether it computes the weights' gradients too, where it can;
+    convolution_buffer_bytes: for algorithms that work on chunks of images; chosen: another algorithm than `convolution`
+    by layer and pass; multiplier: whose kernels compute matrix products; None: ours.
     """
 
     number: int = 1
     training: TrainingSpec = field(default_factory=TrainingSpec)
     convolution: str = DEFAULT_ALGORITHM
     sparse_convolution: str | None = None
+    sparse_gradients: bool = False
     convolution_buffer_bytes: int = BUFFER_BYTES
     chosen: Mapping[tuple[str, Pass], str] = field(default_factory=dict)
     multiplier: Multiplier | None = None
@@ -97,9 +99,9 @@ class Iteration:
         """
         skipping = settings.sparse_convolution if sparse else None
         usual = DEFAULT_ALGORITHM if settings.convolution == AUTO else settings.convolution
-        buffer = settings.convolution_buffer_bytes
+        buffer, gradients = settings.convolution_buffer_bytes, settings.sparse_gradients
         multiplier = library_multiplier(settings.products, settings.gpu)
-        return cls(number, settings.training, usual, skipping, buffer, chosen or {}, multiplier)
+        return cls(number, settings.training, usual, skipping, gradients, buffer, chosen or {}, multiplier)
 
 
 @dataclass(frozen=True)
@@ -296,11 +298,14 @@ def why_dense(schedule: Schedule, step: Step, iteration: Iteration) -> str:
 
 
 def _why_dense(case: Case, sparse: ConvolutionAlgorithm, windows: Convolution) -> str:
-    if case.step.what is not Pass.FORWARD:
+    weights = sparse.sparse_weights if case.step.what is Pass.BACKWARD_WEIGHTS else None
+    if case.step.what is not Pass.FORWARD and weights is None:
         return "gradients have no sparse algorithm"
+    if weights is not None and not case.iteration.sparse_gradients:
+        return "gradients of weights stay dense: sparse_gradients is false"
     if set(case.layer.inputs) & set(case.schedule.network.inputs):
         return "its input is the network's, no activation map"
-    return sparse.refuses(windows)
+    return sparse.refuses(windows) if weights is None else weights.refuses(windows)
 
 
 def why_apart(schedule: Schedule, step: Step, iteration: Iteration) -> dict[str, str]:
@@ -343,7 +348,8 @@ def _convolution(case: Case) -> Use | tuple[Use, ...]:
     iteration, windows = case.iteration, _windows(case)
     sparse = ALGORITHMS[iteration.sparse_convolution] if iteration.sparse_convolution is not None else None
     if sparse is not None and not _why_dense(case, sparse, windows):
-        return _forward(case, sparse)
+        weights = sparse.sparse_weights if case.step.what is Pass.BACKWARD_WEIGHTS else None
+        return _forward(case, sparse) if weights is None else Use(weights(windows))
     wanted = ALGORITHMS[iteration.chosen.get((case.step.layer, case.step.what), iteration.convolution)]
     chosen = ALGORITHMS[DEFAULT_ALGORITHM] if wanted.refuses(windows) else wanted
     row = chosen.within(iteration.convolution_buffer_bytes).by(iteration.multiplier)

@@ -6,6 +6,7 @@ from typing import Any, TextIO
 from gpusim.base.errors import UserError
 from gpusim.base.table import Table
 from gpusim.report.benchmarks import benchmark_tables
+from gpusim.report.closed_loop import closed_loop_tables
 from gpusim.report.layout import fitted, plain, width_of, wrapped, write
 from gpusim.report.result import Result, read
 from gpusim.report.rows import choice_lines, rows_table, sparse_tables, summaries
@@ -25,8 +26,8 @@ def as_markdown(document: Mapping[str, Any]) -> str:
 
 
 def all_rows(result: Result) -> list[Table]:
-    """Return the tables that go row by row: a benchmark's figures and claims, all rows, the layers that skip zeros."""
-    return [*benchmark_tables(result), rows_table(result), *sparse_tables(result)]
+    """Return the tables that go row by row: of benchmarks, a monitored training, all rows, layers that skip zeros."""
+    return [*benchmark_tables(result), *closed_loop_tables(result), rows_table(result), *sparse_tables(result)]
 
 
 def show_rows(result: Result, stream: TextIO) -> None:

@@ -17,11 +17,11 @@ typedef struct {
   Divisor by_taps, by_tap_columns, by_width, by_image;
 } Windows;
 
-/* value[i] is what the lane's weight meets in the wavefront's window i, of EDGE weights from first_weight on and EDGE
-   windows from first_window on; zero in the padding, anything for weights past the last one. x: the group's first plane
-   in the first image. Loads go along windows, through the tile of LDS. */
-static inline void meet(float *value, local float *tile, global const float *restrict x, const Windows m,
-                        uint first_weight, uint first_window) {
+/* value[i] is what the lane's window meets of the wavefront's weight i, of EDGE weights from first_weight on and EDGE
+   windows from first_window on; zero in the padding, anything for weights or windows past the last one. x: the group's
+   first plane in the first image. Loads go along windows. */
+static inline void meet_along(float *value, global const float *restrict x, const Windows m, uint first_weight,
+                              uint first_window) {
   const uint lane = lane_id(), first = wavefront_id() * ROWS;
   const Buffer planes = buffer_of(x, m.bytes);
 
@@ -52,6 +52,13 @@ static inline void meet(float *value, local float *tile, global const float *res
     tap_row = channel_ends ? 0u : tap_row;
     channel += channel_ends ? 1u : 0u;
   }
+}
+
+/* The other way round: value[i] is what the lane's weight meets in the wavefront's window i, through the tile of LDS. */
+static inline void meet(float *value, local float *tile, global const float *restrict x, const Windows m,
+                        uint first_weight, uint first_window) {
+  const uint lane = lane_id(), first = wavefront_id() * ROWS;
+  meet_along(value, x, m, first_weight, first_window);
 #pragma unroll
   for (uint i = 0; i < ROWS; ++i) tile[(first + i) * SPREAD + lane] = value[i];
   workgroup_barrier();
@@ -59,7 +66,7 @@ static inline void meet(float *value, local float *tile, global const float *res
   for (uint i = 0; i < ROWS; ++i) value[i] = tile[lane * SPREAD + first + i];
 }
 
-/* The same where a line of memory holds planes of several channels: loads go along weights, which meet few lines. */
+/* The same as `meet` where a line of memory holds planes of several channels: loads go along weights, which meet few lines. */
 static inline void meet_small(float *value, global const float *restrict x, const Windows m, uint first_weight,
                               uint first_window) {
   const uint first = first_window + wavefront_id() * ROWS;
@@ -81,29 +88,30 @@ static inline void meet_small(float *value, global const float *restrict x, cons
   }
 }
 
-/* columns[window][weight] = value; ld: between windows */
-static inline void store_columns(const float *value, global float *restrict columns, uint ld, const Windows m,
-                                 uint first_weight, uint first_window) {
-  const uint lane = lane_id(), first = first_window + wavefront_id() * ROWS;
-  const uint bytes = ((m.windows - 1u) * ld + m.depth) * 4u;
+/* A matrix of `columns` columns, each of `rows` elements: columns[column][row] = value, whose lanes go along the rows; ld:
+   between columns. Of im2col a column is a window and its rows are weights, or the other way round. */
+static inline void store_columns(const float *value, global float *restrict columns, uint ld, uint row_count,
+                                 uint column_count, uint first_row, uint first_column) {
+  const uint lane = lane_id(), first = first_column + wavefront_id() * ROWS;
+  const uint bytes = ((column_count - 1u) * ld + row_count) * 4u;
   const Buffer to = buffer_of(columns, bytes);
-  const uint at = first_weight + lane < m.depth ? (first_weight + lane) * 4u : OUTSIDE;
+  const uint at = first_row + lane < row_count ? (first_row + lane) * 4u : OUTSIDE;
 #pragma unroll
-  for (uint i = 0; i < ROWS; ++i) write(to, at, first + i < m.windows ? (first + i) * ld * 4u : bytes, value[i]);
+  for (uint i = 0; i < ROWS; ++i) write(to, at, first + i < column_count ? (first + i) * ld * 4u : bytes, value[i]);
 }
 
-/* The same in ELLPACK-DIB at once, as dib_convert_blocks makes it of columns: each EDGE weights of a window are compacted
-   by themselves, into the same place of `bundles`; absent[block][window]: how many of a block's bundles lie in lines that
+/* The same in ELLPACK-DIB at once, as dib_convert_blocks makes it of columns: each EDGE rows of a column are compacted
+   by themselves, into the same place of `bundles`; absent[block][column]: how many of a block's bundles lie in lines that
    are not written. What is no non-zero goes behind the others, as a zero bundle, so that all are stored at once. */
 static inline void store_bundles(const float *value, global uint *restrict bundles, global uint *restrict absent, uint ld,
-                                 const Windows m, uint first_weight, uint first_window) {
-  const uint lane = lane_id(), first = first_window + wavefront_id() * ROWS;
-  const uint bytes = m.windows * ld * 4u;
+                                 uint row_count, uint column_count, uint first_row, uint first_column) {
+  const uint lane = lane_id(), first = first_column + wavefront_id() * ROWS;
+  const uint bytes = column_count * ld * 4u;
   const Buffer to = buffer_of((global const float *)bundles, bytes);
   uint absent_of_lane = 0;
 #pragma unroll
   for (uint i = 0; i < ROWS; ++i) {
-    const float met = first_weight + lane < m.depth ? value[i] : 0.0f;
+    const float met = first_row + lane < row_count ? value[i] : 0.0f;
     const ulong mask = __builtin_amdgcn_fcmpf(met, 0.0f, 14); /* 14: unordered or unequal, so that NaN counts */
     const uint before = __builtin_amdgcn_mbcnt_hi((uint)(mask >> 32), __builtin_amdgcn_mbcnt_lo((uint)mask, 0u));
     const uint count = count_bits(mask), held = count == 0u ? LINE_BUNDLES : (count + LINE_BUNDLES - 1u) & -LINE_BUNDLES;
@@ -111,12 +119,13 @@ static inline void store_bundles(const float *value, global uint *restrict bundl
     const uint bundle = present ? (lane << 16) | float_to_half_bits(met) : 0u;
     const uint place = present ? before : count + lane - before;
     const int packed = __builtin_amdgcn_ds_permute((int)(place * 4u), (int)bundle);
-    const uint at = lane < held ? (first_weight + lane) * 4u : OUTSIDE;
-    write(to, at, first + i < m.windows ? (first + i) * ld * 4u : bytes, __builtin_astype(packed, float));
+    const uint at = lane < held ? (first_row + lane) * 4u : OUTSIDE;
+    write(to, at, first + i < column_count ? (first + i) * ld * 4u : bytes, __builtin_astype(packed, float));
     absent_of_lane = lane == i ? WAVEFRONT_LANES - held : absent_of_lane;
   }
-  const Buffer counts = buffer_of((global const float *)absent + (ulong)(first_weight / EDGE) * m.windows, m.windows * 4u);
-  const uint at = lane < ROWS && first + lane < m.windows ? (first + lane) * 4u : OUTSIDE;
+  const Buffer counts =
+      buffer_of((global const float *)absent + (ulong)(first_row / EDGE) * column_count, column_count * 4u);
+  const uint at = lane < ROWS && first + lane < column_count ? (first + lane) * 4u : OUTSIDE;
   write(counts, at, 0u, __builtin_astype(absent_of_lane, float));
 }
 
@@ -125,13 +134,13 @@ KERNEL void im2col_columns(global const float *restrict x, global float *restric
   local float tile[EDGE * SPREAD];
   float value[ROWS];
   meet(value, tile, x, m, group_id_x() * EDGE, group_id_y() * EDGE);
-  store_columns(value, columns, ld, m, group_id_x() * EDGE, group_id_y() * EDGE);
+  store_columns(value, columns, ld, m.depth, m.windows, group_id_x() * EDGE, group_id_y() * EDGE);
 }
 
 KERNEL void im2col_columns_small(global const float *restrict x, global float *restrict columns, uint ld, Windows m) {
   float value[ROWS];
   meet_small(value, x, m, group_id_x() * EDGE, group_id_y() * EDGE);
-  store_columns(value, columns, ld, m, group_id_x() * EDGE, group_id_y() * EDGE);
+  store_columns(value, columns, ld, m.depth, m.windows, group_id_x() * EDGE, group_id_y() * EDGE);
 }
 
 KERNEL void im2col_bundles(global const float *restrict x, global uint *restrict bundles, global uint *restrict absent,
@@ -139,14 +148,28 @@ KERNEL void im2col_bundles(global const float *restrict x, global uint *restrict
   local float tile[EDGE * SPREAD];
   float value[ROWS];
   meet(value, tile, x, m, group_id_x() * EDGE, group_id_y() * EDGE);
-  store_bundles(value, bundles, absent, ld, m, group_id_x() * EDGE, group_id_y() * EDGE);
+  store_bundles(value, bundles, absent, ld, m.depth, m.windows, group_id_x() * EDGE, group_id_y() * EDGE);
 }
 
 KERNEL void im2col_bundles_small(global const float *restrict x, global uint *restrict bundles,
                                  global uint *restrict absent, uint ld, Windows m) {
   float value[ROWS];
   meet_small(value, x, m, group_id_x() * EDGE, group_id_y() * EDGE);
-  store_bundles(value, bundles, absent, ld, m, group_id_x() * EDGE, group_id_y() * EDGE);
+  store_bundles(value, bundles, absent, ld, m.depth, m.windows, group_id_x() * EDGE, group_id_y() * EDGE);
+}
+
+/* The same with a column for each weight, of what it meets in all windows: B of the weights' gradients. */
+KERNEL void im2col_weights(global const float *restrict x, global float *restrict columns, uint ld, Windows m) {
+  float value[ROWS];
+  meet_along(value, x, m, group_id_x() * EDGE, group_id_y() * EDGE);
+  store_columns(value, columns, ld, m.windows, m.depth, group_id_y() * EDGE, group_id_x() * EDGE);
+}
+
+KERNEL void im2col_weight_bundles(global const float *restrict x, global uint *restrict bundles,
+                                  global uint *restrict absent, uint ld, Windows m) {
+  float value[ROWS];
+  meet_along(value, x, m, group_id_x() * EDGE, group_id_y() * EDGE);
+  store_bundles(value, bundles, absent, ld, m.windows, m.depth, group_id_y() * EDGE, group_id_x() * EDGE);
 }
 
 /* to[c][r] = from[r][c], and bias[c] added to it if `add` is not 0: of each of several matrices.

@@ -14,6 +14,7 @@ from workloads.operators.conv_buffer import BUFFER_BYTES
 from workloads.operators.conv_implicit import ImplicitBackwardData, ImplicitBackwardWeights, ImplicitForward
 from workloads.operators.conv_passes import ConvolutionBackwardData, ConvolutionBackwardWeights, ConvolutionForward
 from workloads.operators.conv_sparse import SPARSE_FORWARD
+from workloads.operators.conv_sparse_weights import SPARSE_WEIGHTS, SparseBackwardWeights
 from workloads.operators.convolution import Convolution
 from workloads.operators.gemm_kernels import GEMM_KERNELS, Activations
 from workloads.operators.tiles import Multiplier
@@ -34,7 +35,8 @@ class ConvolutionAlgorithm:
     A pass that an algorithm does not have is computed by another one, which its name tells. refuses: returns why the
     algorithm cannot compute a convolution, '' where it can; activations: how the forward pass takes x; resized: returns
     the row for a buffer of that many bytes, where images are taken by chunks; multiplied: returns the row with
-    another's products, where its own can be left out.
+    another's products, where its own can be left out; sparse_weights: makes the weights' gradients, with zeros of x
+    skipped there too, and has its own `refuses`; None: there is no such class.
     """
 
     name: str
@@ -45,6 +47,7 @@ class ConvolutionAlgorithm:
     activations: Activations = Activations.DENSE
     resized: "Callable[[int], ConvolutionAlgorithm] | None" = None
     multiplied: "Callable[[Multiplier], ConvolutionAlgorithm] | None" = None
+    sparse_weights: type[SparseBackwardWeights] | None = None
 
     @property
     def sparse(self) -> bool:
@@ -105,7 +108,9 @@ _TABLE = (
     *(_winograd(size) for size in SIZES),
     *(
         ConvolutionAlgorithm(
-            *(made.algorithm, made, *_IMPLICIT_BACKWARD, made.refuses), GEMM_KERNELS[made.kernel].activations
+            *(made.algorithm, made, *_IMPLICIT_BACKWARD, made.refuses),
+            GEMM_KERNELS[made.kernel].activations,
+            sparse_weights=next((one for one in SPARSE_WEIGHTS if one.algorithm == made.algorithm), None),
         )
         for made in SPARSE_FORWARD
     ),

@@ -5,14 +5,15 @@ memory allows. The product reads it as ELLPACK-DIB: compacted by the engine on i
 runs before, or by im2col itself, which then writes no matrix. The filters are transposed once, the results after each
 product: the product's matrices are column-major.
 
-There is the forward pass alone. Gradients go through FP32 in full, by the default algorithm.
+This is the forward pass; `conv_sparse_weights` has the gradients of the weights. Those of the data have dense operands
+alone and go through FP32 in full, by the default algorithm.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -26,9 +27,10 @@ from workloads.operators.gemm_kernels import GEMM_KERNELS, MAX_TILED_ROWS, GemmK
 from workloads.operators.launching import divisor, launch
 from workloads.operators.operator import GpuFacts, Work
 from workloads.operators.primitive import Value
-from workloads.operators.register_tiling import BLOCK_ROWS, divide, most_parts
+from workloads.operators.register_tiling import BLOCK_ROWS, divide, most_parts, register_cycles
 from workloads.operators.sparse_tiling import tiling_of_whole_sum
 from workloads.operators.tensor import FLOAT, INDEX, Operand, Tensor
+from workloads.operators.tiles import LINE_BYTES_PER_CYCLE
 from workloads.shapes import GemmShape, round_up
 
 if TYPE_CHECKING:
@@ -74,15 +76,37 @@ def _shape(c: Convolution, images: int) -> GemmShape:
     return GemmShape(c.group_filters, images * c.positions, c.depth)
 
 
-def _chunk_images(c: Convolution) -> int:
+def chunk_images(c: Convolution) -> int:
     """Return how many images have their columns in memory together: CHUNK_BYTES bound them, chunks are about equal."""
     of_image = max(4 * _shape(c, 1).ldb * c.positions, 4 * prod(c.shape[1:]))
     most = max(1, CHUNK_BYTES // of_image)
     return -(-c.shape[0] // -(-c.shape[0] // most))
 
 
+def inside(c: Convolution) -> float:
+    """Return the share of the terms of a convolution's sums that are no padding."""
+    padded = c.pad(np.ones((1, *c.shape[1:]), bool))
+    return float(np.mean([c.met(padded, tap).mean() for tap in c.all_taps()]))
+
+
+def im2col_arguments(c: Convolution, x: Tensor, first: int, images: int, group: int, ld: int) -> dict[str, Any]:
+    """Return what im2col's kernels take of a group's channels in `images` images from `first` on. ld: between columns
+    of what they write.
+    """
+    (height, width), windows = c.shape[2:], images * c.positions
+    of_image, of_group = c.shape[1] * height * width, c.group_channels * height * width
+    met = 4 * ((images - 1) * of_image + of_group)
+    sizes = [height, width, met, c.depth, windows, *c.dilation, *c.stride, *c.padding[:2], 4 * of_image]
+    divisors = [divisor(number) for number in (c.taps, c.kernel[1], c.outputs[1], c.positions)]
+    return {
+        "x": tensor_after(x, first * of_image + group * of_group),
+        "ld": ld,
+        "m": np.concatenate([np.array(sizes, np.uint32), *divisors]),
+    }
+
+
 @dataclass(frozen=True)
-class _SparseForward(ConvolutionForward):
+class SparseForward(ConvolutionForward):
     """y = the filters times im2col of x in ELLPACK-DIB.
 
     kernel: that of the product, a name of GEMM_KERNELS; fused: whether im2col writes its bundles.
@@ -102,7 +126,7 @@ class _SparseForward(ConvolutionForward):
     @cached_property
     def _chunk(self) -> GemmShape:
         """The shape of the product over a chunk of images."""
-        return _shape(self.convolution, _chunk_images(self.convolution))
+        return _shape(self.convolution, chunk_images(self.convolution))
 
     @property
     def _kernel(self) -> GemmKernel:
@@ -134,7 +158,7 @@ class _SparseForward(ConvolutionForward):
     @property
     def _shapes(self) -> list[GemmShape]:
         """The shape of the product over each chunk of images."""
-        c, step = self.convolution, _chunk_images(self.convolution)
+        c, step = self.convolution, chunk_images(self.convolution)
         return [_shape(c, min(step, c.shape[0] - first)) for first in range(0, c.shape[0], step)]
 
     @property
@@ -174,6 +198,22 @@ class _SparseForward(ConvolutionForward):
                 total += ((schedule.slots - 1) * column + 4 * shape.ldc) * (shape.n - schedule.first_column)
         return self.convolution.groups * total
 
+    def estimated_cycles(self, zeros: float, gpu: GpuFacts) -> float:
+        """Estimate the cycles of all launches with the share `zeros` of x zero.
+
+        The products are estimated as `kernels.sparse=auto` does, whose B has padding's zeros too; the others take the
+        time that memory takes for what they read and store.
+        """
+        c, estimate = self.convolution, self._kernel.estimate
+        if self.fused:  # B needs no conversion
+            estimate = register_cycles
+        assert estimate is not None
+        of_terms = 1.0 - (1.0 - zeros) * inside(c)
+        products = c.groups * sum(estimate(shape, of_terms, gpu) for shape in self._shapes)
+        met = c.shape[0] * c.positions * c.groups * c.depth * (1.0 - of_terms if self.fused else 1.0)
+        moved = prod(c.shape) + met + 2 * c.weight.size + 2 * c.shape[0] * c.positions * c.filters
+        return products + 4 * moved / LINE_BYTES_PER_CYCLE
+
     def _non_zeros(self, x: np.ndarray) -> Iterator[np.ndarray]:
         """Yield the non-zeros of what is compacted by itself, of some images at a time: [images, groups, blocks of the
         columns' rows, rows, columns of windows].
@@ -194,7 +234,7 @@ class _SparseForward(ConvolutionForward):
         """Transpose the filters; then, for each chunk and group: im2col, the product, and its transposition."""
         c = self.convolution
         made = [self._transposed_filters(tensors)]
-        step = _chunk_images(c)
+        step = chunk_images(c)
         for first in range(0, c.shape[0], step):
             images = min(step, c.shape[0] - first)
             for group in range(c.groups):
@@ -208,55 +248,46 @@ class _SparseForward(ConvolutionForward):
         matrices = (tensors["weight"].pointer, tensors["filters"].pointer)
         sizes, leading = (c.group_filters, c.depth), (c.depth, shape.lda)
         steps = (c.group_filters * c.depth, shape.padded_k * shape.lda)
-        return _transpose(tensors, matrices, sizes, leading, steps, c.groups)
+        return transpose(tensors, matrices, sizes, leading, steps, c.groups)
 
     def _im2col(self, tensors: Mapping[str, Tensor], first: int, images: int, group: int) -> "Launch":
-        c, (height, width) = self.convolution, self.convolution.shape[2:]
-        plane, windows = height * width, images * c.positions
-        of_image, of_group = c.shape[1] * plane, c.group_channels * plane
-        met = 4 * ((images - 1) * of_image + of_group)
-        sizes = [height, width, met, c.depth, windows, *c.dilation, *c.stride, *c.padding[:2], 4 * of_image]
-        divisors = [divisor(number) for number in (c.taps, c.kernel[1], c.outputs[1], c.positions)]
-        values = {
-            "x": _after(tensors["x"], first * of_image + group * of_group),
-            "ld": self._chunk.ldb,
-            "m": np.concatenate([np.array(sizes, np.uint32), *divisors]),
-        }
+        c, windows = self.convolution, images * self.convolution.positions
+        values = im2col_arguments(c, tensors["x"], first, images, group, self._chunk.ldb)
         kernel, to = "im2col_columns", {"columns": tensors.get("columns")}
         if self.fused:
             kernel, to = "im2col_bundles", {"bundles": tensors["bundles"], "absent": tensors["counts"]}
-        kernel += "_small" * (plane < LINE_ELEMENTS)
+        kernel += "_small" * (prod(c.shape[2:]) < LINE_ELEMENTS)
         grid = (-(-c.depth // EDGE), -(-windows // EDGE), 1)
         return launch("conv_sparse", kernel, tensors["x"].memory, grid, values | to)
 
     def _products(self, tensors: Mapping[str, Tensor], images: int, group: int, gpu: GpuFacts) -> "tuple[Launch, ...]":
         shape, filters = _shape(self.convolution, images), tensors["filters"]
-        a = _part(filters, group, self.convolution.groups)
-        b = _part(tensors["bundles" if self.fused else "columns"])
-        buffers = GemmBuffers(shape, filters.memory, a, b, _part(tensors["products"]))
+        a = tensor_part(filters, group, self.convolution.groups)
+        b = tensor_part(tensors["bundles" if self.fused else "columns"])
+        buffers = GemmBuffers(shape, filters.memory, a, b, tensor_part(tensors["products"]))
         converted = None
         if self._converts:
-            converted = Converted(_part(tensors["bundles"]), _part(tensors["counts"]), made=self.fused)
+            converted = Converted(tensor_part(tensors["bundles"]), tensor_part(tensors["counts"]), made=self.fused)
         if self._kernel.block_rows:
-            return gemm(self.kernel, buffers, gpu, None, converted, _part(tensors["parts"])).launches
+            return gemm(self.kernel, buffers, gpu, None, converted, tensor_part(tensors["parts"])).launches
         # in one part: what a sum is must not depend on how many images are in a chunk
         return gemm(self.kernel, buffers, gpu, tiling_of_whole_sum(shape, gpu), converted).launches
 
     def _results(self, tensors: Mapping[str, Tensor], first: int, images: int, group: int) -> "Launch":
         c, shape = self.convolution, self._chunk
         channel = group * c.group_filters
-        y = _after(tensors["y"], (first * c.filters + channel) * c.positions)
-        bias = _after(tensors["bias"], channel) if self.bias else None
+        y = tensor_after(tensors["y"], (first * c.filters + channel) * c.positions)
+        bias = tensor_after(tensors["bias"], channel) if self.bias else None
         sizes, leading = (c.positions, c.group_filters), (shape.ldc, c.positions)
         steps = (c.positions * shape.ldc, c.filters * c.positions)
-        return _transpose(tensors, (tensors["products"].pointer, y), sizes, leading, steps, images, bias)
+        return transpose(tensors, (tensors["products"].pointer, y), sizes, leading, steps, images, bias)
 
     def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
         return ImplicitBackwardWeights(self.convolution), ImplicitBackwardData(self.convolution)
 
 
 @dataclass(frozen=True)
-class EllpackDibForward(_SparseForward):
+class EllpackDibForward(SparseForward):
     """B is a sparse region of the product's launch: the engine compacts the lines that its sparse loads ask for."""
 
     algorithm = "ellpack_dib"
@@ -264,7 +295,7 @@ class EllpackDibForward(_SparseForward):
 
 
 @dataclass(frozen=True)
-class EllpackDibRegistersForward(_SparseForward):
+class EllpackDibRegistersForward(SparseForward):
     """As EllpackDibForward, with the filters in vector registers: the engine compacts 64 rows of B at a time.
 
     The last tiles of a chunk are divided among all compute units: what a sum is depends on how many there are.
@@ -276,7 +307,7 @@ class EllpackDibRegistersForward(_SparseForward):
 
 
 @dataclass(frozen=True)
-class EllpackDibSoftwareForward(_SparseForward):
+class EllpackDibSoftwareForward(SparseForward):
     """A kernel makes bundles of B before the product."""
 
     algorithm = "ellpack_dib_software"
@@ -284,7 +315,7 @@ class EllpackDibSoftwareForward(_SparseForward):
 
 
 @dataclass(frozen=True)
-class EllpackDibSoftwareRegistersForward(_SparseForward):
+class EllpackDibSoftwareRegistersForward(SparseForward):
     """A kernel makes bundles of 64 rows of B at a time; the filters are in vector registers."""
 
     algorithm = "ellpack_dib_software_registers"
@@ -293,7 +324,7 @@ class EllpackDibSoftwareRegistersForward(_SparseForward):
 
 
 @dataclass(frozen=True)
-class EllpackDibFusedForward(_SparseForward):
+class EllpackDibFusedForward(SparseForward):
     """im2col makes bundles of 64 rows at a time, and B is nowhere; the filters are in vector registers."""
 
     algorithm = "ellpack_dib_fused"
@@ -308,11 +339,12 @@ SPARSE_FORWARD = (
 )
 
 
-def _after(tensor: Tensor, elements: int) -> Pointer:
+def tensor_after(tensor: Tensor, elements: int) -> Pointer:
+    """Return where so many elements of a tensor lie behind one."""
     return Pointer(tensor.address + 4 * elements, FLOAT)
 
 
-def _part(tensor: Tensor, number: int = 0, parts: int = 1) -> "Allocation":
+def tensor_part(tensor: Tensor, number: int = 0, parts: int = 1) -> "Allocation":
     """Return one of equal parts of a tensor, as an allocation."""
     from isa.device_memory import Allocation
 
@@ -320,7 +352,7 @@ def _part(tensor: Tensor, number: int = 0, parts: int = 1) -> "Allocation":
     return Allocation("", tensor.address + number * size, size)
 
 
-def _transpose(
+def transpose(
     tensors: Mapping[str, Tensor], matrices: tuple[Pointer, Pointer], sizes: tuple[int, int],
     leading: tuple[int, int], steps: tuple[int, int], count: int, bias: Pointer | None = None,
 ) -> "Launch":  # fmt: skip
@@ -333,4 +365,4 @@ def _transpose(
     values = {**names, "rows": sizes[0], "columns": sizes[1], "from_ld": leading[0], "to_ld": leading[1]}
     values |= {"from_step": steps[0], "to_step": steps[1], "add": int(bias is not None)}
     grid = (-(-sizes[0] // EDGE), -(-sizes[1] // EDGE), count)
-    return launch("conv_sparse", "transpose", tensors["weight"].memory, grid, values)
+    return launch("conv_sparse", "transpose", next(iter(tensors.values())).memory, grid, values)

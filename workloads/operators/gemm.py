@@ -327,10 +327,11 @@ def _compressed(buffers: GemmBuffers, operands: Mapping[str, Any]) -> "tuple[tup
 def _multiplication(
     row: GemmKernel, buffers: GemmBuffers, split: WorkSplit, operands: Mapping[str, Any], block: range
 ) -> "Launch":
+    source = row.code_object.format(variant=split.variant)
     function = (row.function or row.code_object).format(variant=split.variant)
     values, groups = {**operands, **split.arguments}, split.workgroups(buffers.shape)
     regions = (_region(buffers, block, row.block_rows),) if row.uses_engine else ()
-    return launch(row.code_object, function, buffers.memory, groups, values, split.local_size, regions)
+    return launch(source, function, buffers.memory, groups, values, split.local_size, regions)
 
 
 def _operands(buffers: GemmBuffers, block: range) -> dict[str, Any]:

@@ -38,12 +38,12 @@ class GemmKernel:
     """A way to compute C = A·B.
 
     name: in configurations; activations: form of B; splitting: of C into workgroups; max_k: largest K that it computes;
-    source: its file's name without suffix in workloads/kernels, '': `name`; function: the kernel in it, '{variant}'
-    stands for which of several (WorkSplit), '': as the file; stored_rows: of C that a lane stores at a time, those past
-    M into the padding of a column; rate: share of the cycles for which the fullest SIMD multiplies, the best of many
-    simulated products of a tile or more; which kernels are measured before one is chosen depends on it, nothing else;
-    block_rows: of B that are compacted as a column; 0: all of a launch's; estimate: returns the cycles of a shape with
-    a given share of B zero on a GPU; None: there is no estimate, so that the kernel runs only where it is named.
+    source: its file's name without suffix in workloads/kernels, '': `name`; function: the kernel in it, '': as the
+    file; in both, '{variant}' stands for which of several (WorkSplit); stored_rows: of C that a lane stores at a time,
+    those past M into the padding of a column; rate: share of the cycles for which the fullest SIMD multiplies, the best
+    of many simulated products of a tile or more; which kernels are measured before one is chosen depends on it, nothing
+    else; block_rows: of B that are compacted as a column; 0: all of a launch's; estimate: returns the cycles of a shape
+    with a given share of B zero on a GPU; None: there is no estimate, so that the kernel runs only where it is named.
     """
 
     name: str
@@ -98,7 +98,12 @@ _TABLE = (
         function="sgemm_dib_tiled_{variant}",
         estimate=sparse_cycles,
     ),
-    GemmKernel("sgemm_dib_registers", _COMPACTED, RegisterTile(), block_rows=BLOCK_ROWS, estimate=register_cycles),
+    GemmKernel(
+        *("sgemm_dib_registers", _COMPACTED, RegisterTile()),
+        source="sgemm_dib_registers{variant}",
+        block_rows=BLOCK_ROWS,
+        estimate=register_cycles,
+    ),
     GemmKernel("sgemm_dib_gather", _COMPACTED, _FOUR_COLUMNS, MAX_ROWS),
     GemmKernel("dib_algorithm3", _COMPACTED, FixedTile(32, 32, (4 * WAVEFRONT, 1, 1), columns_first=True), MAX_ROWS),
     GemmKernel(
@@ -109,7 +114,7 @@ _TABLE = (
     ),
     GemmKernel(
         *("software_registers", _CONVERTED, RegisterTile()),
-        source="sgemm_dib_registers_nnz",
+        source="sgemm_dib_registers_nnz{variant}",
         block_rows=BLOCK_ROWS,
         estimate=partial(_converted_first, register_cycles),
     ),

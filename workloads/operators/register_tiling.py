@@ -20,24 +20,27 @@ from workloads.shapes import GemmShape
 
 BLOCK_ROWS = 64  # of B: four lines, which one sparse load covers; what the engine then takes as a column
 ROWS, COLUMNS, WORK_ITEMS = 256, 64, 1024  # of C, of a workgroup
-LDS_BYTES = 1 << 16  # two buffers of four segments of A
+ROW_VARIANTS = (256, 128, 64)  # of a workgroup: the kernels that are built
+LDS_BYTES = 1 << 16  # two buffers of four segments of A, of ROWS rows; of fewer rows, as many less
 MOST_SLOTS = 16
 MOST_PARTS = (
     1 << 23
 )  # elements of parts of sums, where memory is planned ahead for any GPU; 128 compute units need less
 MOST_TILES = 1 << 24  # tiles, and blocks of shared ones: the kernel divides them in FP32
-# Cycles of a workgroup, for a block without a non-zero and what one without a zero takes more: where instructions for
-# non-zeros decide, and where what comes with every block does; before its first block and where it goes on to another
-# tile. Simulated on MI6, layers A to C, 30 to 90 % zeros, within 3 %. How tiles are divided and whether this kernel is
-# taken depend on them.
-MULTIPLYING, EMPTY = (4_500, 20_100), (6_000, 8_500)
+# Cycles of a workgroup by its rows, for a block without a non-zero and what one without a zero takes more: where
+# instructions for non-zeros decide, and where what comes with every block does; before its first block and where it
+# goes on to another tile. Simulated on MI6, layers A to C, 30 to 90 % zeros, within 3 %; of 128 and 64 rows a tile for
+# each compute unit, 0, 60 and 100 % zeros, within 5 %. How tiles are divided, of how many rows they are and whether
+# these kernels are taken depend on them.
+_EMPTY = (6_000, 8_500)
+CYCLES = {256: ((4_500, 20_100), _EMPTY), 128: ((4_500, 14_200), _EMPTY), 64: ((4_500, 13_300), _EMPTY)}
 START_CYCLES = 10_000
 ASSUMED_ZEROS = 0.66  # where tiles are divided
 
 
-def block_cycles(zeros: float) -> float:
-    """Estimate the cycles of a workgroup for a block with the share `zeros` of zeros."""
-    return max(empty + (1.0 - zeros) * full for empty, full in (MULTIPLYING, EMPTY))
+def block_cycles(zeros: float, rows: int = ROWS) -> float:
+    """Estimate the cycles of a workgroup of so many rows for a block with the share `zeros` of zeros."""
+    return max(empty + (1.0 - zeros) * full for empty, full in CYCLES[rows])
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Schedule:
     row_tiles, tiles: number of tiles along the rows of C, and in all; blocks: of a tile; whole: number of tiles, the
     first ones, that have a workgroup each. The others are shared: layers: number of workgroups that have `share` blocks
     each of one such tile; tail_share: blocks of each workgroup that takes, one after another, blocks of these tiles
-    that are in no layer.
+    that are in no layer; rows: of a tile.
     """
 
     row_tiles: int
@@ -57,6 +60,7 @@ class Schedule:
     layers: int = 0
     share: int = 0
     tail_share: int = 0
+    rows: int = ROWS
 
     @property
     def first_column(self) -> int:
@@ -95,7 +99,7 @@ class Schedule:
 
     def cycles(self, shape: GemmShape, zeros: float, compute_units: int) -> float:
         """Estimate the cycles of the product, with the share `zeros` of B's elements zero."""
-        block = block_cycles(zeros)
+        block = block_cycles(zeros, self.rows)
         total = -(-self.whole // compute_units) * (self.blocks * block + START_CYCLES)
         sums = 0.0
         if self.shared:
@@ -112,23 +116,23 @@ class Schedule:
             firsts = range(0, self.shared * self.tail, self.tail_share)
             places = {(at % self.tail, at // self.tail % self.row_tiles) for at in firsts}
             blocks += len(places) * self.tail_share
-        return 4 * (ROWS * BLOCK_ROWS * blocks + shape.n * shape.k)
+        return 4 * (self.rows * BLOCK_ROWS * blocks + shape.n * shape.k)
 
     @property
     def longest(self) -> float:
         """Blocks of the workgroup with most to do of shared tiles; going on to another tail counts as some more."""
-        start = START_CYCLES / block_cycles(ASSUMED_ZEROS)
+        start = START_CYCLES / block_cycles(ASSUMED_ZEROS, self.rows)
         tails = self.tail_share + start * (self.tail_share // self.tail + 1) if self.tail_share else 0.0
         return max(float(self.share), tails)
 
 
-def whole_tiles(shape: GemmShape) -> Schedule:
-    """Give each tile a workgroup of its own; raise ValueError for too many tiles."""
-    row_tiles, blocks = -(-shape.m // ROWS), -(-shape.k // BLOCK_ROWS)
+def whole_tiles(shape: GemmShape, rows: int = ROWS) -> Schedule:
+    """Give each tile of so many rows a workgroup of its own; raise ValueError for too many tiles."""
+    row_tiles, blocks = -(-shape.m // rows), -(-shape.k // BLOCK_ROWS)
     tiles = row_tiles * -(-shape.n // COLUMNS)
     if tiles >= MOST_TILES:
-        raise ValueError(f"{tiles} tiles of {ROWS} x {COLUMNS}; allowed are fewer than {MOST_TILES}")
-    return Schedule(row_tiles, tiles, blocks, tiles)
+        raise ValueError(f"{tiles} tiles of {rows} x {COLUMNS}; allowed are fewer than {MOST_TILES}")
+    return Schedule(row_tiles, tiles, blocks, tiles, rows=rows)
 
 
 def most_parts(shape: GemmShape) -> int:
@@ -136,8 +140,8 @@ def most_parts(shape: GemmShape) -> int:
     return min(MOST_SLOTS * shape.n * shape.ldc, MOST_PARTS)
 
 
-def _schedules(shape: GemmShape, compute_units: int) -> Iterator[Schedule]:
-    in_whole = whole_tiles(shape)
+def _schedules(shape: GemmShape, compute_units: int, rows: int) -> Iterator[Schedule]:
+    in_whole = whole_tiles(shape, rows)
     yield in_whole
     row_tiles, tiles, blocks = in_whole.row_tiles, in_whole.tiles, in_whole.blocks
     whole = tiles // compute_units * compute_units // row_tiles * row_tiles
@@ -150,17 +154,20 @@ def _schedules(shape: GemmShape, compute_units: int) -> Iterator[Schedule]:
         for layers in range(1, min(blocks // share, compute_units // shared, MOST_SLOTS) + 1):
             tail, others = blocks - layers * share, compute_units - layers * shared
             if not tail and layers > 1:
-                yield Schedule(row_tiles, tiles, blocks, whole, layers, share)
+                yield Schedule(row_tiles, tiles, blocks, whole, layers, share, rows=rows)
             elif tail and others:
-                schedule = Schedule(row_tiles, tiles, blocks, whole, layers, share, -(-shared * tail // others))
+                schedule = Schedule(row_tiles, tiles, blocks, whole, layers, share, -(-shared * tail // others), rows)
                 if schedule.slots <= MOST_SLOTS:
                     yield schedule
 
 
 @cache
 def divide(shape: GemmShape, compute_units: int) -> Schedule:
-    """Return the schedule of least estimated time on so many compute units; raise ValueError for too many tiles."""
-    fitting = (one for one in _schedules(shape, compute_units) if one.parts_elements(shape) <= MOST_PARTS)
+    """Return the schedule of least estimated time on so many compute units, of the tiles with as many rows as that
+    takes; raise ValueError for too many tiles.
+    """
+    schedules = (one for rows in ROW_VARIANTS for one in _schedules(shape, compute_units, rows))
+    fitting = (one for one in schedules if one.parts_elements(shape) <= MOST_PARTS)
     return min(fitting, key=lambda schedule: schedule.cycles(shape, ASSUMED_ZEROS, compute_units))
 
 
@@ -173,7 +180,9 @@ def register_cycles(shape: GemmShape, zeros: float, gpu: GpuFacts) -> float:
 
 @dataclass(frozen=True)
 class RegisterTile:
-    """The splitting of the kernel with A in registers (workloads.operators.tiling.Splitting): one tile of C."""
+    """The splitting of the kernels with A in registers (workloads.operators.tiling.Splitting): tiles of C whose rows
+    decide which kernel it is.
+    """
 
     def split(self, shape: GemmShape, gpu: GpuFacts, tiling: Tiling | None) -> WorkSplit:
         """Split by `divide`, or into whole tiles where a tiling asks for sums in one part; it has no other effect.
@@ -182,11 +191,16 @@ class RegisterTile:
         """
         if gpu.lds_bytes < LDS_BYTES:
             raise ValueError(f"a workgroup needs {LDS_BYTES} bytes of LDS, a compute unit has {gpu.lds_bytes}")
-        whole = tiling is not None and tiling.parts == 1
-        schedule = whole_tiles(shape) if whole else divide(shape, gpu.compute_units)
+        schedule = divide(shape, gpu.compute_units)
+        if tiling is not None and tiling.parts == 1:
+            schedule = whole_tiles(shape, schedule.rows)
         slots = schedule.slots
         first = schedule.first_column if slots else 0
         shares = {"whole": schedule.whole, "share": schedule.share, "slots": slots, "first_column": first}
-        arguments = {"a_tile": Local(LDS_BYTES), **shares, "layers": schedule.layers, "tail_share": schedule.tail_share}
+        lds_bytes = LDS_BYTES * schedule.rows // ROWS
+        arguments = {"a_tile": Local(lds_bytes), **shares, "layers": schedule.layers, "tail_share": schedule.tail_share}
         groups = schedule.workgroups
-        return WorkSplit(ROWS, COLUMNS, (WORK_ITEMS, 1, 1), 0, arguments, max(slots, 1), groups=groups, apart=first)
+        variant = "" if schedule.rows == ROWS else f"_{schedule.rows}"
+        return WorkSplit(
+            schedule.rows, COLUMNS, (WORK_ITEMS, 1, 1), variant, arguments, max(slots, 1), groups=groups, apart=first
+        )

@@ -20,6 +20,12 @@ from workloads.operators.conv_sparse import (
     EllpackDibSoftwareForward,
     EllpackDibSoftwareRegistersForward,
 )
+from workloads.operators.conv_sparse_weights import (
+    SPARSE_WEIGHTS,
+    EllpackDibFusedBackwardWeights,
+    EllpackDibRegistersBackwardWeights,
+    SparseBackwardWeights,
+)
 from workloads.operators.convolution import Convolution
 from workloads.operators.primitive import build
 from workloads.operators.verify import verify
@@ -97,6 +103,56 @@ def test_chunks_give_the_same(forward: Forward, c: Convolution, monkeypatch: pyt
     assert counts == [c.groups * chunks for chunks in (1, 2, 4)]
     for other in found[1:] if forward not in IN_REGISTERS else ():  # whose sums come in other parts, within the bounds
         np.testing.assert_array_equal(found[0], other)
+
+
+@compiled_only
+@settings(max_examples=12)
+@given(convolutions(), st.data())
+def test_gradients_of_weights_are_what_numpy_gives(c: Convolution, data: st.DataObject) -> None:
+    _check_gradients(EllpackDibFusedBackwardWeights(c), data.draw(maps(c.shape)))
+
+
+@compiled_only
+@pytest.mark.parametrize("made", SPARSE_WEIGHTS)
+@pytest.mark.parametrize("sparsity", [0.0, 0.7, 1.0])
+def test_gradients_of_weights_in_chunks_and_groups(
+    sparsity: float, made: type[SparseBackwardWeights], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A chunk of both images, and one of each, whose products are added up."""
+    c = Convolution((2, 16, 8, 8), 14, (3, 3), padding=(1, 1, 1, 1), groups=2)
+    x = np.random.default_rng(3).standard_normal(c.shape, np.float32)
+    x *= np.random.default_rng(4).random(c.shape) >= sparsity
+    for limit, chunks in ((1 << 28, 1), (1, 2)):
+        monkeypatch.setattr(conv_sparse, "CHUNK_BYTES", limit)
+        launches = _check_gradients(made(c), x)
+        assert sum(name.startswith("im2col_weight") for name in launches) == c.groups * chunks
+        assert launches[-2:] == (["sum_parts", "transpose"] if chunks > 1 else launches[-2:])
+
+
+def _check_gradients(primitive: SparseBackwardWeights, x: np.ndarray) -> list[str]:
+    """Run it in memory that others used before; compare results and what is stored. Returns its kernels."""
+    operator = build(primitive, DeviceMemory(MEMORY_BYTES), GPU, {"x": x})
+    for name in [*operator.primitive.workspace, "dweight"]:
+        array = operator.tensors[name].array
+        array[...] = np.nan if array.dtype == np.float32 else 0xFFFFFFFF
+    stored = sum(execute(launch).store_bytes for launch in operator.launches)
+    checked = verify(operator)
+    assert checked.passed, checked.mismatches
+    assert stored == operator.work.stored_bytes
+    return [launch.kernel.name for launch in operator.launches]
+
+
+def test_the_engine_takes_whole_blocks_of_windows() -> None:
+    with pytest.raises(UserError, match="120 windows of 4 images; allowed are multiples of 64"):
+        EllpackDibRegistersBackwardWeights(PADDED)
+
+
+def test_an_estimate_falls_with_zeros_and_knows_padding() -> None:
+    padded, plain = (Convolution((8, 64, 8, 8), 256, (3, 3), padding=(n, n, n, n)) for n in (1, 0))
+    assert conv_sparse.inside(plain) == 1.0 and conv_sparse.inside(padded) == pytest.approx((22 / 24) ** 2)
+    for primitive in (EllpackDibFusedForward(padded), EllpackDibFusedBackwardWeights(padded)):
+        dense, half, none = (primitive.estimated_cycles(zeros, GPU) for zeros in (0.0, 0.5, 1.0))
+        assert dense > half > none > 0
 
 
 @given(convolutions(), st.data())

@@ -103,7 +103,7 @@ def test_parts_of_a_product_cover_its_sum_and_are_worth_it(m: int, n: int, k: in
 @given(st.integers(1, 5000), st.integers(1, 5000), st.integers(1, 200_000), st.integers(1, 64))
 def test_tiles_in_registers_are_divided_evenly(m: int, n: int, k: int, compute_units: int) -> None:
     chosen = divide(GemmShape(m, n, k), compute_units)
-    assert chosen.tiles == -(-m // 256) * -(-n // 64) and chosen.blocks == -(-k // BLOCK_ROWS)
+    assert chosen.tiles == -(-m // chosen.rows) * -(-n // 64) and chosen.blocks == -(-k // BLOCK_ROWS)
     assert chosen.whole % chosen.row_tiles == 0 and chosen.slots <= MOST_SLOTS
     if not chosen.shared:
         assert chosen.workgroups == chosen.tiles and chosen.slots == 0
@@ -117,6 +117,16 @@ def test_tiles_in_registers_are_divided_evenly(m: int, n: int, k: int, compute_u
     for block in range(0, chosen.shared * chosen.tail, max(1, chosen.tail_share // 7)):
         owners[block // chosen.tail].add(block // chosen.tail_share)
     assert chosen.slots >= chosen.layers + max(map(len, owners))
+
+
+def test_tiles_have_as_few_rows_as_the_matrix() -> None:
+    """Wide products: a tile's time is that of its rows, whether or not the matrix has them."""
+    rows = {m: divide(GemmShape(m, 64 * 36 * 8, 1152), 36).rows for m in (33, 64, 128, 192, 256, 384, 512)}
+    assert rows == {33: 64, 64: 64, 128: 128, 192: 256, 256: 256, 384: 256, 512: 256}
+    for m, suffix in ((64, "_64"), (128, "_128"), (256, "")):
+        for kernel, name in (("sgemm_dib_registers", ""), ("software_registers", "_nnz")):
+            launches = gemm(kernel, buffers(m, 64 * 36, 64), GPU).launches
+            assert f"sgemm_dib_registers{name}{suffix}" in {launch.kernel.name for launch in launches}
 
 
 @pytest.mark.parametrize(
@@ -144,6 +154,8 @@ def test_what_tiles_in_registers_read_of_a(schedule: Schedule, blocks: int) -> N
         ((300, 130, 200), Schedule(2, 6, 4, 2, 2, 1, 3)),  # the first column of tiles as it is, two layers
         ((256, 200, 128), Schedule(1, 4, 2, 3, 1, 1, 1)),  # the last one alone
         ((600, 70, 260), Schedule(3, 6, 5, 3, 1, 1, 7)),  # more than a tail for each
+        ((300, 130, 200), Schedule(3, 9, 4, 3, 1, 2, 5, rows=128)),
+        ((130, 70, 260), Schedule(3, 6, 5, 3, 1, 1, 7, rows=64)),
         ((5, 70, 82 * 64 + 1), Schedule(1, 2, 83, 0, 1, 1, 41)),  # 82 / 41, by a reciprocal, is below 2
     ],
 )
@@ -163,7 +175,7 @@ def test_tiles_that_workgroups_share_are_the_whole_ones(
 
     operator, found = computed(schedule)
     assert operator.parts == schedule.slots and operator.launches[-2].workgroups == (schedule.workgroups, 1, 1)
-    whole = Schedule(schedule.row_tiles, schedule.tiles, schedule.blocks, schedule.tiles)
+    whole = Schedule(schedule.row_tiles, schedule.tiles, schedule.blocks, schedule.tiles, rows=schedule.rows)
     np.testing.assert_allclose(found, computed(whole)[1], rtol=1e-4, atol=1e-5)
 
 

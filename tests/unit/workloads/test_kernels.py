@@ -14,9 +14,11 @@ from isa.device_memory import DeviceMemory
 from spartan.format import pack
 from tests.support.operator_contract import compiled_only
 from workloads.data.operands import SyntheticOperands
+from workloads.operators import register_tiling
 from workloads.operators.gemm import GemmBuffers, GemmOperator, gemm
 from workloads.operators.gemm_kernels import SPARSE_KERNELS
 from workloads.operators.operator import GpuFacts
+from workloads.operators.register_tiling import ROW_VARIANTS
 from workloads.operators.tiling import Tiling
 from workloads.operators.verify import verify
 from workloads.shapes import GemmShape
@@ -164,14 +166,26 @@ def test_converted_blocks_are_the_format_s(shape: tuple[int, int, int]) -> None:
         assert (bundles[column, rows][16 * lines :] == 0xFFFFFFFF).all()
 
 
+def tiles_of(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the kernels with A in registers take tiles of so many rows."""
+    undecided = register_tiling.divide.__wrapped__
+    monkeypatch.setattr(register_tiling, "ROW_VARIANTS", (rows,))
+    monkeypatch.setattr(register_tiling, "divide", undecided)
+
+
 @compiled_only
 @pytest.mark.parametrize("kernel", ["sgemm_dib_registers", "software_registers"])
-def test_columns_of_a_that_meet_no_non_zero_are_not_read_into_registers(kernel: str) -> None:
+@pytest.mark.parametrize("rows_of_tile", ROW_VARIANTS)
+def test_columns_of_a_that_meet_no_non_zero_are_not_read_into_registers(
+    rows_of_tile: int, kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """From LDS one for each row in which one of the wavefront's four columns has a non-zero. (Wavefronts past the last
     column take that for theirs.)"""
 
+    tiles_of(rows_of_tile, monkeypatch)
+
     def lds(rows: list[int]) -> int:
-        buffers = filled((256, 4, 128), 1.0)
+        buffers = filled((rows_of_tile, 4, 128), 1.0)
         buffers.b_stored[0, rows[::2]] = 1.0
         buffers.b_stored[1, rows[1:]] = -1.0
         buffers.seal()
@@ -189,8 +203,10 @@ def test_columns_of_a_that_meet_no_non_zero_are_not_read_into_registers(kernel: 
 
 @compiled_only
 @pytest.mark.parametrize("kernel", ["sgemm_dib_registers", "software_registers"])
-def test_a_block_with_non_zeros_of_every_row(kernel: str) -> None:
+@pytest.mark.parametrize("rows_of_tile", ROW_VARIANTS)
+def test_a_block_with_non_zeros_of_every_row(rows_of_tile: int, kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Full blocks have no padding; blocks with one non-zero in any row have 63 bundles of it."""
+    tiles_of(rows_of_tile, monkeypatch)
     buffers = filled((20, 130, 192), 1.0)
     for column in range(128):
         buffers.b_stored[column, column // 2 + 64 * (column % 2)] = column + 1.0
