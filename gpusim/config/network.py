@@ -11,7 +11,7 @@ from gpusim.config import files
 from gpusim.config.check import checked
 from gpusim.config.network_blocks import expanded
 from gpusim.config.tree import Tree
-from workloads.networks.described import MAX_BATCH, MAX_INPUT, MAX_LAYERS, Described, DescribedLayer
+from workloads.networks.described import MAX_BATCH, MAX_INPUT, MAX_LAYERS, MOST_INPUT_AXES, Described, DescribedLayer
 from workloads.networks.dnnmark import SECTIONS, described_by_dnnmark
 from workloads.networks.graph import Network, build
 from workloads.networks.kinds import KINDS
@@ -145,7 +145,7 @@ def _described_by_yaml(document: files.Document) -> Described:
             raise UserError(f"{where}: kind: {said} (allowed: {', '.join(KINDS)})")
         read = values.get("inputs", before)
         read = [read] if isinstance(read, str) else read
-        if not isinstance(read, list) or not read or not all(isinstance(one, str) for one in read):
+        if not isinstance(read, list) or not all(isinstance(one, str) for one in read):
             raise UserError(f"{where}: inputs: must be the name of a layer or of an input, or a list of such names")
         rest = {key: value for key, value in values.items() if key not in _LAYER_KEYS}
         layers.append(DescribedLayer(name, kind, tuple(read), rest))
@@ -161,10 +161,10 @@ def _inputs(source: str, given: Any) -> dict[str, Shape]:
     for name, shape in named.items():
         where = "input" if named is not given else f"input.{name}"
         whole = isinstance(shape, list) and all(isinstance(s, int) and not isinstance(s, bool) for s in shape)
-        if not whole or len(shape) not in (1, 3) or not all(1 <= s <= MAX_INPUT for s in shape):
+        if not whole or not 1 <= len(shape) <= MOST_INPUT_AXES or not all(1 <= s <= MAX_INPUT for s in shape):
             raise UserError(
-                f"{source}: {where}: {str(shape)[:80]} is not allowed: must be [channels, rows, columns] or [features],"
-                f" each from 1 to {MAX_INPUT}, without the batch"
+                f"{source}: {where}: {str(shape)[:80]} is not allowed: must be 1 to {MOST_INPUT_AXES} sizes, as"
+                f" [channels, rows, columns] or [features], each from 1 to {MAX_INPUT}, without the batch"
             )
         shapes[name] = tuple(shape)
     if not shapes:

@@ -34,7 +34,7 @@ from workloads.operators.fully_connected import (
     FullyConnectedForward,
 )
 from workloads.operators.lrn import SIZES, LrnBackward, LrnForward
-from workloads.operators.move import Cut, CutBackward, Permute, Repeat
+from workloads.operators.move import Cut, CutBackward, Permute, Repeat, Stored
 from workloads.operators.multiply import MultiplyBackward, MultiplyForward
 from workloads.operators.optimizer import Adam, Sgd
 from workloads.operators.pooling import MODES, Pooling, PoolingBackward, PoolingForward
@@ -212,6 +212,7 @@ CASES: tuple[Primitive, ...] = (
     Repeat((2, 3, 1, 1), (2, 3, 4, 8), 0.25),
     Repeat((2, 1, 3), (2, 5, 3)),
     Repeat((2, 1, 3), (2, 5, 3), 0.5, True),
+    Stored((2, 3, 4)),
     Sum((2, 3, 5, 70), (2, 3), 1 / 350),
     Sum((2, 3, 5, 7), (1, 3)),
     Sum((2, 3000, 2), (1,)),

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from workloads.operators.bias import BiasBackward
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.places import AXES, WIDE, contiguous, sizes_words, steps_words
-from workloads.operators.primitive import Primitive, Value
+from workloads.operators.primitive import Divisible, Primitive, Value
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
@@ -115,7 +116,7 @@ class Move(Primitive):
         return found or [Along(1, 1, 0, 1, 1)]
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        source, target = (tensors["dy"], tensors["dx"]) if self.gradient else (tensors["x"], tensors["y"])
+        source, target = (tensors[name] for name in (*self.takes, *self.gives))
         axes = self._axes
         last = axes[-1]
         wide = (
@@ -277,3 +278,31 @@ class Repeat(Move):
         if not repeated:
             return Repeat(self.sizes, self.source, self.scale, True)
         return Sum(self.sizes, repeated, self.scale, True)
+
+
+@dataclass(frozen=True)
+class Stored(Move):
+    """The same values for every image of `sizes` [N, ...]. They are called a bias, as what is added to nothing."""
+
+    sizes: Shape
+    divisible = Divisible.NOTHING
+    name = "stored values forward"
+
+    @property
+    def read_shape(self) -> Shape:
+        return self.sizes[1:]
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        return {"bias": Operand(self.sizes[1:], by_image=False)}
+
+    @property
+    def along(self) -> tuple[Along, ...]:
+        rest = zip(self.sizes[1:], contiguous(self.sizes[1:]), strict=True)
+        return (Along(self.sizes[0], 0, 0, 1, 0), *(Along(size, 1, 0, size, distance) for size, distance in rest))
+
+    def backward(self) -> BiasBackward:
+        return BiasBackward((self.sizes[0], prod(self.sizes[1:])))
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        return {"y": Value(np.broadcast_to(inputs["bias"].astype(np.float64), self.sizes))}
