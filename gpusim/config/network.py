@@ -40,27 +40,30 @@ class NetworkFile(Spec):
     )  # fmt: skip
 
 
-def load_network(given: files.Given) -> Network:
+def load_network(given: files.Given, skip_unsupported: bool = False) -> Network:
     """Load a network by its file's path, a shipped one's name, or from a mapping like a YAML file's; raise
     UserError.
+
+    skip_unsupported: leave out nodes of an ONNX file that no kind of layer has.
     """
-    return network_of(_described(given))
+    return network_of(_described(given, skip_unsupported))
 
 
-def load_torch(text: str, input_shape: str | None) -> Network:
+def load_torch(text: str, input_shape: str | None, skip_unsupported: bool = False) -> Network:
     """Load the network that a function of the user's returns as PyTorch's module; raise UserError.
 
-    text: `module:function`; input_shape: of an image, such as '3,224,224', where the function gives no example.
+    text: `module:function`; input_shape: of an image, such as '3,224,224', where the function gives no example;
+    skip_unsupported: leave out what no kind of layer has.
     """
     from workloads.networks.torch_module import described_by_torch
 
     if input_shape is None:
-        return network_of(described_by_torch(text, None))
+        return network_of(described_by_torch(text, None, skip_unsupported))
     sizes = input_shape.split(",")
     if not all(size.strip().isascii() and size.strip().isdigit() for size in sizes):
         raise UserError(f"--input-shape {input_shape}: expected channels,rows,columns or features, such as 3,224,224")
     shape = _inputs("--input-shape", [int(size) for size in sizes])["input"]
-    return network_of(described_by_torch(text, shape))
+    return network_of(described_by_torch(text, shape, skip_unsupported))
 
 
 def network_of(described: Described) -> Network:
@@ -74,14 +77,16 @@ def network_of(described: Described) -> Network:
     return build(described, kinds)
 
 
-def _described(given: files.Given) -> Described:
+def _described(given: files.Given, skip_unsupported: bool) -> Described:
     if isinstance(given, str | Path):
         path = files.find(str(given), NETWORK_FOLDER)
         form, contents = _form(path)
         if form == ONNX:
             from workloads.networks.onnx_file import described_by_onnx
 
-            return described_by_onnx(contents, str(path))
+            return described_by_onnx(contents, str(path), skip_unsupported)
+        if skip_unsupported:
+            raise UserError(f"--skip-unsupported: belongs to ONNX files and --torch; {path} is {form}")
         if form == DNNMARK:
             return described_by_dnnmark(_text(path, contents), str(path))
         given = files.Document(path, files.read(path), [path])

@@ -187,6 +187,6 @@ def _shaped(where: str, drawn: DescribedLayer, kind: LayerKind, inputs: Sequence
         if found != expected:
             raise UserError(
                 f"{where}: layer '{drawn.name}': the file's {role} is {shown(expected)}; an input of"
-                f" {shown(inputs[0])} needs {shown(found)}"
+                f" {' and '.join(map(shown, inputs)) or 'nothing'} needs {shown(found)}"
             )
     return layer

@@ -196,9 +196,9 @@ class _Drawing:
         """Return the ReLU that is joined to a layer, by that layer's name; note why others are not."""
         network, found = self.network, dict[str, str]()
         for layer in network.layers:
-            before = network.named.get(layer.inputs[0])
             if not isinstance(layer.kind, Relu):
                 continue
+            before = network.named.get(layer.inputs[0])
             if before is None or not isinstance(before.kind, Convolution | FullyConnected):
                 after = "the network's input" if before is None else before.kind_name
                 self.apart[layer.name, Pass.FORWARD] = f"after {after}, whose kernels end with no ReLU"
@@ -215,8 +215,8 @@ class _Drawing:
         network, found = self.network, dict[str, str]()
         before = {relu: name for name, relu in self.joined.items()}
         for layer in network.layers:
-            kind, relu = layer.kind, layer.inputs[0]
-            if not isinstance(kind, Pooling) or relu not in before:
+            kind = layer.kind
+            if not isinstance(kind, Pooling) or (relu := layer.inputs[0]) not in before:
                 continue
             if not isinstance(kind, MaxPool) or not kind.is_side_by_side((2, 2)):
                 why = "its windows are no maxima of 2 × 2 values, side by side"
