@@ -53,6 +53,7 @@ from workloads.operators.optimizer import Adam, Sgd
 from workloads.operators.pooling import Pooling, PoolingBackward, PoolingForward
 from workloads.operators.primitive import Primitive
 from workloads.operators.reductions import Sum
+from workloads.operators.rotary import Rotary
 from workloads.operators.row_norm import RowNormBackward, RowNormForward
 from workloads.operators.softmax import SoftmaxBackward, SoftmaxForward, SoftmaxLossBackward, SoftmaxLossForward
 from workloads.operators.tensor import Shape
@@ -301,6 +302,10 @@ def _causal_mask(case: Case) -> Use:
     return Use(CausalMask(case.output_shape, case.step.what is not Pass.FORWARD))
 
 
+def _rotary(case: Case) -> Use:
+    return Use(Rotary(case.output_shape, case.kind.first, case.kind.base, case.step.what is not Pass.FORWARD))
+
+
 def _one_way(row: "Callable[[Case], Primitive]") -> Row:
     """Make the row of a kind whose backward pass is what its forward pass's primitive says."""
 
@@ -533,6 +538,7 @@ _OF_KIND: Mapping[str, Row] = {
     **dict.fromkeys([name for name, kind in KIND_CLASSES.items() if issubclass(kind, OfInput)], _of_input),
     **dict.fromkeys(("layer_norm", "rms_norm", "group_norm"), _row_norm),
     "causal_mask": _causal_mask,
+    "rotary": _rotary,
     "combine": _combine,
     "stored": _stored,
     "matmul": _matmul,

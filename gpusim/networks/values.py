@@ -55,8 +55,9 @@ def _randomize(schedule: Schedule, tensor: Tensor, random: np.random.Generator, 
     if tensor.role is Role.STATE:
         if tensor.name.endswith("running_variance"):
             array[...] = 1.0
-        return
-    if tensor.role is Role.PARAMETER:
+        if not tensor.name.endswith((".scale", ".bias")):
+            return
+    if tensor.role in (Role.PARAMETER, Role.STATE):
         if len(tensor.shape) == 1 or tensor.name.endswith((".scale", ".bias")):
             array[...] = 1.0 if tensor.name.endswith(".scale") else 0.0
             return

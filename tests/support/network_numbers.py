@@ -464,6 +464,16 @@ def _causal_mask(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     return {"y": np.where(seen, x, -1e30)} if what is Pass.FORWARD else {"dx": np.where(seen, x, 0.0)}
 
 
+def _rotary(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    """By complex numbers."""
+    (x,) = read.values()
+    half = x.shape[-1] // 2
+    angles = (np.arange(x.shape[-2])[:, None] + layer.kind.first) * layer.kind.base ** (-np.arange(half) / half)
+    turn = np.exp(1j * angles * (1 if what is Pass.FORWARD else -1))
+    turned = (x[..., :half] + 1j * x[..., half:]) * turn
+    return {"y" if what is Pass.FORWARD else "dx": np.concatenate([turned.real, turned.imag], axis=-1)}
+
+
 def _stored(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     return {"y": read["weight"][None]} if what is Pass.FORWARD else {"dweight": read["dy"].sum(axis=0)}
 
@@ -527,6 +537,7 @@ _OF_KIND: dict[str, Callable[[Layer, Pass, Arrays], Arrays]] = {
     "repeat": _move,
     "reduce": _reduce,
     "causal_mask": _causal_mask,
+    "rotary": _rotary,
     "stored": _stored,
     "embedding": _embedding,
     "dropout": _dropout,

@@ -40,6 +40,7 @@ from workloads.operators.optimizer import Adam, Sgd
 from workloads.operators.pooling import MODES, Pooling, PoolingBackward, PoolingForward
 from workloads.operators.primitive import Primitive
 from workloads.operators.reductions import Sum
+from workloads.operators.rotary import Rotary
 from workloads.operators.row_norm import RowNormBackward, RowNormForward
 from workloads.operators.softmax import SoftmaxBackward, SoftmaxForward, SoftmaxLossBackward, SoftmaxLossForward
 from workloads.operators.tensor import Shape
@@ -223,6 +224,8 @@ CASES: tuple[Primitive, ...] = (
     EmbeddingForward((2, 35), 9, 20),
     EmbeddingBackward((2, 35), 9, 20),
     EmbeddingBackward((3,), 4, 300),
+    *(Rotary((2, 3, 70, 6), 5, gradient=gradient) for gradient in (False, True)),
+    Rotary((1, 2, 8), 4000),
     *(CausalMask(shape, gradient) for shape in ((2, 3, 4, 4), (2, 3, 7)) for gradient in (False, True)),
     *(PoolingForward(pooling, (2, 3, 17, 18)) for pooling in POOLINGS),
     *(PoolingBackward(pooling, (2, 3, 17, 18)) for pooling in POOLINGS),

@@ -176,6 +176,23 @@ class CausalMask(LayerKind):
         return shape
 
 
+class Rotary(LayerKind):
+    """Rotary position embedding of [..., positions, width], as Llama has it (Su 2021): pairs half a row apart are turned."""
+
+    OPERATIONS: ClassVar = 3
+    FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x",), ("y",), in_place=("x", "y"))
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",), in_place=("dy", "dx")),)
+
+    base: float = param(10000.0, "base of the frequencies", "Su 2021", gt=1)
+    first: int = param(0, "number of the first position: keys that come from earlier steps", "the usual one", ge=0)
+
+    def output(self, inputs: Sequence[Shape]) -> Shape:
+        shape = inputs[0]
+        if len(shape) < 2 or shape[-1] % 2:
+            raise ShapeError(f"an input of shape {shown(shape)}: it needs ... × positions × an even width")
+        return shape
+
+
 class Dropout(LayerKind):
     """In training, a share of the values becomes zero and the others grow so that the mean stays; not in inference."""
 

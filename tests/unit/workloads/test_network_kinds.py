@@ -100,6 +100,7 @@ CASES: list[Case] = [
     ("erf", {}, [(5,)], (5,), {}, 0, 60),
     ("softmax", {"axis": -1}, [(5, 2, 3)], (5, 2, 3), {}, 0, 90),
     ("causal_mask", {}, [(2, 3, 5)], (2, 3, 5), {}, 0, 30),
+    ("rotary", {}, [(3, 4)], (3, 4), {}, 0, 36),
     ("combine", {"operation": "add"}, [(5, 2, 2), (5, 1, 1)], (5, 2, 2), {}, 0, 20),
     ("combine", {"operation": "multiply", "stored": [2]}, [(5, 2)], (5, 2), {"scale": (2,)}, 0, 10),
     ("combine", {"operation": "subtract", "stored": [5, 2], "trained": False}, [(5, 2)], (5, 2), {}, 0, 10),

@@ -62,6 +62,7 @@ from workloads.operators.primitive import (
     place,
 )
 from workloads.operators.reductions import Sum
+from workloads.operators.rotary import Rotary
 from workloads.operators.row_norm import RowNormForward
 from workloads.operators.softmax import SoftmaxForward, SoftmaxLossForward
 from workloads.operators.tensor import Operand, Shape, Tensor
@@ -302,6 +303,7 @@ DIFFERENTIABLE: tuple[Primitive, ...] = (
     *(BatchedProductForward(*case) for case in PRODUCTS if max(case[0]) < 40),
     EmbeddingForward((2, 5), 4, 3),
     CausalMask((2, 3, 5)),
+    Rotary((2, 3, 6), 2),
     *(PoolingForward(pooling, IMAGES) for pooling in POOLINGS if max(pooling.kernel) < 5),
     *(PoolingForward(Pooling.over_plane(mode, IMAGES), IMAGES) for mode in MODES),
     BiasForward(IMAGES),
