@@ -220,17 +220,26 @@ class Source:
         ),
     ] = None
 
+    skip_unsupported: Annotated[
+        bool,
+        typer.Option(
+            "--skip-unsupported",
+            help="Of an ONNX file or --torch: leave out nodes that are not supported, and say what share of the work "
+            "they are.",
+        ),
+    ] = False
+
     def load(self) -> "Network":
         """Load the network; raises UserError."""
         from gpusim.config.network import load_network, load_torch
 
         if self.torch is not None and self.name is None:
-            return load_torch(self.torch, self.input_shape)
+            return load_torch(self.torch, self.input_shape, self.skip_unsupported)
         if self.name is None or self.torch is not None:
             raise UserError("one of NETWORK and --torch must say which network is meant")
         if self.input_shape is not None:
             raise UserError("--input-shape: belongs to --torch; a file says its input's shape itself")
-        return load_network(self.name)
+        return load_network(self.name, self.skip_unsupported)
 
 
 ErrorOption = Annotated[

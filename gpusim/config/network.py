@@ -11,7 +11,7 @@ from gpusim.config import files
 from gpusim.config.check import checked
 from gpusim.config.network_blocks import expanded
 from gpusim.config.tree import Tree
-from workloads.networks.described import MAX_BATCH, MAX_INPUT, MAX_LAYERS, Described, DescribedLayer
+from workloads.networks.described import MAX_BATCH, MAX_INPUT, MAX_LAYERS, MOST_INPUT_AXES, Described, DescribedLayer
 from workloads.networks.dnnmark import SECTIONS, described_by_dnnmark
 from workloads.networks.graph import Network, build
 from workloads.networks.kinds import KINDS
@@ -40,27 +40,30 @@ class NetworkFile(Spec):
     )  # fmt: skip
 
 
-def load_network(given: files.Given) -> Network:
+def load_network(given: files.Given, skip_unsupported: bool = False) -> Network:
     """Load a network by its file's path, a shipped one's name, or from a mapping like a YAML file's; raise
     UserError.
+
+    skip_unsupported: leave out nodes of an ONNX file that no kind of layer has.
     """
-    return network_of(_described(given))
+    return network_of(_described(given, skip_unsupported))
 
 
-def load_torch(text: str, input_shape: str | None) -> Network:
+def load_torch(text: str, input_shape: str | None, skip_unsupported: bool = False) -> Network:
     """Load the network that a function of the user's returns as PyTorch's module; raise UserError.
 
-    text: `module:function`; input_shape: of an image, such as '3,224,224', where the function gives no example.
+    text: `module:function`; input_shape: of an image, such as '3,224,224', where the function gives no example;
+    skip_unsupported: leave out what no kind of layer has.
     """
     from workloads.networks.torch_module import described_by_torch
 
     if input_shape is None:
-        return network_of(described_by_torch(text, None))
+        return network_of(described_by_torch(text, None, skip_unsupported))
     sizes = input_shape.split(",")
     if not all(size.strip().isascii() and size.strip().isdigit() for size in sizes):
         raise UserError(f"--input-shape {input_shape}: expected channels,rows,columns or features, such as 3,224,224")
     shape = _inputs("--input-shape", [int(size) for size in sizes])["input"]
-    return network_of(described_by_torch(text, shape))
+    return network_of(described_by_torch(text, shape, skip_unsupported))
 
 
 def network_of(described: Described) -> Network:
@@ -74,14 +77,16 @@ def network_of(described: Described) -> Network:
     return build(described, kinds)
 
 
-def _described(given: files.Given) -> Described:
+def _described(given: files.Given, skip_unsupported: bool) -> Described:
     if isinstance(given, str | Path):
         path = files.find(str(given), NETWORK_FOLDER)
         form, contents = _form(path)
         if form == ONNX:
             from workloads.networks.onnx_file import described_by_onnx
 
-            return described_by_onnx(contents, str(path))
+            return described_by_onnx(contents, str(path), skip_unsupported)
+        if skip_unsupported:
+            raise UserError(f"--skip-unsupported: belongs to ONNX files and --torch; {path} is {form}")
         if form == DNNMARK:
             return described_by_dnnmark(_text(path, contents), str(path))
         given = files.Document(path, files.read(path), [path])
@@ -145,7 +150,7 @@ def _described_by_yaml(document: files.Document) -> Described:
             raise UserError(f"{where}: kind: {said} (allowed: {', '.join(KINDS)})")
         read = values.get("inputs", before)
         read = [read] if isinstance(read, str) else read
-        if not isinstance(read, list) or not read or not all(isinstance(one, str) for one in read):
+        if not isinstance(read, list) or not all(isinstance(one, str) for one in read):
             raise UserError(f"{where}: inputs: must be the name of a layer or of an input, or a list of such names")
         rest = {key: value for key, value in values.items() if key not in _LAYER_KEYS}
         layers.append(DescribedLayer(name, kind, tuple(read), rest))
@@ -161,10 +166,10 @@ def _inputs(source: str, given: Any) -> dict[str, Shape]:
     for name, shape in named.items():
         where = "input" if named is not given else f"input.{name}"
         whole = isinstance(shape, list) and all(isinstance(s, int) and not isinstance(s, bool) for s in shape)
-        if not whole or len(shape) not in (1, 3) or not all(1 <= s <= MAX_INPUT for s in shape):
+        if not whole or not 1 <= len(shape) <= MOST_INPUT_AXES or not all(1 <= s <= MAX_INPUT for s in shape):
             raise UserError(
-                f"{source}: {where}: {str(shape)[:80]} is not allowed: must be [channels, rows, columns] or [features],"
-                f" each from 1 to {MAX_INPUT}, without the batch"
+                f"{source}: {where}: {str(shape)[:80]} is not allowed: must be 1 to {MOST_INPUT_AXES} sizes, as"
+                f" [channels, rows, columns] or [features], each from 1 to {MAX_INPUT}, without the batch"
             )
         shapes[name] = tuple(shape)
     if not shapes:

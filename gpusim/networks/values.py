@@ -9,7 +9,7 @@ import numpy as np
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.base.files import write_whole
 from gpusim.networks.storage import ROLE_DTYPES, Storage
-from workloads.networks.schedule import Schedule
+from workloads.networks.schedule import Schedule, classes_of
 from workloads.networks.tensor import Role, Tensor
 
 GIVEN_ROLES = (Role.INPUT, Role.PARAMETER, Role.STATE)
@@ -55,8 +55,9 @@ def _randomize(schedule: Schedule, tensor: Tensor, random: np.random.Generator, 
     if tensor.role is Role.STATE:
         if tensor.name.endswith("running_variance"):
             array[...] = 1.0
-        return
-    if tensor.role is Role.PARAMETER:
+        if not tensor.name.endswith((".scale", ".bias")):
+            return
+    if tensor.role in (Role.PARAMETER, Role.STATE):
         if len(tensor.shape) == 1 or tensor.name.endswith((".scale", ".bias")):
             array[...] = 1.0 if tensor.name.endswith(".scale") else 0.0
             return
@@ -64,14 +65,17 @@ def _randomize(schedule: Schedule, tensor: Tensor, random: np.random.Generator, 
         array[...] = random.standard_normal(tensor.shape, np.float32) * np.float32(np.sqrt(2.0 / fan_in))
         return
     if ROLE_DTYPES[tensor.dtype].kind == "u":
-        array[...] = random.integers(0, classes_of(schedule), tensor.shape)
+        array[...] = random.integers(0, numbers_below(schedule, tensor), tensor.shape)
     else:
         array[...] = random.standard_normal(tensor.shape, np.float32)
 
 
-def classes_of(schedule: Schedule) -> int:
-    """Return the number of classes that labels choose among."""
-    return int(schedule.network.outputs[0].shape[0])
+def numbers_below(schedule: Schedule, tensor: Tensor) -> int:
+    """Return what an input's whole numbers must be less than: rows of the table that it chooses from, or classes."""
+    network = schedule.network
+    if tensor.name in network.numbers_below:
+        return network.numbers_below[tensor.name]
+    return classes_of(network.outputs[0].shape) or 1
 
 
 def load_arrays(path: Path) -> dict[str, np.ndarray]:
@@ -110,10 +114,10 @@ def checked_arrays(schedule: Schedule, arrays: Mapping[str, np.ndarray], source:
             raise UserError(
                 f"{source}: '{name}' is of {array.dtype}; allowed are {'whole' if whole else 'real'} numbers"
             )
-        if whole and not (array.min() >= 0 and array.max() < classes_of(schedule)):
+        below = numbers_below(schedule, tensor) if whole else 0
+        if whole and not (array.min() >= 0 and array.max() < below):
             raise UserError(
-                f"{source}: '{name}' has values from {array.min()} to {array.max()}; allowed are 0 to"
-                f" {classes_of(schedule) - 1}"
+                f"{source}: '{name}' has values from {array.min()} to {array.max()}; allowed are 0 to {below - 1}"
             )
         found[name] = array
     return found

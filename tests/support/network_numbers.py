@@ -3,6 +3,7 @@
 Every step sees only the tensors that its roles name, where the plan puts them; memory that nothing has written is NaN.
 """
 
+import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -54,7 +55,8 @@ class Machine:
             common = _COMMON.get(step.what)
             made = common(read) if common else _OF_KIND[layer.kind_name](layer, step.what, read)
         for role, name in step.writes.items():
-            self.array(name)[...] = made[role].reshape(self.array(name).shape)
+            array = self.array(name)
+            array[...] = made[role].reshape(array.shape) if made[role].size == array.size else made[role]
 
 
 def _inputs(read: Arrays) -> list[np.ndarray]:
@@ -162,6 +164,8 @@ def _convolution(layer: Layer, what: Pass, read: Arrays) -> Arrays:
 
 def _fully_connected(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     flat = {role: value.reshape(len(value), -1) for role, value in read.items() if role in ("x", "dy")}
+    if layer.kind.each:
+        flat = {role: value.reshape(-1, value.shape[-1]) for role, value in read.items() if role in ("x", "dy")}
     if what is Pass.FORWARD:
         return {"y": flat["x"] @ read["weight"].T + read.get("bias", 0)}
     if what is Pass.BACKWARD_WEIGHTS:
@@ -345,9 +349,10 @@ def _dropout(layer: Layer, what: Pass, read: Arrays) -> Arrays:
 
 
 def _softmax_layer(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    axis = layer.kind.axis % len(layer.shape) + 1
     if what is Pass.FORWARD:
-        return {"y": _softmax(read["x"])}
-    return {"dx": read["y"] * (read["dy"] - (read["dy"] * read["y"]).sum(axis=1, keepdims=True))}
+        return {"y": _softmax(read["x"].swapaxes(1, axis)).swapaxes(1, axis)}
+    return {"dx": read["y"] * (read["dy"] - (read["dy"] * read["y"]).sum(axis=axis, keepdims=True))}
 
 
 def _add(layer: Layer, what: Pass, read: Arrays) -> Arrays:
@@ -359,11 +364,159 @@ def _multiply(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     return {"y": left * right} if what is Pass.FORWARD else {"dx0": read["dy"] * right, "dx1": read["dy"] * left}
 
 
-def _concat(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+def _nudged(forward: Callable) -> Callable:
+    """A function of x, and its slope by differences, which share nothing with the formula of the slope."""
+    return lambda layer, what, read: (
+        {"y": forward(layer.kind, read["x"])}
+        if what is Pass.FORWARD
+        else {"dx": read["dy"] * (forward(layer.kind, read["x"] + 1e-6) - forward(layer.kind, read["x"] - 1e-6)) / 2e-6}
+    )
+
+
+_erf = np.vectorize(math.erf, otypes=[float])
+
+
+def _row_norm(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    kind, x = layer.kind, read["x"]
+    groups = getattr(kind, "groups", 0)
+    width = x[0].size // groups if groups else int(np.prod(x.shape[x.ndim - getattr(kind, "axes", 1) :]))
+    rows = x.reshape(len(x), -1, width)
+
+    def over(values: np.ndarray) -> np.ndarray:
+        each = np.repeat(values.reshape(-1), rows[0].size // values.size) if groups else values
+        return np.broadcast_to(each.reshape(-1, width), rows.shape[1:])
+
+    scale = over(read["scale"])
     if what is Pass.FORWARD:
-        return {"y": np.concatenate(_inputs(read), axis=1)}
-    ends = np.cumsum([shape[0] for shape in layer.input_shapes])[:-1]
-    parts = np.split(read["dy"], ends, axis=1)
+        mean = rows.mean(axis=-1) if layer.kind_name != "rms_norm" else np.zeros(rows.shape[:2])
+        inverse = 1 / np.sqrt(((rows - mean[..., None]) ** 2).mean(axis=-1) + kind.epsilon)
+        y = (rows - mean[..., None]) * inverse[..., None] * scale + (over(read["bias"]) if "bias" in read else 0.0)
+        return {"y": y, "mean": mean, "inverse_deviation": inverse}
+    inverse = read["inverse_deviation"].reshape(rows.shape[:2])[..., None]
+    normal = (rows - read["mean"].reshape(rows.shape[:2])[..., None]) * inverse
+    dy = read["dy"].reshape(rows.shape)
+    g = dy * scale
+    centre = g.mean(axis=-1, keepdims=True) if layer.kind_name != "rms_norm" else 0
+    found = {"dx": inverse * (g - centre - normal * (g * normal).mean(axis=-1, keepdims=True))}
+    for name, each in (("dscale", dy * normal), ("dbias", dy)):
+        by_channel = each.reshape(len(x), read["scale"].size, -1).sum(axis=(0, 2)) if groups else each.sum(axis=(0, 1))
+        found[name] = by_channel
+    return found
+
+
+def _combined(operation: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide}[operation](a, b)
+
+
+def _summed_to(shape: tuple[int, ...], whole: np.ndarray) -> np.ndarray:
+    """What was repeated is added up."""
+    return whole.sum(axis=tuple(k for k, size in enumerate(shape) if size != whole.shape[k]), keepdims=True)
+
+
+def _combine(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    kind, axes = layer.kind, len(layer.shape)
+    roles = ["x0", "x1"] if kind.stored is None else ["x", kind.role]
+    shapes = [*layer.input_shapes, *([kind.stored] if kind.stored else [])]
+    if kind.stored_first:
+        roles, shapes = roles[::-1], shapes[::-1]
+    images = len(next(value for role, value in read.items() if role in ("x", "x0", "dy")))
+    operands = []
+    for role, shape in zip(roles, shapes, strict=True):
+        array = read.get(role, np.ones((images if role.startswith("x") else 1, *shape)))
+        first = array.shape[:1] if role.startswith("x") else (1,)
+        operands.append(array.reshape(*first, *(1,) * (axes - len(shape)), *shape))
+    a, b = operands
+    if what is Pass.FORWARD:
+        return {"y": _combined(kind.operation, a, b)}
+    slopes = {"add": (1, 1), "subtract": (1, -1), "multiply": (b, a), "divide": (1 / b, -a / b**2)}[kind.operation]
+    return {
+        f"d{role}": _summed_to(operand.shape, read["dy"] * slope)
+        for operand, role, slope in zip(operands, roles, slopes, strict=True)
+    }
+
+
+def _matmul(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    axes = len(layer.shape) + 1
+    x0, x1 = (read[r].reshape(len(read[r]), *(1,) * (axes - read[r].ndim), *read[r].shape[1:]) for r in ("x0", "x1"))
+    right = x1.swapaxes(-1, -2) if layer.kind.turned else x1
+    if what is Pass.FORWARD:
+        return {"y": x0 @ right}
+    dx0, dx1 = read["dy"] @ right.swapaxes(-1, -2), x0.swapaxes(-1, -2) @ read["dy"]
+    dx1 = dx1.swapaxes(-1, -2) if layer.kind.turned else dx1
+    return {"dx0": _summed_to(x0.shape, dx0), "dx1": _summed_to(x1.shape, dx1)}
+
+
+def _places(layer: Layer) -> np.ndarray:
+    """For each value of an image's output, the place of the value that it is, -1 for none."""
+    kind, shape = layer.kind, layer.input_shapes[0]
+    at = np.arange(int(np.prod(shape))).reshape(shape)
+    if layer.kind_name == "permute":
+        return at.transpose(kind.order)
+    if layer.kind_name == "slice":
+        return at.take(range(*slice(kind.start, kind.end, kind.step).indices(shape[kind.axis])), axis=kind.axis)
+    if layer.kind_name == "pad":
+        return np.pad(at, list(zip(kind.before, kind.after, strict=True)), constant_values=-1)
+    return np.broadcast_to(at, layer.shape)
+
+
+def _move(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    (x,) = read.values()
+    places = _places(layer).reshape(-1)
+    rows = x.reshape(len(x), -1)
+    if what is Pass.FORWARD:
+        return {"y": np.where(places >= 0, rows[:, places], getattr(layer.kind, "value", 0.0))}
+    dx = np.zeros((len(x), int(np.prod(layer.input_shapes[0]))))
+    for image in range(len(x)):
+        np.add.at(dx[image], places[places >= 0], rows[image][places >= 0])
+    return {"dx": dx}
+
+
+def _reduce(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    shape, kind = layer.input_shapes[0], layer.kind
+    axes = tuple(axis % len(shape) + 1 for axis in kind.axes)
+    share = 1 / np.prod([shape[axis - 1] for axis in axes]) if kind.operation == "mean" else 1.0
+    if what is Pass.FORWARD:
+        return {"y": read["x"].sum(axis=axes) * share}
+    kept = [1 if k + 1 in axes else size for k, size in enumerate(shape)]
+    return {"dx": np.broadcast_to(read["dy"].reshape(len(read["dy"]), *kept) * share, (len(read["dy"]), *shape))}
+
+
+def _causal_mask(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    (x,) = read.values()
+    queries, keys = x.shape[-2:]
+    seen = np.tril(np.ones((queries, keys)), keys - queries) > 0
+    return {"y": np.where(seen, x, -1e30)} if what is Pass.FORWARD else {"dx": np.where(seen, x, 0.0)}
+
+
+def _rotary(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    """By complex numbers."""
+    (x,) = read.values()
+    half = x.shape[-1] // 2
+    angles = (np.arange(x.shape[-2])[:, None] + layer.kind.first) * layer.kind.base ** (-np.arange(half) / half)
+    turn = np.exp(1j * angles * (1 if what is Pass.FORWARD else -1))
+    turned = (x[..., :half] + 1j * x[..., half:]) * turn
+    return {"y" if what is Pass.FORWARD else "dx": np.concatenate([turned.real, turned.imag], axis=-1)}
+
+
+def _stored(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    return {"y": read["weight"][None]} if what is Pass.FORWARD else {"dweight": read["dy"].sum(axis=0)}
+
+
+def _embedding(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    numbers = read["x"].astype(int)
+    if what is Pass.FORWARD:
+        return {"y": read["weight"][numbers]}
+    dweight = np.zeros((layer.kind.rows, layer.kind.width))
+    np.add.at(dweight, numbers, read["dy"].reshape(*numbers.shape, -1))
+    return {"dweight": dweight}
+
+
+def _concat(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    axis = layer.kind.axis % len(layer.shape)
+    if what is Pass.FORWARD:
+        return {"y": np.concatenate(_inputs(read), axis=axis + 1)}
+    ends = np.cumsum([shape[axis] for shape in layer.input_shapes])[:-1]
+    parts = np.split(read["dy"], ends, axis=axis + 1)
     return {"dx": parts[0]} | {f"dx{n}": part for n, part in enumerate(parts)}
 
 
@@ -380,6 +533,38 @@ _OF_KIND: dict[str, Callable[[Layer, Pass, Arrays], Arrays]] = {
     "relu": _pointwise(lambda x: np.maximum(x, 0), lambda y: y > 0),
     "sigmoid": _pointwise(lambda x: 1 / (1 + np.exp(-x)), lambda y: y * (1 - y)),
     "tanh": _pointwise(np.tanh, lambda y: 1 - y**2),
+    "clip": _nudged(lambda k, x: np.clip(x, k.least, k.most)),
+    "leaky_relu": _nudged(lambda k, x: np.where(x > 0, x, k.slope * x)),
+    "hard_sigmoid": _nudged(lambda k, x: np.clip(k.slope * x + k.shift, 0, 1)),
+    "hard_swish": _nudged(lambda k, x: x * np.clip(x / 6 + 0.5, 0, 1)),
+    "silu": _nudged(lambda k, x: x / (1 + np.exp(-x))),
+    "gelu": _nudged(
+        lambda k, x: (
+            x * (1 + _erf(x / 2**0.5)) / 2
+            if k.approximate == "none"
+            else x * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3))) / 2
+        )
+    ),
+    "affine": _nudged(lambda k, x: k.factor * x + k.shift),
+    "square": _nudged(lambda k, x: x**2),
+    "square_root": _nudged(lambda k, x: np.sqrt(x)),
+    "reciprocal": _nudged(lambda k, x: 1 / x),
+    "exponential": _nudged(lambda k, x: np.exp(x)),
+    "erf": _nudged(lambda k, x: _erf(x)),
+    "layer_norm": _row_norm,
+    "rms_norm": _row_norm,
+    "group_norm": _row_norm,
+    "combine": _combine,
+    "matmul": _matmul,
+    "permute": _move,
+    "slice": _move,
+    "pad": _move,
+    "repeat": _move,
+    "reduce": _reduce,
+    "causal_mask": _causal_mask,
+    "rotary": _rotary,
+    "stored": _stored,
+    "embedding": _embedding,
     "dropout": _dropout,
     "softmax": _softmax_layer,
     "add": _add,

@@ -6,10 +6,11 @@ from typing import Any
 from hypothesis import strategies as st
 
 from workloads.circulant import FLOWS
-from workloads.operators.activation import FUNCTIONS, ActivationBackward, ActivationForward
+from workloads.operators.activation import FUNCTIONS, INPUT_FUNCTIONS, ActivationBackward, ActivationForward
 from workloads.operators.add import Add
 from workloads.operators.batch_norm import MODES as BATCH_NORM_MODES
 from workloads.operators.batch_norm import BatchNormBackward, BatchNormInference, BatchNormTraining
+from workloads.operators.batched_product import BatchedProductBackward, BatchedProductForward
 from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.block_circulant import (
     BlockCirculantBackwardData,
@@ -17,6 +18,8 @@ from workloads.operators.block_circulant import (
     BlockCirculantForward,
 )
 from workloads.operators.bypass import Bypass
+from workloads.operators.causal_mask import CausalMask
+from workloads.operators.combine import OPERATIONS, CombineBackward, CombineForward
 from workloads.operators.concat import Concat, Split
 from workloads.operators.conv_algorithms import ALGORITHMS, ConvolutionAlgorithm
 from workloads.operators.conv_buffer import BUFFER_BYTES
@@ -24,12 +27,14 @@ from workloads.operators.conv_winograd import WinogradForward
 from workloads.operators.convolution import Convolution
 from workloads.operators.count_zeros import GROUP_ELEMENTS, CountZeros
 from workloads.operators.dropout import DropoutBackward, DropoutForward
+from workloads.operators.embedding import EmbeddingBackward, EmbeddingForward
 from workloads.operators.fully_connected import (
     FullyConnectedBackwardData,
     FullyConnectedBackwardWeights,
     FullyConnectedForward,
 )
 from workloads.operators.lrn import SIZES, LrnBackward, LrnForward
+from workloads.operators.move import Cut, CutBackward, Permute, Repeat, Stored
 from workloads.operators.multiply import MultiplyBackward, MultiplyForward
 from workloads.operators.optimizer import Adam, Sgd
 from workloads.operators.permuted_diagonal import (
@@ -39,6 +44,9 @@ from workloads.operators.permuted_diagonal import (
 )
 from workloads.operators.pooling import MODES, Pooling, PoolingBackward, PoolingForward
 from workloads.operators.primitive import Primitive
+from workloads.operators.reductions import Sum
+from workloads.operators.rotary import Rotary
+from workloads.operators.row_norm import RowNormBackward, RowNormForward
 from workloads.operators.softmax import SoftmaxBackward, SoftmaxForward, SoftmaxLossBackward, SoftmaxLossForward
 from workloads.operators.tensor import Shape
 
@@ -161,12 +169,80 @@ def permuted_passes(shape: Shape, outputs: int, block: int) -> tuple[Primitive, 
     return forward, weights, data(shape, outputs, block)
 
 
+# repeated on either side, along some axes, all, or none; parameters; by fours and not; sums in parts
+PAIRS: tuple[tuple[Shape, Shape, str], ...] = (
+    ((2, 3, 5, 7), (2, 3, 1, 1), ""),
+    ((2, 6, 4), (2, 1, 4), ""),
+    ((2, 1, 5), (2, 3, 1), ""),
+    ((2, 3, 8), (8,), "x1"),
+    ((3, 1, 1), (2, 3, 4, 4), "x0"),
+    ((2, 130, 5), (130, 5), "x1"),
+    ((2, 3, 5), (2, 3, 5), ""),
+)
+# axes that merge and that do not; by fours and not
+PERMUTATIONS = (
+    ((2, 3, 4, 5), (0, 2, 3, 1)),
+    ((2, 3, 4, 5, 8), (0, 1, 3, 2, 4)),
+    ((2, 3, 5, 2, 2, 3), (0, 4, 3, 2, 5, 1)),
+    ((2, 3, 4), (0, 1, 2)),
+)
+CUTS = (
+    Cut((2, 5, 8), (0, 1, 4), (1, 1, 1), (2, 3, 4)),
+    Cut((2, 5, 9), (0, 4, 1), (1, -2, 3), (2, 3, 2)),
+    Cut((2, 3, 4), (0, -1, -2), (1, 1, 1), (2, 6, 7), 1.5),
+    Cut((2, 3, 8), (0, 0, -4), (1, 1, 1), (2, 2, 16)),
+)
+# rows of a wavefront and of a workgroup, longer than what is held; channels of one and of more elements; sums in parts
+ROW_NORMS: tuple[dict[str, Any], ...] = (
+    {"shape": (2, 3, 5)},
+    {"shape": (2, 3, 4, 50), "axes": 2, "biased": False},
+    {"shape": (3, 30, 12)},
+    {"shape": (2, 2, 800), "centred": False, "biased": False},
+    {"shape": (2, 3500), "epsilon": 1e-3},
+    {"shape": (2, 2200, 2)},
+    {"shape": (2, 6, 3, 3), "groups": 3},
+    {"shape": (2, 4, 20, 20), "groups": 1},
+)
+# one matrix an image and several; stored as they are and turned; one operand for several of the other
+PRODUCTS = (
+    ((2, 5, 7), (2, 7, 6), False),
+    ((2, 3, 5, 70), (2, 3, 9, 70), True),
+    ((2, 2, 3, 5, 4), (2, 2, 1, 6, 4), True),
+    ((2, 2, 2, 5, 4), (2, 2, 1, 4, 3), False),
+)
+
 # what decides a kernel's form: planes of one element, small, odd, multiples of four; more than a slice; few and many
 # channels; sizes with and without a tail
 CASES: tuple[Primitive, ...] = (
     *(ActivationForward(name, (3, 5, 7, 11)) for name in FUNCTIONS),
     *(ActivationBackward(name, (3, 5, 7, 11)) for name in FUNCTIONS),
     ActivationForward("relu", (1,)),
+    *(
+        made(name, (3, 5, 7, 11), -0.7, 0.9)
+        for name in INPUT_FUNCTIONS
+        for made in (ActivationForward, ActivationBackward)
+    ),
+    *(made(op, *pair) for op in OPERATIONS for pair in PAIRS for made in (CombineForward, CombineBackward)),
+    *(Permute(*case) for case in PERMUTATIONS),
+    Permute((2, 3, 4, 5), (0, 3, 1, 2), True),
+    *(made for cut in CUTS for made in (cut, CutBackward(cut))),
+    Repeat((2, 3, 1, 1), (2, 3, 4, 8), 0.25),
+    Repeat((2, 1, 3), (2, 5, 3)),
+    Repeat((2, 1, 3), (2, 5, 3), 0.5, True),
+    Stored((2, 3, 4)),
+    Sum((2, 3, 5, 70), (2, 3), 1 / 350),
+    Sum((2, 3, 5, 7), (1, 3)),
+    Sum((2, 3000, 2), (1,)),
+    Sum((2, 3, 4000), (2,), gradient=True),
+    *(RowNormForward(**case, keep=keep) for case in ROW_NORMS for keep in (False, True)),
+    *(RowNormBackward(**case) for case in ROW_NORMS),
+    *(made(*case) for case in PRODUCTS for made in (BatchedProductForward, BatchedProductBackward)),
+    EmbeddingForward((2, 35), 9, 20),
+    EmbeddingBackward((2, 35), 9, 20),
+    EmbeddingBackward((3,), 4, 300),
+    *(Rotary((2, 3, 70, 6), 5, gradient=gradient) for gradient in (False, True)),
+    Rotary((1, 2, 8), 4000),
+    *(CausalMask(shape, gradient) for shape in ((2, 3, 4, 4), (2, 3, 7)) for gradient in (False, True)),
     *(PoolingForward(pooling, (2, 3, 17, 18)) for pooling in POOLINGS),
     *(PoolingBackward(pooling, (2, 3, 17, 18)) for pooling in POOLINGS),
     *(PoolingForward(pooling, (2, 3, 9, 8), keep_places=False) for pooling in (MAX_3, SMALL_MAX, MAX_ODD)),

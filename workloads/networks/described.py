@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 MAX_LAYERS = 5_000  # ResNet-1202 has about 4 000
 MAX_INPUT = 1 << 16  # channels, rows or columns of an input
+MOST_INPUT_AXES = 4  # of an image
 MAX_BATCH = 1 << 16
 
 

@@ -10,20 +10,26 @@ MAX_OUTPUTS = 1 << 24
 
 
 class FullyConnected(LayerKind):
-    """Each output is a weighted sum of all inputs; maps are taken as a vector."""
+    """Each output is a weighted sum of all inputs; maps are taken as a vector, or each position by itself."""
 
     outputs: int = param(..., "values of the output", "the network", ge=1, le=MAX_OUTPUTS)
     bias: bool = param(True, "a value for each output is added", "the usual one")
+    each: bool = param(False, "the values of the last axis are the inputs, at every position", "transformers")
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
-        return (self.outputs,)
+        return (*inputs[0][:-1], self.outputs) if self.each else (self.outputs,)
+
+    def values(self, inputs: Sequence[Shape]) -> int:
+        """Return the number of values that an output is a sum of."""
+        return inputs[0][-1] if self.each else elements(inputs[0])
 
     def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
         bias = {"bias": (self.outputs,)} if self.bias else {}
-        return Anatomy({"weight": (self.outputs, elements(inputs[0])), **bias})
+        return Anatomy({"weight": (self.outputs, self.values(inputs)), **bias})
 
     def gemm(self, inputs: Sequence[Shape]) -> Gemm:
-        return Gemm(self.outputs, elements(inputs[0]), 1, wider=True)
+        values = self.values(inputs)
+        return Gemm(self.outputs, values, elements(inputs[0]) // values, wider=True)
 
     def forward(self, training: bool) -> PassSpec:
         return weighted_forward(self.bias)

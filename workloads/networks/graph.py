@@ -75,6 +75,16 @@ class Network:
         return {layer.name: layer for layer in self.layers}
 
     @cached_property
+    def numbers_below(self) -> Mapping[str, int]:
+        """For each input that holds whole numbers: what they must be less than."""
+        found: dict[str, int] = {}
+        for layer in self.layers:
+            if layer.kind.READS_NUMBERS:
+                (name,) = layer.inputs
+                found[name] = min(found.get(name, layer.kind.numbers_below), layer.kind.numbers_below)
+        return found
+
+    @cached_property
     def readers(self) -> Mapping[str, int]:
         """The number of times that layers read each input and each layer's output, by name."""
         return Counter(name for layer in self.layers for name in layer.inputs)
@@ -112,6 +122,7 @@ def build(described: Described, kinds: Sequence[LayerKind]) -> Network:
             continue
         drawn = described.layers[order[name]]
         layer = _shaped(where, drawn, kind_of[name], [shapes[i] for i in drawn.inputs])
+        _check_numbers(described, drawn, kind_of)
         shapes[name] = layer.shape
         layers.append(layer)
     return Network(
@@ -147,6 +158,21 @@ def _connected(described: Described) -> nx.DiGraph:
     return graph
 
 
+def _check_numbers(described: Described, drawn: DescribedLayer, kind_of: Mapping[str, LayerKind]) -> None:
+    """Raise UserError where a layer that takes whole numbers reads others, or another one reads whole numbers."""
+    where = f"{described.source}: layer '{drawn.name}'"
+    if kind_of[drawn.name].READS_NUMBERS:
+        if drawn.inputs[0] not in described.inputs:
+            raise UserError(f"{where}: reads '{drawn.inputs[0]}': must be an input of the network, of whole numbers")
+        return
+    whole = {one.inputs[0]: one.name for one in described.layers if kind_of[one.name].READS_NUMBERS and one.inputs}
+    for name in drawn.inputs:
+        if name in whole:
+            raise UserError(
+                f"{where}: reads '{name}', which holds whole numbers since layer '{whole[name]}' takes such"
+            )
+
+
 def _shaped(where: str, drawn: DescribedLayer, kind: LayerKind, inputs: Sequence[Shape]) -> Layer:
     """Build the layer with its shapes; raise UserError where its kind cannot take inputs of these shapes."""
     least, most = kind.ARITY
@@ -163,6 +189,6 @@ def _shaped(where: str, drawn: DescribedLayer, kind: LayerKind, inputs: Sequence
         if found != expected:
             raise UserError(
                 f"{where}: layer '{drawn.name}': the file's {role} is {shown(expected)}; an input of"
-                f" {shown(inputs[0])} needs {shown(found)}"
+                f" {' and '.join(map(shown, inputs)) or 'nothing'} needs {shown(found)}"
             )
     return layer

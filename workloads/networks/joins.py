@@ -1,10 +1,12 @@
-"""Layers that join others' outputs or pass one on: sum, product, concatenation, flattening, copy."""
+"""Layers that join others' outputs or pass one on: sum, product, combination, concatenation, flattening, copy."""
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from workloads.networks.kind import LayerKind, Pass, PassSpec, ShapeError
+from gpusim.base.spec import param
+from workloads.networks.axes import Sizes, axis_of
+from workloads.networks.kind import Anatomy, LayerKind, Pass, PassSpec, ShapeError
 from workloads.networks.tensor import Shape, elements, shown
 
 
@@ -35,19 +37,101 @@ class Multiply(LayerKind):
         return inputs[0]
 
 
+class Combine(LayerKind):
+    """Two values combined element by element: of two inputs, or of one and stored values. One of them may be repeated
+    along axes where it has size 1, or that it does not have (NumPy's rule).
+    """
+
+    ARITY: ClassVar = (1, 2)
+
+    operation: Literal["add", "subtract", "multiply", "divide"] = param(..., "what is done", "the network")
+    stored: Sizes | None = param(None, "shape of stored values that take the second input's place", "the network")
+    trained: bool = param(True, "whether stored values are trained", "the usual one")
+    stored_first: bool = param(False, "stored values are the first of the two", "the network")
+
+    @property
+    def role(self) -> str:
+        """The role of what is stored: biases are added, scales multiplied."""
+        return "bias" if self.operation in ("add", "subtract") else "scale"
+
+    def operands(self, inputs: Sequence[Shape]) -> tuple[Shape, Shape]:
+        """Return the shapes of the two operands."""
+        if (self.stored is None) != (len(inputs) == 2):
+            raise ShapeError(f"has {len(inputs)} inputs: must be two, or one and `stored`")
+        pair = (*inputs, self.stored) if self.stored is not None else tuple(inputs)
+        left, right = pair[::-1] if self.stored_first else pair
+        return left, right
+
+    def output(self, inputs: Sequence[Shape]) -> Shape:
+        """Return the shape that both have once repeated; raise ShapeError where there is none."""
+        left, right = self.operands(inputs)
+        most = max(len(left), len(right))
+        full = [(1,) * (most - len(shape)) + shape for shape in (left, right)]
+        if any(a != b and 1 not in (a, b) for a, b in zip(*full, strict=True)):
+            raise ShapeError(f"{shown(left)} and {shown(right)}: sizes must be equal, or 1 where one is repeated")
+        found = tuple(max(a, b) for a, b in zip(*full, strict=True))
+        if self.stored is not None and len(self.stored) > len(inputs[0]):
+            raise ShapeError(
+                f"stored values of {shown(self.stored)} have more axes than an input of {shown(inputs[0])}"
+            )
+        return found
+
+    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+        if self.stored is None:
+            return Anatomy()
+        held = {self.role: self.stored}
+        return Anatomy(held) if self.trained else Anatomy(state=held)
+
+    def forward(self, training: bool) -> PassSpec:
+        return PassSpec(Pass.FORWARD, ("x*",) if self.stored is None else ("x", self.role), ("y",))
+
+    def backward(self) -> tuple[PassSpec, ...]:
+        """Return one pass for both gradients, or one for each of data and stored values, which read what they need."""
+        multiplies = self.operation in ("multiply", "divide")
+        if self.stored is None:
+            reads = ("x*", "dy") if multiplies else ("dy",)
+            return (PassSpec(Pass.BACKWARD_DATA, reads, ("dx*",)),)
+        reads = ("x", self.role, "dy") if multiplies else ("dy",)
+        data = PassSpec(Pass.BACKWARD_DATA, reads, ("dx",))
+        if not self.trained:
+            return (data,)
+        return (PassSpec(Pass.BACKWARD_WEIGHTS, reads, (f"d{self.role}",)), data)
+
+
+class Stored(LayerKind):
+    """Trained values without any input, the same for every image: a class token."""
+
+    ARITY: ClassVar = (0, 0)
+    OPERATIONS: ClassVar = 0
+    FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("weight",), ("y",))
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_WEIGHTS, ("dy",), ("dweight",)),)
+
+    shape: Sizes = param(..., "shape of an image's values", "the network")
+
+    def output(self, inputs: Sequence[Shape]) -> Shape:
+        return self.shape
+
+    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+        return Anatomy({"weight": self.shape})
+
+
 class Concat(LayerKind):
-    """The channels of its inputs, those of one input after those of another."""
+    """Its inputs one after another along an axis, the channels if it is not said."""
 
     ARITY: ClassVar = (1, None)
     OPERATIONS: ClassVar = 0
     FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x*",), ("y",))
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx*",)),)
 
+    axis: int = param(0, "the axis, without the batch; negative: from the end", "the channels, as the usual one")
+
     def output(self, inputs: Sequence[Shape]) -> Shape:
-        """Return the output's shape: the inputs' channels added up, and the rows and columns that all must share."""
-        if len({shape[1:] for shape in inputs}) > 1 or len({len(shape) for shape in inputs}) > 1:
-            raise ShapeError(f"inputs of shapes {', '.join(map(shown, inputs))}: only their channels may differ")
-        return sum(shape[0] for shape in inputs), *inputs[0][1:]
+        """Return the output's shape: the inputs' sizes along the axis added up, and all others, which they share."""
+        axis = axis_of(inputs[0], self.axis)
+        if len({(*shape[:axis], *shape[axis + 1 :]) for shape in inputs}) > 1 or len({len(s) for s in inputs}) > 1:
+            what = "their channels" if axis == 0 else f"sizes along axis {axis}"
+            raise ShapeError(f"inputs of shapes {', '.join(map(shown, inputs))}: only {what} may differ")
+        return *inputs[0][:axis], sum(shape[axis] for shape in inputs), *inputs[0][axis + 1 :]
 
 
 class Flatten(LayerKind):

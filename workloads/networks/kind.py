@@ -109,6 +109,8 @@ class LayerKind(Spec):
     NEEDS_SIGN_ALONE: ClassVar[bool] = False
     # the output is positive where the input is, or else the gradient of the input is zero
     KEEPS_SIGN: ClassVar[bool] = False
+    # its input is the network's own, of whole numbers below `numbers_below`
+    READS_NUMBERS: ClassVar[bool] = False
     # of an element of the output, where the forward pass is no matrix product
     OPERATIONS: ClassVar[int] = 1
     # the passes, where they depend neither on the layer's values nor on whether it is trained
@@ -119,6 +121,11 @@ class LayerKind(Spec):
     def propagates(self) -> bool:
         """Whether layers before this one get a gradient."""
         return True
+
+    @property
+    def numbers_below(self) -> int:
+        """What the whole numbers that it reads must be less than; 0 for a kind that reads none."""
+        return 0
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
         """Return the output's shape; raise ShapeError for inputs that the kind cannot take."""

@@ -8,12 +8,33 @@ from collections.abc import Mapping
 from workloads.networks.block_circulant import BlockCirculant, BlockCirculantConvolution
 from workloads.networks.convolution import Convolution
 from workloads.networks.fully_connected import FullyConnected
-from workloads.networks.joins import Add, Bypass, Concat, Flatten, Multiply
+from workloads.networks.joins import Add, Bypass, Combine, Concat, Flatten, Multiply, Stored
 from workloads.networks.kind import LayerKind
-from workloads.networks.normalization import BatchNorm, Lrn, Softmax
+from workloads.networks.moves import Pad, Permute, Reduce, Repeat, Reshape, Slice
+from workloads.networks.normalization import BatchNorm, GroupNorm, LayerNorm, Lrn, RmsNorm, Softmax
 from workloads.networks.permuted_diagonal import PermutedDiagonal
-from workloads.networks.pointwise import Dropout, Relu, Sigmoid, Tanh
+from workloads.networks.pointwise import (
+    Affine,
+    CausalMask,
+    Clip,
+    Dropout,
+    Erf,
+    Exponential,
+    Gelu,
+    HardSigmoid,
+    HardSwish,
+    LeakyRelu,
+    Reciprocal,
+    Relu,
+    Rotary,
+    Sigmoid,
+    Silu,
+    Square,
+    SquareRoot,
+    Tanh,
+)
 from workloads.networks.pooling import AveragePool, MaxPool
+from workloads.networks.products import Embedding, MatMul
 
 KINDS: Mapping[str, type[LayerKind]] = {
     "convolution": Convolution,
@@ -28,11 +49,38 @@ KINDS: Mapping[str, type[LayerKind]] = {
     "relu": Relu,
     "sigmoid": Sigmoid,
     "tanh": Tanh,
+    "layer_norm": LayerNorm,
+    "rms_norm": RmsNorm,
+    "group_norm": GroupNorm,
+    "clip": Clip,
+    "leaky_relu": LeakyRelu,
+    "hard_sigmoid": HardSigmoid,
+    "hard_swish": HardSwish,
+    "silu": Silu,
+    "gelu": Gelu,
+    "affine": Affine,
+    "square": Square,
+    "square_root": SquareRoot,
+    "reciprocal": Reciprocal,
+    "exponential": Exponential,
+    "erf": Erf,
     "softmax": Softmax,
+    "causal_mask": CausalMask,
+    "rotary": Rotary,
     "dropout": Dropout,
     "add": Add,
     "multiply": Multiply,
+    "combine": Combine,
+    "matmul": MatMul,
+    "embedding": Embedding,
+    "stored": Stored,
     "concat": Concat,
+    "permute": Permute,
+    "reshape": Reshape,
+    "slice": Slice,
+    "pad": Pad,
+    "repeat": Repeat,
+    "reduce": Reduce,
     "flatten": Flatten,
     "bypass": Bypass,
 }

@@ -1,11 +1,12 @@
-"""Normalization: over neighbouring channels (LRN), over the batch, or over all channels (softmax)."""
+"""Normalization: over neighbouring channels (LRN), the batch, features or groups of channels, or all values (softmax)."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from gpusim.base.spec import param
-from workloads.networks.kind import Anatomy, LayerKind, Pass, PassSpec, Saved
-from workloads.networks.tensor import Shape, elements, maps
+from workloads.networks.axes import axis_of
+from workloads.networks.kind import Anatomy, LayerKind, Pass, PassSpec, Saved, ShapeError
+from workloads.networks.tensor import Shape, elements, shown
 
 
 class Lrn(LayerKind):
@@ -53,17 +54,107 @@ class BatchNorm(LayerKind):
         return PassSpec(Pass.FORWARD, ("x", "scale", "bias", *running), ("y", "mean", "inverse_deviation", *running))
 
 
+class RowNorm(LayerKind):
+    """A normalization whose statistics are an image's own; `scale` and `bias` are trained."""
+
+    OPERATIONS: ClassVar = 4
+
+    epsilon: float = param(1e-5, "ε", "PyTorch", gt=0)
+
+    @property
+    def biased(self) -> bool:
+        """Whether there is a bias."""
+        return True
+
+    def parameters(self, shape: Shape) -> Shape:
+        """Return the shape of scales."""
+        raise NotImplementedError
+
+    def rows(self, shape: Shape) -> int:
+        """Return the number of rows of an image, each with a mean and a deviation."""
+        return elements(shape) // elements(self.parameters(shape))
+
+    def output(self, inputs: Sequence[Shape]) -> Shape:
+        self.parameters(inputs[0])
+        return inputs[0]
+
+    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+        one, saved = self.parameters(inputs[0]), Saved((self.rows(inputs[0]),))
+        held = {"scale": one} | ({"bias": one} if self.biased else {})
+        return Anatomy(held, saved={"mean": saved, "inverse_deviation": saved})
+
+    def forward(self, training: bool) -> PassSpec:
+        reads = ("x", "scale", "bias") if self.biased else ("x", "scale")
+        return PassSpec(Pass.FORWARD, reads, ("y", "mean", "inverse_deviation") if training else ("y",))
+
+    def backward(self) -> tuple[PassSpec, ...]:
+        """Return one pass for all gradients."""
+        reads, gradients = ("x", "dy", "scale", "mean", "inverse_deviation"), ("dx", "dscale")
+        return (PassSpec(Pass.BACKWARD, reads, (*gradients, "dbias") if self.biased else gradients),)
+
+
+class LayerNorm(RowNorm):
+    """y = γ · (x − mean) / √(variance + ε) + β over the last axes of every position (Ba 2016)."""
+
+    axes: int = param(1, "how many of the last axes are normalized together", "the usual one", ge=1, le=8)
+    bias: bool = param(True, "β is added", "the usual one")
+
+    @property
+    def biased(self) -> bool:
+        return self.bias
+
+    def parameters(self, shape: Shape) -> Shape:
+        if self.axes > len(shape):
+            raise ShapeError(f"axes = {self.axes} of an input of {shown(shape)}: at most {len(shape)}")
+        return shape[-self.axes :]
+
+
+class RmsNorm(RowNorm):
+    """y = γ · x / √(mean of x² + ε) over the last axis of every position (Zhang and Sennrich 2019)."""
+
+    @property
+    def biased(self) -> bool:
+        return False
+
+    def parameters(self, shape: Shape) -> Shape:
+        return shape[-1:]
+
+
+class GroupNorm(RowNorm):
+    """y = γ · (x − mean) / √(variance + ε) + β over groups of an image's channels (Wu and He 2018)."""
+
+    groups: int = param(..., "groups of channels; as many as channels: instance normalization", "the network", ge=1)
+
+    def parameters(self, shape: Shape) -> Shape:
+        if shape[0] % self.groups:
+            raise ShapeError(f"{shape[0]} channels do not divide into {self.groups} groups")
+        return shape[:1]
+
+    def rows(self, shape: Shape) -> int:
+        return self.groups
+
+
 class Softmax(LayerKind):
-    """e^x over the sum of e^x of all channels (DNNMark, equation 11), or of all values of the image."""
+    """e^x over the sum of e^x of all channels (DNNMark, equation 11), of another axis, or of all values of the image."""
 
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
 
     over: Literal["channels", "all"] = param(
         "channels", "what each sum is over", "DNNMark; ONNX before opset 13 has all"
     )
+    axis: int = param(0, "with over channels: the axis, without the batch; negative: from the end", "the channels")
+
+    def output(self, inputs: Sequence[Shape]) -> Shape:
+        axis_of(inputs[0], self.axis)
+        return inputs[0]
+
+    def planes(self, shape: Shape) -> tuple[int, int, int]:
+        """Return how many sums stand before the axis, of how many values each is, and how many stand side by side."""
+        if self.over == "all":
+            return 1, elements(shape), 1
+        axis = axis_of(shape, self.axis)
+        return elements(shape[:axis]), shape[axis], elements(shape[axis + 1 :])
 
     def operations(self, inputs: Sequence[Shape]) -> int:
-        channels, rows, columns = maps(inputs[0])
-        if self.over == "all":
-            channels, rows, columns = channels * rows * columns, 1, 1
-        return channels * channels * rows * columns
+        outer, values, inner = self.planes(inputs[0])
+        return values * values * outer * inner

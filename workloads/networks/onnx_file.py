@@ -1,22 +1,44 @@
 """ONNX files: their nodes become layers, their initializers give the shapes and values of parameters.
 
-The package `onnx` is imported when there is a file to read, and only then.
+What follows from constants and shapes alone is computed, with a batch of one. Nodes that no kind of layer has are
+collected, with their share of the work; if the user wants so they are left out, and what they would give is made up. The
+package `onnx` is imported when there is a file to read, and only then.
 """
 
 import importlib
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import suppress
+from dataclasses import dataclass
+from math import prod
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
 from gpusim.base.errors import MissingExtraError, UserError
-from workloads.networks.described import MAX_INPUT, MAX_LAYERS, Described, DescribedLayer
+from workloads.networks.described import MAX_INPUT, MAX_LAYERS, MOST_INPUT_AXES, Described, DescribedLayer
+from workloads.networks.kind import ShapeError
 from workloads.networks.kinds import KINDS
-from workloads.networks.onnx_nodes import READERS, Made, Node, Unsupported
-from workloads.networks.tensor import Shape
+from workloads.networks.onnx_nodes import (
+    READERS,
+    Made,
+    Node,
+    Parameter,
+    Same,
+    Source,
+    StoredValues,
+    Unsupported,
+    View,
+    image_shape,
+)
+from workloads.networks.onnx_patterns import Patterns
+from workloads.networks.tensor import Shape, elements
+
+MOST_FOLDED = 1 << 26  # elements of a tensor that follows from others
+# a stored float tensor that these give is the same parameter under another shape
+VIEWS = ("Identity", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Expand", "Cast", "Transpose")
+NAMED_AT_MOST = 4  # nodes of an operator, in a message
 
 
 def require_onnx() -> Any:
@@ -27,8 +49,11 @@ def require_onnx() -> Any:
         raise MissingExtraError("reading an ONNX file (onnx)", "onnx") from error
 
 
-def described_by_onnx(contents: bytes, source: str) -> Described:
-    """Read the network of a file; raise UserError that names the node and its operator, or MissingExtraError."""
+def described_by_onnx(contents: bytes, source: str, skip_unsupported: bool = False) -> Described:
+    """Read the network of a file; raise UserError that names all nodes which are not supported, or MissingExtraError.
+
+    skip_unsupported: leave these nodes out.
+    """
     onnx = require_onnx()
     try:
         model = onnx.load_model_from_string(contents)
@@ -39,7 +64,7 @@ def described_by_onnx(contents: bytes, source: str) -> Described:
         raise UserError(f"{source}: is a damaged ONNX file: {damaged!r} is not UTF-8")
     if not model.graph.node:
         raise UserError(f"{source}: is not an ONNX file, or one without any node")
-    return _Reading(model, source, onnx).described()
+    return _Reading(model, source, onnx, skip_unsupported).described()
 
 
 def _no_text(message: Any) -> bytes | None:
@@ -67,35 +92,64 @@ def _external(tensor: Any) -> str | None:
     return next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
 
 
-class _Reading:
-    """Reads the layers of a graph. `at` gives, for each tensor, the layer or the input that it is the output of."""
+@dataclass(frozen=True)
+class _Missing:
+    """A node that is not supported. operations: of an image, as far as one can tell."""
 
-    def __init__(self, model: Any, source: str, onnx: Any) -> None:
-        self.source, self.onnx, self.graph = source, onnx, model.graph
+    layer: str
+    node: str
+    operator: str
+    said: str
+    operations: int
+
+
+class _Reading:
+    """Reads the layers of a graph. Shapes are those of the file with a batch of one.
+
+    at: for each computed tensor, the layer or the input that it is the output of; same: a stored tensor under another
+    name, with whether it is transposed.
+    """
+
+    def __init__(self, model: Any, source: str, onnx: Any, skip: bool) -> None:
+        self.source, self.onnx, self.model, self.graph, self.skip = source, onnx, model, model.graph, skip
         self.opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=1)
         self.initializers = {tensor.name: tensor for tensor in self.graph.initializer}
         self.folder, self.batch = Path(source).parent, None
+        self.folded: dict[str, np.ndarray] = {}
+        floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16)
+        self.trained = {name for name, tensor in self.initializers.items() if tensor.data_type in floats}
         # how many read each tensor, those who want the network's outputs included
         self.readers = Counter(name for node in self.graph.node for name in node.input)
         self.readers.update(output.name for output in self.graph.output)
         self.at: dict[str, str] = {}
-        self.ranks: dict[str, int] = {}
-        self.shapes: dict[str, Shape] = {}  # of an image, as far as they follow
-        self.same: dict[str, tuple[str, bool]] = {}  # a stored tensor under another name: that one, whether transposed
+        self.shapes: dict[str, Shape] = {}
+        self.same: dict[str, tuple[str, bool]] = {}
         self.layers: list[DescribedLayer] = []
+        self.image_shapes: dict[str, Shape] = {}  # of inputs and layers
         self.names: set[str] = set()
-        self.stored: dict[tuple[str, str], tuple[str, bool]] = {}  # initializer, whether it is transposed
+        self.parameters: dict[tuple[str, str], tuple[Parameter, Shape]] = {}
+        self.inputs: dict[str, Shape] = {}
+        self.missing: list[_Missing] = []
+        self.unread, self.unknown = 0, set[str]()  # tensors of a shape that is not known, nodes that read them
+        self.inferred: dict[str, Shape] | None = None
 
     def described(self) -> Described:
         """Read all nodes and return the network."""
         self._check_external()
-        inputs = self._inputs()
+        self.inputs = self._inputs()
+        patterns = Patterns(self.graph.node, [output.name for output in self.graph.output], self._number)
+        formulas = patterns.formulas()
+        inner = {name for _, _, taken in formulas.values() for name in taken} - set(formulas)
         for node in self.graph.node:
-            self._read(node)
+            if node.output and node.output[0] in inner:
+                continue
+            formula = formulas.get(node.output[0]) if node.output else None
+            self._read(node, formula)
+        remarks = self._judged()
         if len(self.layers) > MAX_LAYERS:
             raise UserError(f"{self.source}: {len(self.layers)} layers; a network has at most {MAX_LAYERS}")
         used = {name for layer in self.layers for name in layer.inputs}
-        inputs = {name: shape for name, shape in inputs.items() if name in used} or inputs
+        inputs = {name: shape for name, shape in self.inputs.items() if name in used} or self.inputs
         name = self.graph.name or self.source.replace("\\", "/").rpartition("/")[2].removesuffix(".onnx")
         files = tuple(sorted({self.folder / place for place in map(_external, self.initializers.values()) if place}))
         return Described(
@@ -105,17 +159,63 @@ class _Reading:
             tuple(self.layers),
             self.batch,
             values=self._value,
+            remarks=remarks,
             outputs=self._outputs(),
             files=files,
         )
 
+    def _judged(self) -> tuple[str, ...]:
+        """Return what was left out, for people; raise UserError with all of it where it must not be."""
+        if not self.missing:
+            return ()
+        known = sum(self._operations(layer) for layer in self.layers)
+        whole = known + sum(one.operations for one in self.missing)
+        share = sum(one.operations for one in self.missing) / max(whole, 1)
+        if not self.skip and len(self.missing) == 1 and not self.unread:
+            one = self.missing[0]
+            raise UserError(
+                f"{self.source}: layer '{one.layer}': node '{one.node}' ({one.operator}): {one.said}; it is"
+                f" {_percent(share)} of the network's operations, --skip-unsupported leaves it out"
+            )
+        lines = [
+            f"{len(self.missing)} of {len(self.graph.node)} nodes are not supported, {_percent(share)} of the network's"
+            f" operations"
+            + (
+                f"; {self.unread} further nodes read what they give, of a shape that is not known"
+                if self.unread
+                else ""
+            )
+        ]
+        groups: dict[tuple[str, str], list[_Missing]] = {}
+        for one in self.missing:
+            groups.setdefault((one.operator, one.said), []).append(one)
+        for (operator, said), nodes in groups.items():
+            names = ", ".join(f"'{one.node}'" for one in nodes[:NAMED_AT_MOST])
+            more = f" and {len(nodes) - NAMED_AT_MOST} more" if len(nodes) > NAMED_AT_MOST else ""
+            part = sum(one.operations for one in nodes) / max(whole, 1)
+            count = f"{len(nodes)} nodes" if len(nodes) > 1 else "node"
+            lines.append(f"{operator}, {count} {names}{more}, {_percent(part)}: {said}")
+        if not self.skip:
+            first = f"{self.source}: {lines[0]}; --skip-unsupported leaves them out"
+            raise UserError(first, *(f"{self.source}: {line}" for line in lines[1:]))
+        if self.unread:
+            raise UserError(f"{self.source}: {lines[0]}: nothing can be put in their place")
+        return (f"left out: {lines[0]}; what they would give is made up", *(f"left out: {line}" for line in lines[1:]))
+
+    def _operations(self, layer: DescribedLayer) -> int:
+        shapes = [self.image_shapes[name] for name in layer.inputs]
+        return KINDS[layer.kind].model_validate(layer.values).operations(shapes)
+
     def _outputs(self) -> dict[str, str]:
         """Return the layer of each declared output, by the output's name; raise UserError where no layer makes it."""
         made = {layer.name for layer in self.layers}
-        for output in self.graph.output:
-            if self.at.get(output.name) not in made:
-                raise UserError(f"{self.source}: output '{output.name}': no layer has it as its first output")
-        return {output.name: self.at[output.name] for output in self.graph.output}
+        declared = {output.name: self.at.get(output.name) for output in self.graph.output}
+        if self.missing:  # an output that was left out is none
+            return {name: layer for name, layer in declared.items() if layer in made}
+        for name, layer in declared.items():
+            if layer not in made:
+                raise UserError(f"{self.source}: output '{name}': no layer has it as its first output")
+        return {name: layer for name, layer in declared.items() if layer is not None}
 
     def _check_external(self) -> None:
         """Raise UserError where a file beside this one that holds an initializer is missing or lies elsewhere."""
@@ -131,17 +231,23 @@ class _Reading:
 
     def _inputs(self) -> dict[str, Shape]:
         inputs = {}
+        whole = (self.onnx.TensorProto.INT64, self.onnx.TensorProto.INT32)
         for value in self.graph.input:
             if value.name in self.initializers:
                 continue
             where = f"{self.source}: input '{value.name}'"
             kind = value.type.tensor_type
-            if kind.elem_type != self.onnx.TensorProto.FLOAT:
-                raise UserError(f"{where}: type {self._type_name(kind.elem_type)} is not allowed: must be FLOAT")
-            if len(kind.shape.dim) not in (2, 4):
+            if kind.elem_type != self.onnx.TensorProto.FLOAT and not (
+                kind.elem_type in whole and self._chooses(value.name)
+            ):
                 raise UserError(
-                    f"{where}: {len(kind.shape.dim)} axes are not allowed: must be batch × channels × rows × columns,"
-                    " or batch × features"
+                    f"{where}: type {self._type_name(kind.elem_type)} is not allowed: must be FLOAT, or whole numbers that"
+                    " choose rows of a table (Gather)"
+                )
+            if not 2 <= len(kind.shape.dim) <= MOST_INPUT_AXES + 1:
+                raise UserError(
+                    f"{where}: {len(kind.shape.dim)} axes are not allowed: must be 2 to {MOST_INPUT_AXES + 1}, as batch ×"
+                    " channels × rows × columns, or batch × features"
                 )
             for axis, dim in enumerate(kind.shape.dim):
                 if axis and not 1 <= dim.dim_value <= MAX_INPUT:
@@ -157,72 +263,247 @@ class _Reading:
                 raise UserError(f"{where}: axis 0 has size {batch}, another input's {self.batch}: must be one batch")
             self.batch = batch or self.batch
             inputs[value.name] = tuple(dim.dim_value for dim in kind.shape.dim[1:])
-            self.at[value.name], self.ranks[value.name] = value.name, len(kind.shape.dim)
-            self.shapes[value.name] = inputs[value.name]
+            self.at[value.name], self.shapes[value.name] = value.name, (1, *inputs[value.name])
+            self.image_shapes[value.name] = inputs[value.name]
             self.names.add(value.name)
         if not inputs:
             raise UserError(f"{self.source}: the graph has no input")
         return inputs
 
+    def _chooses(self, name: str) -> bool:
+        """Tell whether all that reads an input takes rows of a table by it."""
+        nodes = [node for node in self.graph.node if name in node.input]
+        return all(
+            (node.op_type == "Gather" and list(node.input)[1:] == [name]) or node.op_type == "Shape" for node in nodes
+        )
+
     def _type_name(self, number: int) -> str:
         known = {n: name for name, n in self.onnx.TensorProto.DataType.items()}
         return str(known.get(number, number))
 
-    def _read(self, proto: Any) -> None:
-        """Make a layer of a node, or note what the node says of other tensors; raise UserError."""
+    def _number(self, name: str) -> float | None:
+        """Return the value of a stored tensor of one element, also of a Constant node; None for other tensors."""
+        if name not in self.initializers and name not in self.folded:
+            node = next((one for one in self.graph.node if name in one.output and one.op_type == "Constant"), None)
+            if node is None:
+                return None
+            try:
+                array = self.onnx.numpy_helper.to_array(self._constant(self._attributes(node)))
+            except (Unsupported, ValueError, TypeError, AttributeError):
+                return None
+        elif elements(self._shape(name) or ()) != 1:
+            return None
+        else:
+            array = self._array(name)
+        return float(array.reshape(-1)[0]) if array.size == 1 and array.dtype.kind in "fiu" else None
+
+    def _attributes(self, proto: Any) -> dict[str, Any]:
+        return {a.name: self.onnx.helper.get_attribute_value(a) for a in proto.attribute}
+
+    def _read(self, proto: Any, formula: tuple[str, str, set[str]] | None) -> None:
+        """Make layers of a node, or note what it says of other tensors; raise UserError for a damaged one."""
         operator = proto.op_type if proto.domain in ("", "ai.onnx") else f"{proto.domain}.{proto.op_type}"
         name = self._free(proto.name or (proto.output[0] if proto.output else operator))
         try:
-            self._note(proto, operator, name)
+            self._note(proto, operator, name, formula)
         except Unsupported as error:
-            said = str(error)
+            if any(one in self.unknown for one in proto.input):
+                self.unread += 1
+                self.unknown.update(proto.output)
+                return
+            self.missing.append(_Missing(name, proto.name or name, operator, str(error), self._guessed(proto)))
+            self._made_up(proto)
         except (ValueError, KeyError, TypeError, IndexError, ArithmeticError, AttributeError) as error:
             said = f"is damaged: {type(error).__name__}: {error}"
-        else:
-            return
-        raise UserError(f"{self.source}: layer '{name}': node '{proto.name or name}' ({operator}): {said}")
+            raise UserError(
+                f"{self.source}: layer '{name}': node '{proto.name or name}' ({operator}): {said}"
+            ) from None
 
-    def _note(self, proto: Any, operator: str, name: str) -> None:
-        attributes = {a.name: self.onnx.helper.get_attribute_value(a) for a in proto.attribute}
+    def _shapes_by_onnx(self) -> dict[str, Shape]:
+        """Return the shapes that the package infers of tensors, with a batch of one, where it can."""
+        if self.inferred is None:
+            copy = self.onnx.ModelProto()
+            copy.CopyFrom(self.model)
+            for value in copy.graph.input:
+                if value.name in self.inputs and value.type.tensor_type.shape.dim:
+                    value.type.tensor_type.shape.dim[0].dim_value = 1
+            try:
+                graph = self.onnx.shape_inference.infer_shapes(copy, data_prop=True).graph
+            except Exception:  # of the package, on what it does not know
+                graph = copy.graph
+            self.inferred = {}
+            for value in (*graph.value_info, *graph.output):
+                sizes = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+                if value.type.tensor_type.HasField("shape") and sizes and min(sizes) > 0:
+                    self.inferred[value.name] = tuple(sizes)
+        return self.inferred
+
+    def _known_shape(self, name: str) -> Shape | None:
+        """Return the shape of any tensor as far as it is known."""
+        found = self.shapes.get(name) or self._shape(name)
+        return found if found is not None else self._shapes_by_onnx().get(name)
+
+    def _guessed(self, proto: Any) -> int:
+        """Return the operations of a node that is not supported: of what multiplies with stored tensors as many as its
+        products have, else one for each value that it gives, or reads where that is not known.
+        """
+        weights = sum(elements(self._shape(name) or ()) for name in proto.input if len(self._shape(name) or ()) > 1)
+        result = self._known_shape(proto.output[0]) if proto.output else None
+        given = self._known_shape(proto.input[0]) if proto.input else None
+        if weights and proto.op_type == "ConvTranspose" and given:
+            return 2 * weights * elements(given[2:])
+        if weights and proto.op_type == "Conv" and result:
+            return 2 * weights * elements(result[2:])
+        if weights and proto.op_type in ("LSTM", "GRU", "RNN") and given:
+            return 2 * weights * given[0]  # a step of the sequence after another
+        return elements(result or given or ())
+
+    def _made_up(self, proto: Any) -> None:
+        """Put inputs of the network in the place of what a node would give."""
+        for name in proto.output:
+            if not self.readers[name]:
+                continue
+            shape = self._shapes_by_onnx().get(name)
+            if shape is None:
+                self.unknown.add(name)
+                continue
+            free = self._free(name)
+            self.names.add(free)
+            self.inputs[free] = image_shape(shape)
+            self.at[name], self.shapes[name], self.image_shapes[free] = free, shape, image_shape(shape)
+
+    def _note(self, proto: Any, operator: str, name: str, formula: tuple[str, str, set[str]] | None) -> None:
+        attributes = self._attributes(proto)
+        inputs, outputs = tuple(proto.input), tuple(proto.output)
         if operator == "Constant":
-            self.initializers[proto.output[0]] = self._constant(attributes)
+            self.initializers[outputs[0]] = self._constant(attributes)
             return
-        if operator in ("Identity", "Transpose") and self._shape(proto.input[0]) is not None:
-            if operator == "Transpose" and list(attributes.get("perm", [1, 0])) != [1, 0]:
-                raise Unsupported(f"perm = {attributes['perm']}: must be [1, 0], a matrix")
-            name, transposed = self.same.get(proto.input[0], (proto.input[0], False))
-            self.same[proto.output[0]] = name, transposed != (operator == "Transpose")
+        if operator in ("Identity", "Transpose") and self._shape(inputs[0]) is not None:
+            turned = operator == "Transpose"
+            if not turned or (
+                len(self._shape(inputs[0]) or ()) == 2 and list(attributes.get("perm", [1, 0])) == [1, 0]
+            ):
+                stored, transposed = self.same.get(inputs[0], (inputs[0], False))
+                self.same[outputs[0]] = stored, transposed != turned
+                if inputs[0] in self.trained:
+                    self.trained.add(outputs[0])
+                return
+        if operator in ("Shape", "Size") and inputs[0] in self.shapes:
+            shape = self.shapes[inputs[0]][attributes.get("start", 0) : attributes.get("end")]
+            self.folded[outputs[0]] = np.array(shape if operator == "Shape" else prod(shape), np.int64)
+            return
+        if all(not one or self._shape(one) is not None for one in inputs) and proto.domain in ("", "ai.onnx"):
+            self._fold(proto, operator)
+            return
+        if formula is not None:
+            made: Made | Same = Made(formula[0].lower(), {}, (formula[1],), self.shapes[formula[1]])
+            self._finish(name, outputs[0], made)
             return
         if operator not in READERS:
             raise Unsupported(f"operator {operator} is not supported (allowed: {', '.join(sorted(READERS))})")
-        ranks = [self.ranks.get(one) for one in proto.input]
-        inputs, outputs = tuple(proto.input), tuple(proto.output)
-        shape = self.shapes.get(inputs[0]) if inputs else None
-        node = Node(inputs, outputs, attributes, self.opset, self._shape, self._array, ranks, shape)
-        if not self._adds_bias(operator, node):
-            self._enter(name, node, READERS[operator](node))
-
-    def _enter(self, name: str, node: Node, made: Made) -> None:
-        """Add the layer of a node; raise Unsupported where its inputs or outputs allow none."""
-        unknown = [one for one in made.inputs if one not in self.at]
-        if unknown:
-            raise Unsupported(f"input '{unknown[0]}' is neither an input of the network nor another node's output")
-        further = [one for one in node.outputs[1:] if self.readers[one]]
-        if further and made.kind != "batch_norm":
+        node = Node(
+            inputs, outputs, attributes, self.opset, self._shape, self._array, self.shapes.get,
+            self.trained.__contains__, self.batch or 1,
+        )  # fmt: skip
+        if self._adds_bias(operator, node):
+            return
+        read = READERS[operator](node)
+        several = read if isinstance(read, tuple) else (read,)
+        further = [one for one in outputs[len(several) :] if self.readers[one]]
+        if further and operator not in ("BatchNormalization", "Dropout"):
             raise Unsupported(f"output '{further[0]}' is read by another node: only the first may be")
+        for output, one in zip(outputs, several, strict=False):
+            if self.readers[output] or len(several) == 1:
+                self._finish(name, output, one)
+
+    def _fold(self, proto: Any, operator: str) -> None:
+        """Compute a node whose inputs are all stored."""
+        reference = importlib.import_module("onnx.reference")
+        helper = self.onnx.helper
+        names = [name for name in proto.input if name]
+        feeds = {name: self._array(name) for name in names}
+        none = [helper.make_empty_tensor_value_info(name) for name in dict.fromkeys(names)]
+        results = [helper.make_empty_tensor_value_info(name) for name in proto.output if name]
+        graph = helper.make_graph([proto], "one", none, results)
+        model = helper.make_model(graph, opset_imports=list(self.model.opset_import))
+        try:
+            found = reference.ReferenceEvaluator(model).run(None, feeds)
+        except Exception as error:  # of the package's many functions
+            said = str(error).splitlines()[0] if str(error) else ""
+            raise Unsupported(f"cannot be computed from constants: {type(error).__name__}: {said}") from None
+        for output, array in zip([name for name in proto.output if name], found, strict=True):
+            array = np.asarray(array)
+            if array.size > MOST_FOLDED:
+                raise Unsupported(f"gives {array.size} constant values: at most {MOST_FOLDED}")
+            self.folded[output] = array
+            first = proto.input[0] if proto.input else ""
+            if operator in VIEWS and first in self.trained and array.size == feeds[first].size:
+                self.trained.add(output)
+
+    def _finish(self, name: str, output: str, made: Made | Same) -> None:
+        """Enter what a node gives: a tensor of a layer, or one that is there already."""
+        if isinstance(made, Same):
+            self.at[output], self.shapes[output] = self.at[made.name], made.shape
+            return
+        layer = self._enter(name, made)
+        shape = made.shape or (1, *self.image_shapes[layer])
+        wanted = image_shape(shape)
+        if wanted != self.image_shapes[layer]:
+            kind, values = ("flatten", {}) if len(wanted) == 1 else ("reshape", {"shape": list(wanted)})
+            layer = self._add(f"{name}.shape", kind, (layer,), values)
+        self.at[output], self.shapes[output] = layer, shape
+
+    def _enter(self, name: str, made: Made) -> str:
+        """Add a layer with those that it is made of, and return its name."""
+        inputs = tuple(self._source(name, number, one) for number, one in enumerate(made.inputs))
         expects = {}
-        for role, (initializer, transposed) in made.parameters.items():
-            shape = self._shape(initializer) or ()
-            expects[role] = shape[::-1] if transposed else shape
-            self.stored[name, role] = initializer, transposed
-        read = tuple(self.at[one] for one in made.inputs)
+        free = self._free(name)
+        for role, parameter in made.parameters.items():
+            shape = self._shape(parameter.name) or ()
+            shape = parameter.shape or (shape[::-1] if parameter.transposed else shape)
+            expects[role] = shape
+            self.parameters[free, role] = parameter, shape
+        return self._add(free, made.kind, inputs, made.values, expects)
+
+    def _source(self, name: str, number: int, source: Source) -> str:
+        """Return the layer or input that a source is, added if need be."""
+        if isinstance(source, Made):
+            layer = self._enter(f"{name}.{source.kind}", source)
+            wanted = image_shape(source.shape) if source.shape else self.image_shapes[layer]
+            if wanted != self.image_shapes[layer]:
+                layer = self._add(f"{name}.shape", "reshape", (layer,), {"shape": list(wanted)})
+            return layer
+        if isinstance(source, StoredValues):
+            free = self._free(f"{name}.{source.name}")
+            parameter = Parameter(source.name, shape=source.shape)
+            self.parameters[free, "weight"] = parameter, source.shape
+            return self._add(free, "stored", (), {"shape": list(source.shape)}, {"weight": source.shape})
+        tensor, shape = (source.name, source.shape) if isinstance(source, View) else (source, None)
+        if tensor not in self.at:
+            raise Unsupported(f"input '{tensor}' is neither an input of the network nor another node's output")
+        layer = self.at[tensor]
+        if shape is None or shape == self.image_shapes[layer]:
+            return layer
+        return self._add(f"{name}.x{number}", "reshape", (layer,), {"shape": list(shape)})
+
+    def _add(
+        self, name: str, kind: str, inputs: tuple[str, ...], values: Mapping[str, Any],
+        expects: Mapping[str, Shape] | None = None,
+    ) -> str:  # fmt: skip
+        """Add a layer and return its name; raise Unsupported for inputs or values that its kind does not take."""
+        name = self._free(name)
+        try:
+            shape = KINDS[kind].model_validate(values).output([self.image_shapes[one] for one in inputs])
+        except ShapeError as error:
+            raise UserError(f"{self.source}: layer '{name}': {error}") from None
+        except ValidationError as error:
+            first = error.errors()[0]
+            value = ".".join(map(str, first["loc"]))
+            raise UserError(f"{self.source}: layer '{name}': {value}: {first['msg']}") from None
         self.names.add(name)
-        self.layers.append(DescribedLayer(name, made.kind, read, made.values, expects))
-        self.at[node.outputs[0]], self.ranks[node.outputs[0]] = name, made.rank
-        with suppress(ValueError, KeyError):  # what is wrong is said when the description is checked
-            self.shapes[node.outputs[0]] = (
-                KINDS[made.kind].model_validate(made.values).output([self.shapes[one] for one in made.inputs])
-            )
+        self.layers.append(DescribedLayer(name, kind, inputs, values, expects or {}))
+        self.image_shapes[name] = shape
+        return name
 
     def _adds_bias(self, operator: str, node: Node) -> bool:
         """Add a node's bias to the product before it, where the node does only that; tell whether it was so."""
@@ -233,15 +514,15 @@ class _Reading:
         last = self.layers[-1] if self.layers else None
         if len(constant) != 1 or len(others) != 1 or last is None or self.at[others[0]] != last.name:
             return False
-        readers = self.readers[others[0]]
-        shape = self._shape(constant[0])
-        if last.kind != "fully_connected" or last.values["bias"] or readers != 1 or shape != (last.values["outputs"],):
+        shape, before = self._shape(constant[0]), self.shapes[others[0]]
+        whole = constant[0] in self.trained and self.readers[others[0]] == 1 and last.kind == "fully_connected"
+        if not whole or last.values["bias"] or shape != (last.values["outputs"],) or before[-1] != shape[0]:
             return False
         self.layers[-1] = DescribedLayer(
             last.name, last.kind, last.inputs, {**last.values, "bias": True}, {**last.expects, "bias": shape}
         )
-        self.stored[last.name, "bias"] = constant[0], False
-        self.at[node.outputs[0]], self.ranks[node.outputs[0]] = last.name, 2
+        self.parameters[last.name, "bias"] = Parameter(constant[0]), shape
+        self.at[node.outputs[0]], self.shapes[node.outputs[0]] = last.name, before
         return True
 
     def _constant(self, attributes: Mapping[str, Any]) -> Any:
@@ -267,19 +548,31 @@ class _Reading:
     def _shape(self, name: str) -> Shape | None:
         """Return the shape of a stored tensor; None for a name that no stored tensor has."""
         stored, transposed = self.same.get(name, (name, False))
-        tensor = self.initializers.get(stored)
-        if tensor is None:
+        if stored in self.folded:
+            shape = self.folded[stored].shape
+        elif stored in self.initializers:
+            shape = tuple(self.initializers[stored].dims)
+        else:
             return None
-        return tuple(tensor.dims)[::-1] if transposed else tuple(tensor.dims)
+        return shape[::-1] if transposed else shape
 
     def _array(self, name: str) -> np.ndarray:
         """Return the values of a stored tensor."""
         stored, transposed = self.same.get(name, (name, False))
-        array: np.ndarray = self.onnx.numpy_helper.to_array(self.initializers[stored], str(self.folder))
+        array = self.folded.get(stored)
+        if array is None:
+            array = self.onnx.numpy_helper.to_array(self.initializers[stored], str(self.folder))
         return array.T if transposed else array
 
     def _value(self, layer: str, role: str) -> np.ndarray:
         """Return the values of a layer's parameter."""
-        initializer, transposed = self.stored[layer, role]
-        array = self._array(initializer)
-        return array.T if transposed else array
+        parameter, shape = self.parameters[layer, role]
+        array = self._array(parameter.name)
+        array = array.T if parameter.transposed else array
+        if parameter.factor != 1.0:
+            array = array * np.float32(parameter.factor)
+        return array.reshape(shape) if array.size == prod(shape) else np.broadcast_to(array, shape)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"

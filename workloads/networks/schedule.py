@@ -85,6 +85,13 @@ class Schedule:
         return name
 
 
+def classes_of(shape: Shape) -> int | None:
+    """Return the number of classes of an output: a value for each, of an image or of every position; None for others."""
+    if elements(shape) == shape[0]:
+        return shape[0]
+    return shape[1] if len(shape) == 2 else None
+
+
 def inference(network: Network, batch: int, fusion: bool = False) -> Schedule:
     """List the steps of one forward pass over a batch; raise UserError for a batch that is not allowed.
 
@@ -132,7 +139,8 @@ class _Drawing:
         self.own: dict[str, dict[str, str]] = {}
         self.outputs: dict[str, str] = {}
         for name, shape in network.inputs.items():
-            self.outputs[name] = self._new(name, (batch, *shape), Role.INPUT, name)
+            dtype = "uint32" if name in network.numbers_below else "float32"
+            self.outputs[name] = self._new(name, (batch, *shape), Role.INPUT, name, dtype)
 
     def schedule(self) -> Schedule:
         """Return the schedule of the steps so far."""
@@ -188,9 +196,9 @@ class _Drawing:
         """Return the ReLU that is joined to a layer, by that layer's name; note why others are not."""
         network, found = self.network, dict[str, str]()
         for layer in network.layers:
-            before = network.named.get(layer.inputs[0])
             if not isinstance(layer.kind, Relu):
                 continue
+            before = network.named.get(layer.inputs[0])
             if before is None or not isinstance(before.kind, Convolution | FullyConnected):
                 after = "the network's input" if before is None else before.kind_name
                 self.apart[layer.name, Pass.FORWARD] = f"after {after}, whose kernels end with no ReLU"
@@ -207,8 +215,8 @@ class _Drawing:
         network, found = self.network, dict[str, str]()
         before = {relu: name for name, relu in self.joined.items()}
         for layer in network.layers:
-            kind, relu = layer.kind, layer.inputs[0]
-            if not isinstance(kind, Pooling) or relu not in before:
+            kind = layer.kind
+            if not isinstance(kind, Pooling) or (relu := layer.inputs[0]) not in before:
                 continue
             if not isinstance(kind, MaxPool) or not kind.is_side_by_side((2, 2)):
                 why = "its windows are no maxima of 2 × 2 values, side by side"
@@ -237,16 +245,22 @@ class _Drawing:
                 self.parts[layer.name].append(self._new(name, (self.batch, *layer.shape), Role.INPUT, layer.name))
             return
         layer = outputs[0]
-        if len(outputs) > 1 or elements(layer.shape) != layer.shape[0]:
+        if len(outputs) > 1 or classes_of(layer.shape) is None:
             names = ", ".join(f"'{one.name}' ({shown(one.shape)})" for one in outputs)
             raise UserError(
-                f"{self.network.source}: layer {names}: training by cross-entropy needs one output, a value a class"
+                f"{self.network.source}: layer {names}: training by cross-entropy needs one output, a value a class, of"
+                " an image or of every position"
             )
-        labels = self._new("labels", (self.batch,), Role.INPUT, "labels", "uint32")
+        positions = (self.batch,) if elements(layer.shape) == layer.shape[0] else (self.batch, layer.shape[0])
+        labels = self._new("labels", positions, Role.INPUT, "labels", "uint32")
         mean = self._new("loss", (1,), Role.LOSS, layer.name)
-        each = self._new("losses", (self.batch,), Role.LOSS, layer.name)
+        each = self._new("losses", positions, Role.LOSS, layer.name)
         output = self.outputs[layer.name]
-        fused = isinstance(layer.kind, Softmax) and not self.network.readers[layer.name]
+        fused = (
+            isinstance(layer.kind, Softmax)
+            and not self.network.readers[layer.name]
+            and layer.kind.planes(layer.shape)[1] == classes_of(layer.shape)
+        )
         if fused:
             probabilities, target = output, layer.inputs[0]
             logits = self.own[layer.name]["x"]

@@ -1,7 +1,7 @@
 """Networks from PyTorch: a function of the user's makes an `nn.Module`, whose ONNX export is read.
 
-PyTorch is imported when there is a module to export, and only then. The module runs once, on an image of zeros, in
-training mode, so that batch normalizations and dropouts stay layers of their own.
+PyTorch is imported when there is a module to export, and only then. The module runs once, on an image of zeros, as for
+inference, but for batch normalizations and dropouts, which are in training mode so that they stay layers of their own.
 """
 
 import importlib
@@ -19,10 +19,11 @@ from workloads.networks.tensor import Shape
 OPSET = 17  # LRN, Dropout, BatchNormalization and Softmax as `onnx_nodes` reads them
 
 
-def described_by_torch(text: str, shape: Shape | None) -> Described:
+def described_by_torch(text: str, shape: Shape | None, skip_unsupported: bool = False) -> Described:
     """Read the network that `module:function` returns: an `nn.Module`, or one and an example input; raise UserError.
 
-    shape: of an image, needed where the function returns the module alone. The working folder is searched first.
+    shape: of an image, needed where the function returns the module alone; skip_unsupported: leave out what no kind of
+    layer has. The working folder is searched first.
     """
     where = f"--torch {text}"
     torch = _require_torch()
@@ -35,7 +36,7 @@ def described_by_torch(text: str, shape: Shape | None) -> Described:
         if shape is None:
             raise UserError(f"{where}: returns a module alone: --input-shape must say what it takes, such as 3,224,224")
         example = torch.zeros((1, *shape))
-    return described_by_onnx(_exported(torch, module, example, where), where)
+    return described_by_onnx(exported(torch, module, example, where), where, skip_unsupported)
 
 
 def _require_torch() -> Any:
@@ -71,15 +72,20 @@ def _called(text: str, where: str) -> Any:
         sys.path.remove(os.getcwd())
 
 
-def _exported(torch: Any, module: Any, example: Any, where: str) -> bytes:
-    """Export the module as an ONNX file, with a fixed batch: sizes that are computed would be nodes of the graph."""
+def exported(torch: Any, module: Any, example: Any, where: str) -> bytes:
+    """Export the module as an ONNX file, with a batch of one: sizes that are computed are constants there."""
     file = io.BytesIO()
     try:
+        module.eval()
+        kept = torch.nn.modules.batchnorm._BatchNorm, torch.nn.modules.dropout._DropoutNd
+        for part in module.modules():
+            if isinstance(part, kept):
+                part.train()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the exporter that keeps layers as they are: that it is the older one
             torch.onnx.export(
-                module.train(), (example,), file, opset_version=OPSET, dynamo=False, input_names=["input"],
-                do_constant_folding=False, training=torch.onnx.TrainingMode.TRAINING,
+                module, (example,), file, opset_version=OPSET, dynamo=False, input_names=["input"],
+                do_constant_folding=False, training=torch.onnx.TrainingMode.PRESERVE,
             )  # fmt: skip
     except Exception as error:
         raise UserError(f"{where}: cannot be exported: {type(error).__name__}: {error}") from error

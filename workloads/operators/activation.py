@@ -1,5 +1,6 @@
-"""Activations, element by element: ReLU, sigmoid and tanh, forward and backward."""
+"""Functions of one number, element by element, forward and backward: activations, and what formulas are made of."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -10,7 +11,7 @@ from gpusim.base.errors import unknown_name
 from workloads.operators.launching import elementwise
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import ArrayPrimitive, OperatorError, Value
-from workloads.operators.tensor import Shape, Tensor
+from workloads.operators.tensor import Operand, Sample, Shape, Tensor, normal, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
 if TYPE_CHECKING:
@@ -29,6 +30,25 @@ class Function:
     error: Callable[[np.ndarray, np.ndarray], np.ndarray]
     operations: int
     slope_operations: int
+
+
+Numbers = np.ndarray
+
+
+@dataclass(frozen=True)
+class InputFunction:
+    """f(x) with two numbers a and b of its own, and its derivative as a function of x; operations as of a `Function`.
+
+    error, slope_error: bounds, in units of roundoff, on those of the kernel's f(x) and f'(x) at x; data: draws x.
+    """
+
+    forward: Callable[[Numbers, float, float], Numbers]
+    slope: Callable[[Numbers, float, float], Numbers]
+    error: Callable[[Numbers, float, float], Numbers]
+    slope_error: Callable[[Numbers, float, float], Numbers]
+    operations: int
+    slope_operations: int
+    data: Sample = normal
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
@@ -52,16 +72,126 @@ FUNCTIONS: Mapping[str, Function] = {
 }
 
 
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+
+
+def _normal_share(x: Numbers) -> Numbers:
+    """Return the standard normal distribution's share below x."""
+    return 0.5 * (1.0 + _erf(x / math.sqrt(2.0)))
+
+
+def _silu_slope(x: Numbers, a: float, b: float) -> Numbers:
+    s = _sigmoid(x)
+    return s * (1.0 + x * (1.0 - s))
+
+
+def _gelu_slope(x: Numbers, a: float, b: float) -> Numbers:
+    return _normal_share(x) + x * np.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
+
+
+def _gelu_argument(x: Numbers) -> Numbers:
+    return math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)
+
+
+def _gelu_tanh_slope(x: Numbers, a: float, b: float) -> Numbers:
+    t = np.tanh(_gelu_argument(x))
+    return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * math.sqrt(2.0 / math.pi) * (1.0 + 3 * 0.044715 * x * x)
+
+
+def _none(x: Numbers, a: float, b: float) -> Numbers:
+    return np.zeros_like(x)
+
+
+def _few(x: Numbers, a: float, b: float) -> Numbers:
+    return 4.0 * (1.0 + np.abs(x))
+
+
+# erf is that of Abramowitz and Stegun 7.1.26, 2.6 units off; what is multiplied with x is as far off times |x|, what goes
+# through an exponential of x² as far times x² more, of a value that falls as fast
+INPUT_FUNCTIONS: Mapping[str, InputFunction] = {
+    "clip": InputFunction(
+        lambda x, a, b: np.where(x < a, a, np.where(x > b, b, x)),
+        lambda x, a, b: ((x > a) & (x < b)).astype(np.float64), _none, _none, 2, 2,
+    ),
+    "leaky_relu": InputFunction(
+        lambda x, a, b: np.where(x < 0, a * x, x), lambda x, a, b: np.where(x > 0, 1.0, a),
+        lambda x, a, b: np.abs(a * x) * 2, lambda x, a, b: np.full_like(x, abs(a)), 2, 1,
+    ),
+    "hard_sigmoid": InputFunction(
+        lambda x, a, b: np.clip(a * x + b, 0.0, 1.0),
+        lambda x, a, b: np.where((a * x + b > 0) & (a * x + b < 1), a, 0.0),
+        lambda x, a, b: 3 * (np.abs(a * x) + abs(b)), lambda x, a, b: np.full_like(x, abs(a)), 4, 4,
+    ),
+    "hard_swish": InputFunction(
+        lambda x, a, b: x * np.clip(x / 6 + 0.5, 0.0, 1.0),
+        lambda x, a, b: np.where(x <= -3, 0.0, np.where(x >= 3, 1.0, x / 3 + 0.5)),
+        lambda x, a, b: 4 * np.abs(x) * (np.abs(x) + 1), _few, 5, 4,
+    ),
+    "silu": InputFunction(
+        lambda x, a, b: x * _sigmoid(x), _silu_slope,
+        lambda x, a, b: (10 + 2 * np.abs(x)) * np.abs(x * _sigmoid(x)),
+        lambda x, a, b: (16 + 4 * np.abs(x)) * (1 + np.abs(x)) * _sigmoid(x), 5, 8,
+    ),
+    "gelu": InputFunction(
+        lambda x, a, b: x * _normal_share(x), _gelu_slope, lambda x, a, b: 8 * np.abs(x),
+        lambda x, a, b: 10 + 4 * np.abs(x) * np.exp(-0.5 * x * x) * (4 + x * x), 14, 20,
+    ),
+    "gelu_tanh": InputFunction(
+        lambda x, a, b: 0.5 * x * (1.0 + np.tanh(_gelu_argument(x))), _gelu_tanh_slope, lambda x, a, b: 20 * np.abs(x),
+        lambda x, a, b: 40 + 40 * np.abs(x) * (1 + x * x) * (1 - np.tanh(_gelu_argument(x)) ** 2 + 1e-6), 10, 16,
+    ),
+    "affine": InputFunction(
+        lambda x, a, b: a * x + b, lambda x, a, b: np.full_like(x, a),
+        lambda x, a, b: 3 * (np.abs(a * x) + abs(b)), lambda x, a, b: np.full_like(x, abs(a)), 2, 0,
+    ),
+    "square": InputFunction(lambda x, a, b: x * x, lambda x, a, b: 2 * x, lambda x, a, b: 2 * x * x, _none, 1, 1),
+    "square_root": InputFunction(
+        lambda x, a, b: np.sqrt(x), lambda x, a, b: 0.5 / np.sqrt(x), lambda x, a, b: 2 * np.sqrt(x),
+        lambda x, a, b: 3 / np.sqrt(x), 1, 2, positive,
+    ),
+    "reciprocal": InputFunction(
+        lambda x, a, b: 1.0 / x, lambda x, a, b: -1.0 / (x * x), lambda x, a, b: 2 / np.abs(x),
+        lambda x, a, b: 6 / (x * x), 1, 2, positive,
+    ),
+    "exponential": InputFunction(
+        lambda x, a, b: np.exp(x), lambda x, a, b: np.exp(x), lambda x, a, b: (5 + 2 * np.abs(x)) * np.exp(x),
+        lambda x, a, b: (5 + 2 * np.abs(x)) * np.exp(x), 2, 2,
+    ),
+    "erf": InputFunction(
+        lambda x, a, b: _erf(x), lambda x, a, b: 2 / math.sqrt(math.pi) * np.exp(-x * x),
+        lambda x, a, b: np.full_like(x, 12.0), lambda x, a, b: 8 * (1 + x * x) * np.exp(-x * x), 12, 3,
+    ),
+}  # fmt: skip
+NAMES = (*FUNCTIONS, *INPUT_FUNCTIONS)
+
+
 @dataclass(frozen=True)
 class _Activation(ArrayPrimitive):
-    """An activation of FUNCTIONS over arrays of any shape."""
+    """A function of FUNCTIONS or INPUT_FUNCTIONS over arrays of any shape; a, b: numbers that it has besides."""
 
     function: str
     shape: Shape
+    a: float = 0.0
+    b: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.function not in FUNCTIONS:
-            raise OperatorError(unknown_name("activation", self.function, FUNCTIONS))
+        if self.function not in NAMES:
+            raise OperatorError(unknown_name("activation", self.function, NAMES))
+
+    @property
+    def of_input(self) -> bool:
+        """Whether the gradient is a function of what the function is applied to, and not of its result."""
+        return self.function in INPUT_FUNCTIONS
+
+    @property
+    def arguments(self) -> Mapping[str, float]:
+        """The kernel's arguments beside arrays and their size."""
+        return {"a": self.a, "b": self.b} if self.of_input else {}
+
+    @property
+    def argument(self) -> Operand:
+        """What the function is applied to."""
+        return Operand(self.shape, data=INPUT_FUNCTIONS[self.function].data) if self.of_input else self.x
 
 
 @dataclass(frozen=True)
@@ -75,40 +205,64 @@ class ActivationForward(_Activation):
         return f"{self.function} forward"
 
     @property
+    def takes(self) -> Mapping[str, Operand]:
+        return {"x": self.argument}
+
+    @property
     def operations(self) -> int:
-        return FUNCTIONS[self.function].operations * self.x.size
+        function = INPUT_FUNCTIONS.get(self.function) or FUNCTIONS[self.function]
+        return function.operations * self.x.size
 
     def backward(self) -> "ActivationBackward":
-        return ActivationBackward(self.function, self.shape)
+        return ActivationBackward(self.function, self.shape, self.a, self.b)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        return (elementwise("activation", f"{self.function}_forward", {**tensors, "n": self.x.size}),)
+        values = {**tensors, **self.arguments, "n": self.x.size}
+        return (elementwise("activation", f"{self.function}_forward", values),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        function, x = FUNCTIONS[self.function], inputs["x"].astype(np.float64)
+        x = inputs["x"].astype(np.float64)
+        if self.of_input:
+            of_x = INPUT_FUNCTIONS[self.function]
+            y = of_x.forward(x, self.a, self.b)
+            # a and b are rounded to FP32, too
+            return {"y": Value(y, UNIT_ROUNDOFF * (of_x.error(x, self.a, self.b) + np.abs(y)) + SMALLEST_NORMAL)}
+        function = FUNCTIONS[self.function]
         y = function.forward(x)
         return {"y": Value(y, UNIT_ROUNDOFF * function.error(x, y) + SMALLEST_NORMAL)}
 
 
 @dataclass(frozen=True)
 class ActivationBackward(_Activation):
-    """dx = dy f'(x), from y = f(x); dx may take dy's place."""
+    """dx = dy f'(x), from y = f(x), or from x; dx may take dy's place."""
 
     in_place: ClassVar = {"dx": "dy"}
-    reads, writes = ("y", "dy"), ("dx",)
+    writes = ("dx",)
 
     @property
     def name(self) -> str:
         return f"{self.function} backward"
 
     @property
+    def takes(self) -> Mapping[str, Operand]:
+        return {"x" if self.of_input else "y": self.argument, "dy": self.x}
+
+    @property
     def operations(self) -> int:
-        return (FUNCTIONS[self.function].slope_operations + 1) * self.x.size
+        function = INPUT_FUNCTIONS.get(self.function) or FUNCTIONS[self.function]
+        return (function.slope_operations + 1) * self.x.size
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        return (elementwise("activation", f"{self.function}_backward", {**tensors, "n": self.x.size}),)
+        values = {**tensors, **self.arguments, "n": self.x.size}
+        return (elementwise("activation", f"{self.function}_backward", values),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        y, dy = (inputs[name].astype(np.float64) for name in ("y", "dy"))
+        dy = inputs["dy"].astype(np.float64)
+        if self.of_input:
+            function, x = INPUT_FUNCTIONS[self.function], inputs["x"].astype(np.float64)
+            dx = dy * function.slope(x, self.a, self.b)
+            off = np.abs(dy) * function.slope_error(x, self.a, self.b) + 2 * np.abs(dx)
+            return {"dx": Value(dx, UNIT_ROUNDOFF * off + SMALLEST_NORMAL)}
+        y = inputs["y"].astype(np.float64)
         dx = dy * FUNCTIONS[self.function].slope(y)
         return {"dx": Value(dx, 4 * UNIT_ROUNDOFF * np.abs(dy) * (1.0 + y * y) + SMALLEST_NORMAL)}

@@ -130,7 +130,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
         "layer 'r': inputs: unknown layer 'conv2'; did you mean 'conv1'",
     ),
     (with_layers({"name": "r", "kind": "relu", "inputs": 3}), "layer 'r': inputs: must be the name of a layer"),
-    (with_layers({"name": "r", "kind": "relu", "inputs": []}), "layer 'r': inputs: must be the name of a layer"),
+    (with_layers(CONV, {"name": "r", "kind": "relu", "inputs": []}), "layer 'r': has 0 inputs; relu takes 1"),
     (with_layers({"name": "r", "kind": "relu", "inputs": ["input", "input"]}), "layer 'r': has 2 inputs; relu takes 1"),
     (with_layers({"name": "s", "kind": "add"}), "layer 's': has 1 inputs; add takes at least 2"),
     (
@@ -144,8 +144,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (with_layers(), "layers: a network has at least one"),
     (
-        with_layers(CONV, shape=[3, 8]),
-        r"input: \[3, 8\] is not allowed: must be \[channels, rows, columns\] or \[features\]",
+        with_layers(CONV, shape=[3, 8, 8, 8, 8]),
+        r"input: \[3, 8, 8, 8, 8\] is not allowed: must be 1 to 4 sizes, as \[channels, rows, columns\] or \[features\]",
     ),
     (with_layers(CONV, shape=[0, 8, 8]), "each from 1 to 65536"),
     (with_layers(CONV, shape=[1.5, 8, 8]), "is not allowed"),

@@ -22,16 +22,32 @@ from workloads.networks.torch_module import described_by_torch
 class Module:
     """Stands for nn.Module."""
 
-    training = False
+    def __init__(self, *parts: "Module") -> None:
+        self.training, self.parts = True, parts
 
-    def train(self) -> "Module":
+    def train(self) -> None:
         self.training = True
-        return self
+
+    def eval(self) -> None:
+        for part in self.modules():
+            part.training = False
+
+    def modules(self) -> "list[Module]":
+        return [self, *self.parts]
+
+
+class Norm(Module):
+    """Stands for a batch normalization."""
+
+
+class Dropout(Module):
+    """Stands for a dropout."""
 
 
 def exported(module: Module, inputs: tuple, file: Any, **options: Any) -> None:
-    """Stands for torch.onnx.export: batch normalization with three outputs and dropout's two inputs, as in training."""
-    assert module.training and options["training"] == "TRAINING" and not options["do_constant_folding"]
+    """Stands for torch.onnx.export: batch normalization with three outputs, as in training, all else as at inference."""
+    assert [part.training for part in module.modules()] == [isinstance(p, Norm | Dropout) for p in module.modules()]
+    assert options["training"] == "PRESERVE" and not options["do_constant_folding"]
     w = Writer(list(inputs[0]))
     channels, rows, columns = inputs[0][1:]
     x = w.conv("image", channels, 4, 3, name="/conv/Conv")
@@ -43,10 +59,18 @@ def exported(module: Module, inputs: tuple, file: Any, **options: Any) -> None:
 @pytest.fixture
 def torch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> types.ModuleType:
     fake: Any = types.ModuleType("torch")
-    fake.nn = types.SimpleNamespace(Module=Module)
+    modules = types.SimpleNamespace(
+        batchnorm=types.SimpleNamespace(_BatchNorm=Norm), dropout=types.SimpleNamespace(_DropoutNd=Dropout)
+    )
+    fake.nn = types.SimpleNamespace(Module=Module, modules=modules)
     fake.zeros = lambda shape: shape
-    fake.onnx = types.SimpleNamespace(export=exported, TrainingMode=types.SimpleNamespace(TRAINING="TRAINING"))
-    fake.made = {"module": Module(), "both": (Module(), (1, 3, 6, 6)), "number": 3, "odd": Module()}
+    fake.onnx = types.SimpleNamespace(export=exported, TrainingMode=types.SimpleNamespace(PRESERVE="PRESERVE"))
+    fake.made = {
+        "module": Module(Norm(), Module(), Dropout()),
+        "both": (Module(), (1, 3, 6, 6)),
+        "number": 3,
+        "odd": Module(),
+    }
     monkeypatch.setitem(sys.modules, "torch", fake)
     monkeypatch.chdir(tmp_path)
     text = "import torch\n" + "".join(f"def {name}(): return torch.made['{name}']\n" for name in fake.made)
@@ -90,7 +114,7 @@ def refused_export(*_: Any, **__: Any) -> None:
         ("nets_of_mine:broken", None, "RuntimeError: no weights"),
         ("no_such_module_here:f", None, "no module 'no_such_module_here' in /"),
         ("nets_of_mine:module", "3,x", "--input-shape 3,x: expected channels,rows,columns"),
-        ("nets_of_mine:module", "3,4", "--input-shape: input: [3, 4] is not allowed"),
+        ("nets_of_mine:module", "3,0", "--input-shape: input: [3, 0] is not allowed"),
         ("nets_of_mine:module", "3,2,2", "layer '/conv/Conv': kernel 3×3 does not fit"),
     ],
 )

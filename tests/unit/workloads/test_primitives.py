@@ -14,24 +14,41 @@ from gpusim.base.errors import UserError
 from gpusim.host.command_processor import execute
 from isa.device_memory import DeviceMemory
 from tests.support.operator_contract import OperatorCase, OperatorContract, compiled_only
-from tests.support.primitives import CASES, DENSE_MAX, MAX_3, POOLINGS, poolings, primitives
+from tests.support.primitives import (
+    CASES,
+    CUTS,
+    DENSE_MAX,
+    MAX_3,
+    PAIRS,
+    PERMUTATIONS,
+    POOLINGS,
+    PRODUCTS,
+    ROW_NORMS,
+    poolings,
+    primitives,
+)
 from tests.support.rooflines import measure
 from workloads.operators import operator
-from workloads.operators.activation import FUNCTIONS, ActivationForward
+from workloads.operators.activation import FUNCTIONS, INPUT_FUNCTIONS, ActivationForward
 from workloads.operators.add import Add
 from workloads.operators.batch_norm import MODES as BATCH_NORM_MODES
 from workloads.operators.batch_norm import BatchNormTraining
+from workloads.operators.batched_product import BatchedProductForward
 from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.block_circulant import BlockCirculantForward
 from workloads.operators.bypass import Bypass
+from workloads.operators.causal_mask import CausalMask
+from workloads.operators.combine import OPERATIONS, CombineForward
 from workloads.operators.concat import Concat
 from workloads.operators.conv_algorithms import ALGORITHMS
 from workloads.operators.convolution import Convolution
 from workloads.operators.count_zeros import GROUP_ELEMENTS, CountZeros
 from workloads.operators.dropout import DropoutForward, philox
+from workloads.operators.embedding import EmbeddingForward
 from workloads.operators.fully_connected import FullyConnectedBackwardWeights, FullyConnectedForward
 from workloads.operators.launching import divisor
 from workloads.operators.lrn import SIZES, LrnForward
+from workloads.operators.move import Permute, Repeat, Stored
 from workloads.operators.multiply import MultiplyForward
 from workloads.operators.operator import GpuFacts, before
 from workloads.operators.optimizer import Adam, Sgd
@@ -45,6 +62,9 @@ from workloads.operators.primitive import (
     build,
     place,
 )
+from workloads.operators.reductions import Sum
+from workloads.operators.rotary import Rotary
+from workloads.operators.row_norm import RowNormForward
 from workloads.operators.softmax import SoftmaxForward, SoftmaxLossForward
 from workloads.operators.tensor import Operand, Shape, Tensor
 from workloads.operators.verify import Verification, verify
@@ -233,12 +253,12 @@ def numeric(forward: Primitive, inputs: dict[str, np.ndarray], of: str, output: 
     """The gradient of sum(weights * output) by operand `of`, by central differences in FP64."""
     gradient, step = np.zeros(inputs[of].shape), 1e-6
     for at in np.ndindex(gradient.shape):
-        sums = []
+        results = []
         for sign in (1, -1):
             moved = {**inputs, of: inputs[of].copy()}
             moved[of][at] += sign * step
-            sums.append((forward.reference(moved)[output].value * weights).sum())
-        gradient[at] = (sums[0] - sums[1]) / (2 * step)
+            results.append(forward.reference(moved)[output].value)
+        gradient[at] = ((results[0] - results[1]) * weights).sum() / (2 * step)
     return gradient
 
 
@@ -272,6 +292,19 @@ SMALL = (
 )
 DIFFERENTIABLE: tuple[Primitive, ...] = (
     *(ActivationForward(name, (3, 7)) for name in FUNCTIONS),
+    *(ActivationForward(name, (3, 7), -0.7, 0.9) for name in INPUT_FUNCTIONS),
+    *(CombineForward(op, *pair) for op in OPERATIONS for pair in PAIRS if max(pair[0]) < 100),
+    *(Permute(*case) for case in PERMUTATIONS),
+    *CUTS,
+    Repeat((2, 1, 3), (2, 5, 3), 0.5),
+    Stored((2, 5)),
+    Sum((2, 3, 5, 7), (1, 3), 0.5),
+    *(RowNormForward(**case, keep=True) for case in ROW_NORMS if max(case["shape"]) < 40 and len(case["shape"]) < 4),
+    RowNormForward((2, 6, 3, 3), groups=3, keep=True),
+    *(BatchedProductForward(*case) for case in PRODUCTS if max(case[0]) < 40),
+    EmbeddingForward((2, 5), 4, 3),
+    CausalMask((2, 3, 5)),
+    Rotary((2, 3, 6), 2),
     *(PoolingForward(pooling, IMAGES) for pooling in POOLINGS if max(pooling.kernel) < 5),
     *(PoolingForward(Pooling.over_plane(mode, IMAGES), IMAGES) for mode in MODES),
     BiasForward(IMAGES),
@@ -314,6 +347,7 @@ def test_every_gradient_is_tested() -> None:
     backward = {type(made) for primitive in DIFFERENTIABLE for made in primitive.backward_passes()}
     assert backward == {type(p) for p in CASES if "backward" in p.name or p.name == "split"}
     kept = [p for p in CASES if not isinstance(p, PoolingForward) or p.keep_places]
+    kept = [p for p in kept if not isinstance(p, RowNormForward) or p.keep]
     kept = [p for p in kept if not p.skips_zeros_of]  # whose backward passes are the default's
     assert tested == {type(p) for p in kept if p.backward_passes() or p.same_gradient}
 

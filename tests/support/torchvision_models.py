@@ -1,0 +1,196 @@
+"""The table of torchvision's classification models in docs/networks.md: which load, run and train.
+
+python -m tests.support.torchvision_models [--jobs N] [--known FILE.json] [MODEL ...]
+
+A model is made with random weights, exported, and read. "runs": one image goes through every kernel on the simulated GPU,
+without timing; each result is compared with NumPy in FP64, and the network's with PyTorch's own. "trains": one iteration on
+one image (two where statistics over a batch of one value would be needed), each result compared with NumPy. Rows that are
+done are kept in FILE.json (known-torchvision.json), so that a stopped run goes on.
+"""
+
+import argparse
+import json
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpusim.base.errors import GpusimError
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.progress import Reporter
+from gpusim.config.gpu import load_gpu
+from gpusim.config.network import network_of
+from gpusim.config.network_run import NetworkSettings
+from gpusim.networks.binding import Iteration
+from gpusim.networks.execution import Execution, How
+from gpusim.networks.storage import Storage, network_plan
+from gpusim.networks.training import Training
+from gpusim.networks.values import fill
+from workloads.networks.graph import Network
+from workloads.networks.onnx_file import described_by_onnx
+from workloads.networks.schedule import inference, training
+
+SEED = 1
+NATIVE = {"inception_v3": 299}  # rows and columns that a model is made for, where they are not 224
+CLOSE = 2e-3  # of PyTorch's result, relative to its largest value: FP32 against FP32 through a hundred layers
+# models that take other sizes than their own: what a convolution's kernels do at an edge is met at this size as well
+SMALL = {
+    **dict.fromkeys(
+        ("convnext", "densenet", "efficientnet", "mnasnet", "mobilenet", "regnet", "resnet", "resnext"), 64
+    ),
+    **dict.fromkeys(("shufflenet", "squeezenet", "wide_resnet", "googlenet", "swin"), 64),
+    "inception": 96,
+}
+
+
+def size_of(name: str, whole: bool) -> int:
+    """Rows and columns of the image that a model is run with."""
+    if whole:
+        return NATIVE.get(name, 224)
+    return next((size for start, size in SMALL.items() if name.startswith(start)), NATIVE.get(name, 224))
+
+
+def module_of(name: str) -> Any:
+    """The model with random weights, whose normalizations have seen something."""
+    import torch
+    import torchvision
+
+    torch.manual_seed(SEED)
+    torch.backends.mha.set_fastpath_enabled(False)
+    more = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
+    module = torchvision.models.get_model(name, weights=None, **more)
+    for part in module.modules():
+        if isinstance(part, torch.nn.BatchNorm2d):
+            torch.nn.init.uniform_(part.running_var, 0.5, 1.5)
+            torch.nn.init.normal_(part.running_mean, 0.0, 0.1)
+    return module
+
+
+def exported(name: str, size: int) -> tuple[Network, Any]:
+    """The network as it is read, and the module."""
+    import torch
+
+    from workloads.networks.torch_module import exported as onnx_of
+
+    module = module_of(name)
+    contents = onnx_of(torch, module, torch.zeros((1, 3, size, size)), name)
+    return network_of(described_by_onnx(contents, name)), module.eval()
+
+
+def run_one(network: Network, image: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """One image through all kernels, without timing: the result, and what differs from NumPy."""
+    settings = NetworkSettings(gpu=load_gpu("mi6"))
+    schedule = inference(network, len(image))
+    storage = Storage.allocate(network_plan(schedule, Iteration.under(settings)), settings.gpu)
+    fill(storage, settings.seed, {next(iter(network.inputs)): image})
+    with Interrupt() as interrupt:
+        how = How(timing=False, verified=True)
+        execution = Execution(storage, settings.gpu, how, Reporter(quiet=True), interrupt)
+        results = execution.run(Iteration.under(settings))
+    wrong = [f"{one.name}: {mismatch}" for one in results for mismatch in one.mismatches]
+    return storage.array(schedule.outputs[network.outputs[0].name]).copy(), wrong
+
+
+def trained(network: Network, image: np.ndarray) -> str:
+    """What one iteration says: its loss, or why there is none."""
+    settings = NetworkSettings(gpu=load_gpu("mi6"))
+    images = 1
+    try:
+        iteration = Training(network, settings, images)
+    except GpusimError as error:
+        if "must be at least 2" not in str(error):
+            return f"no: {error}"
+        images = 2
+        iteration = Training(network, settings, images)
+    labels = np.arange(images, dtype=np.uint32) % 1000
+    loss = iteration.step(
+        {next(iter(network.inputs)): np.concatenate([image] * images), "labels": labels}, compared=True
+    )
+    return f"loss {loss:.3f}" if np.isfinite(loss) else f"no: the loss is {loss}"
+
+
+def row_of(name: str, whole: bool, stages: str) -> dict[str, Any]:
+    """A model's row."""
+    began, found = time.process_time(), {"model": name, "size": size_of(name, whole), "layers": 0}
+    found |= {"loads": "", "runs": "", "trains": ""}
+    stage = "loads"
+    try:
+        network, module = exported(name, found["size"])
+        found |= {"layers": len(network.layers), "loads": "yes"}
+        found["operations"] = 2 * sum(layer.gemm.macs for layer in network.layers if layer.gemm)
+        stage = "trains"
+        training(network, 2)
+        found["trains"] = "scheduled"
+        image = np.random.default_rng(SEED).standard_normal((1, 3, found["size"], found["size"]), np.float32)
+        if "r" in stages:
+            stage = "runs"
+            import torch
+
+            with torch.no_grad():
+                wanted = module(torch.from_numpy(image)).numpy()
+            result, wrong = run_one(network, image)
+            off = float(np.abs(result.reshape(wanted.shape) - wanted).max() / np.abs(wanted).max())
+            found["off"] = off
+            found["runs"] = f"no: {wrong[0]}" if wrong else "yes" if off < CLOSE else f"no: off by {off:.1e}"
+        if "t" in stages:
+            stage = "trains"
+            found["trains"] = trained(network, image)
+    except GpusimError as error:
+        found[stage] = f"no: {str(error).splitlines()[0][:200]}"
+    found["cpu_s"] = round(time.process_time() - began, 1)
+    return found
+
+
+def page(rows: list[dict[str, Any]]) -> str:
+    """The table."""
+    lines = [
+        "| model | image | layers | G operations | loads | runs | off PyTorch's | trains | CPU s |",
+        "|---" * 9 + "|",
+    ]
+    for row in sorted(rows, key=lambda row: row["model"]):
+        off = f"{row['off']:.0e}" if "off" in row else "–"
+        lines.append(
+            f"| `{row['model']}` | {row['size']} | {row['layers']} | {row.get('operations', 0) / 1e9:.2f} | {row['loads']} |"
+            f" {row['runs'] or '–'} | {off} | {row['trains'] or '–'} | {row['cpu_s']:.0f} |"
+        )
+    count = {
+        key: sum(row[key] and not row[key].startswith("no") for row in rows) for key in ("loads", "runs", "trains")
+    }
+    lines += [
+        "",
+        f"Of {len(rows)}: {count['loads']} load, {count['runs']} run, {count['trains']} train or are laid out.",
+    ]
+    return "\n".join(lines)
+
+
+def main(arguments: list[str]) -> None:
+    """Run the models that are not known yet and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--known", type=Path, default=Path("known-torchvision.json"))
+    parser.add_argument("--whole", action="store_true", help="at the size that each model is made for")
+    parser.add_argument("--stages", default="rt", help="r: run, t: train; none: load and lay out alone")
+    parser.add_argument("--table", action="store_true", help="print what is known, and run nothing")
+    asked = parser.parse_args(arguments)
+    known = {row["model"]: row for row in json.loads(asked.known.read_text())} if asked.known.exists() else {}
+    if not asked.table:
+        import torchvision
+
+        names = asked.models or torchvision.models.list_models(module=torchvision.models)
+        wanted = [name for name in names if name not in known]
+        with ProcessPoolExecutor(asked.jobs) as pool:
+            running = [pool.submit(row_of, name, asked.whole, asked.stages) for name in wanted]
+            for done in as_completed(running):
+                row = done.result()
+                known[row["model"]] = row
+                asked.known.write_text(json.dumps(list(known.values()), indent=1))
+                print(row, file=sys.stderr, flush=True)
+    print(page(list(known.values())))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

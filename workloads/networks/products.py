@@ -1,0 +1,67 @@
+"""Products of two activations, and rows of a table by number: what attention and language models are made of."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from gpusim.base.spec import param
+from workloads.networks.kind import Anatomy, Gemm, LayerKind, Pass, PassSpec, ShapeError
+from workloads.networks.tensor import Shape, elements, shown
+
+MAX_ROWS = 1 << 24
+
+
+class MatMul(LayerKind):
+    """Products of matrices [..., M, K] and [..., K, N] of two inputs; axes before them of size 1 are repeated."""
+
+    ARITY: ClassVar = (2, 2)
+    FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x*",), ("y",))
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("x*", "dy"), ("dx*",)),)
+
+    turned: bool = param(False, "the second input is [..., N, K]", "scores of attention: keys as they lie")
+
+    def output(self, inputs: Sequence[Shape]) -> Shape:
+        left, right = inputs
+        if min(len(left), len(right)) < 2:
+            raise ShapeError(f"inputs of shapes {shown(left)}, {shown(right)}: each needs ... × rows × columns")
+        rows, columns = right[-2:][::-1] if self.turned else right[-2:]
+        if left[-1] != rows:
+            raise ShapeError(
+                f"inputs of shapes {shown(left)}, {shown(right)}: {left[-1]} columns of the first, {rows} rows of the"
+                " second: must be as many"
+            )
+        most = max(len(left), len(right)) - 2
+        full = [(1,) * (most + 2 - len(shape)) + shape[:-2] for shape in (left, right)]
+        if any(a != b and 1 not in (a, b) for a, b in zip(*full, strict=True)):
+            raise ShapeError(f"inputs of shapes {shown(left)}, {shown(right)}: axes before the matrices do not fit")
+        return *(max(a, b) for a, b in zip(*full, strict=True)), left[-2], columns
+
+    def gemm(self, inputs: Sequence[Shape]) -> Gemm:
+        """Return the products, as many for each image as there are matrices."""
+        output = self.output(inputs)
+        return Gemm(output[-2], inputs[0][-1], output[-1], elements(output[:-2]))
+
+
+class Embedding(LayerKind):
+    """Rows of a table by number; the input is one of the network's, of whole numbers."""
+
+    OPERATIONS: ClassVar = 0
+    READS_NUMBERS: ClassVar = True
+    FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x", "weight"), ("y",))
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_WEIGHTS, ("x", "dy"), ("dweight",)),)
+
+    rows: int = param(..., "rows of the table: the vocabulary", "the network", ge=1, le=MAX_ROWS)
+    width: int = param(..., "values of a row", "the network", ge=1, le=MAX_ROWS)
+
+    @property
+    def propagates(self) -> bool:
+        return False
+
+    @property
+    def numbers_below(self) -> int:
+        return self.rows
+
+    def output(self, inputs: Sequence[Shape]) -> Shape:
+        return (*inputs[0], self.width)
+
+    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+        return Anatomy({"weight": (self.rows, self.width)})

@@ -1,0 +1,178 @@
+"""Sums over axes, times a number: means, and gradients of what was repeated along axes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workloads.operators.channels import WAVEFRONT
+from workloads.operators.launching import GROUP, divisor, launch
+from workloads.operators.move import Repeat
+from workloads.operators.operator import GpuFacts
+from workloads.operators.primitive import Primitive, Value
+from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
+
+if TYPE_CHECKING:
+    from isa.launch import Launch
+
+LANES_WANTED = 1 << 14  # of a step: sums are split until there are as many, so that compute units have work
+LEAST_ROW, LEAST_COLUMN = 1024, 32  # elements of a part
+
+
+@dataclass(frozen=True)
+class Step:
+    """A sum over the middle axis of [outer, count, inner], in parts of `length`."""
+
+    outer: int
+    count: int
+    inner: int
+
+    @property
+    def length(self) -> int:
+        """Elements of a part, but for the last one."""
+        least = LEAST_ROW if self.inner == 1 else LEAST_COLUMN
+        lanes = self.outer * (WAVEFRONT if self.inner == 1 else self.inner)
+        parts = max(1, min(self.count // least, LANES_WANTED // lanes))
+        return -(-self.count // parts)
+
+    @property
+    def parts(self) -> int:
+        """The number of parts."""
+        return -(-self.count // self.length)
+
+    @property
+    def size(self) -> int:
+        """Elements of the result, parts included."""
+        return self.outer * self.parts * self.inner
+
+    @property
+    def longest(self) -> int:
+        """Additions, at most, that an element's value goes through."""
+        return -(-self.length // WAVEFRONT) + 7 if self.inner == 1 else self.length
+
+    def launch(self, source: Tensor, target: Tensor, scale: float) -> "Launch":
+        """Return the launch that adds up the parts."""
+        values = {"x": source, "y": target, "count": self.count, "length": self.length, "scale": scale}
+        values |= {"by_parts": divisor(self.parts)}
+        if self.inner == 1:
+            rows = self.outer * self.parts
+            groups = -(-rows * WAVEFRONT // GROUP)
+            return launch("reductions", "sum_rows", source.memory, (groups,), {**values, "rows": rows})
+        values |= {"by_inner": divisor(self.inner), "n": self.size}
+        return launch("reductions", "sum_columns", source.memory, (-(-self.size // GROUP),), values)
+
+
+def chain(outer: int, count: int, inner: int) -> tuple[Step, ...]:
+    """Return the steps that add up the middle axis of [outer, count, inner]: parts, and these until one is left."""
+    found = [Step(outer, count, inner)]
+    while found[-1].parts > 1:
+        found.append(Step(outer, found[-1].parts, inner))
+    return tuple(found)
+
+
+def steps_of(shape: Shape, axes: Sequence[int]) -> tuple[Step, ...]:
+    """Return the steps that add up all elements along `axes`, neighbouring axes at once, the last ones first."""
+    runs: list[list[int]] = []
+    for axis in sorted(axes):
+        if runs and runs[-1][-1] == axis - 1:
+            runs[-1].append(axis)
+        else:
+            runs.append([axis])
+    sizes = list(shape)
+    found: list[Step] = []
+    for run in reversed(runs):
+        found += chain(prod(sizes[: run[0]]), prod(sizes[run[0] : run[-1] + 1]), prod(sizes[run[-1] + 1 :]))
+        for axis in run:
+            sizes[axis] = 1
+    return tuple(found)
+
+
+def scratch_of(steps: Sequence[Step]) -> dict[str, Operand]:
+    """Return the arrays that the steps but the last one leave for the next, by name."""
+    return {f"sums{k}": Operand((step.size,), by_image=False) for k, step in enumerate(steps[:-1])}
+
+
+def launches_of(
+    steps: Sequence[Step], source: Tensor, target: Tensor, scratch: Mapping[str, Tensor], scale: float = 1.0
+) -> "tuple[Launch, ...]":
+    """Return the launches of the steps, the last one with the scale. scratch: as `scratch_of` names it."""
+    found = []
+    for k, step in enumerate(steps):
+        last = k == len(steps) - 1
+        to = target if last else scratch[f"sums{k}"]
+        found.append(step.launch(source, to, scale if last else 1.0))
+        source = to
+    return tuple(found)
+
+
+def longest_of(steps: Sequence[Step]) -> int:
+    """Return the additions, at most, that an element's value goes through in all steps."""
+    return sum(step.longest for step in steps) + 1
+
+
+@dataclass(frozen=True)
+class Sum(Primitive):
+    """y = scale times the sum over axes of x [N, ...]; the axes stay with size 1. axes: from 1 on, 0 is the images'.
+
+    gradient: whether it is a backward pass, from dy to dx.
+    """
+
+    shape: Shape
+    axes: tuple[int, ...]
+    scale: float = 1.0
+    gradient: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.axes or not all(0 < axis < len(self.shape) for axis in self.axes):
+            raise self.refuse(f"axes are {list(self.axes)} of {list(self.shape)}; allowed are 1 to the last one")
+
+    @property
+    def name(self) -> str:
+        return f"sum over axes {'backward' if self.gradient else 'forward'}"
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The launches' geometry."""
+        return steps_of(self.shape, self.axes)
+
+    @property
+    def kept(self) -> Shape:
+        """The result's shape."""
+        return tuple(1 if axis in self.axes else size for axis, size in enumerate(self.shape))
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        return {"dy" if self.gradient else "x": Operand(self.shape)}
+
+    @property
+    def gives(self) -> Mapping[str, Operand]:
+        return {"dx" if self.gradient else "y": Operand(self.kept)}
+
+    @property
+    def workspace(self) -> Mapping[str, Operand]:
+        return scratch_of(self.steps)
+
+    @property
+    def operations(self) -> int:
+        return prod(self.shape) - prod(self.kept)
+
+    def backward(self) -> Repeat:
+        return Repeat(self.kept, self.shape, self.scale, True)
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        source, target = (tensors["dy"], tensors["dx"]) if self.gradient else (tensors["x"], tensors["y"])
+        return launches_of(self.steps, source, target, tensors, self.scale)
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        x = inputs["dy" if self.gradient else "x"].astype(np.float64)
+        return {"dx" if self.gradient else "y": summed(x, self.axes, self.steps, self.scale)}
+
+
+def summed(x: np.ndarray, axes: tuple[int, ...], steps: Sequence[Step], scale: float = 1.0) -> Value:
+    """Return the sum of x over axes, which stay with size 1, times scale, with the bound of the steps' additions."""
+    magnitude = abs(scale) * np.abs(x).sum(axis=axes, keepdims=True)
+    bound = (longest_of(steps) + 2) * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL
+    return Value(scale * x.sum(axis=axes, keepdims=True), bound)
