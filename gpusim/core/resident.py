@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.core.cu.accounts import taken_by
-from gpusim.core.cu.code_table import COUNT_MASK, LGKM_SHIFT, VM_SHIFT
+from gpusim.core.cu.code_table import LGKM_MASK, LGKM_SHIFT, VM_MASK, VM_SHIFT
 from gpusim.core.cu.lds import FLAT_MASK
 from gpusim.core.cu.state import (
     AT_BARRIER,
@@ -77,8 +77,8 @@ def _awaited(m: Any, wave: Any, in_lds: int) -> list[str]:
     """Return the kinds of memory whose counts exceed the limits of the s_waitcnt that the wavefront stands at."""
     word = ld_i64(m.run.code, int(wave["pc"]))
     head, tail, lgkm = int(wave["vm_head"]), int(wave["vm_tail"]), int(wave["lgkm"])
-    kinds = ["vector memory"] * (tail - head > word >> VM_SHIFT & COUNT_MASK)
-    if lgkm > word >> LGKM_SHIFT & COUNT_MASK:
+    kinds = ["vector memory"] * (tail - head > word >> VM_SHIFT & VM_MASK)
+    if lgkm > word >> LGKM_SHIFT & LGKM_MASK:
         flat = sum(1 for n in range(head, tail) if wave["vm_left"][n & 15] & FLAT_ENTRY)
         kinds += ["LDS"] * (in_lds > 0) + ["scalar memory"] * (lgkm > in_lds + flat)
         if flat and not kinds:

@@ -16,10 +16,11 @@ import numpy as np
 from gpusim.core.cu.code_table import (
     ACTION_MASK,
     ACTION_SHIFT,
-    COUNT_MASK,
     CYCLES_MASK,
     CYCLES_SHIFT,
+    LGKM_MASK,
     LGKM_SHIFT,
+    VM_MASK,
     VM_SHIFT,
     WAIT,
     code_table,
@@ -170,8 +171,8 @@ def _exposed(words: np.ndarray, unit: np.ndarray, turns: np.ndarray, answer: int
             other.append(now + (lds_answer if unit[k] == LDS else answer))
         elif word >> ACTION_SHIFT & ACTION_MASK == WAIT:
             ready = now
-            for accesses, shift in ((vector, VM_SHIFT), (other, LGKM_SHIFT)):
-                done = max(0, len(accesses) - (word >> shift & COUNT_MASK))
+            for accesses, shift, mask in ((vector, VM_SHIFT, VM_MASK), (other, LGKM_SHIFT, LGKM_MASK)):
+                done = max(0, len(accesses) - (word >> shift & mask))
                 ready = max([ready, *accesses[:done]])
                 del accesses[:done]
             exposed[k], now = ready - now, ready

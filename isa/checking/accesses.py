@@ -8,13 +8,7 @@ is no race.
 """
 
 from gpusim.jit import ctz, jit, ld_i64, ld_u8, ld_u32, st_i32, st_i64, st_u8
-from isa.architecture import (
-    FLAT_SCRATCH,
-    LANES,
-    PRIVATE_APERTURE_HIGH,
-    ROW_BYTES,
-    SHARED_APERTURE_HIGH,
-)
+from isa.architecture import FLAT_SCRATCH, LANES, ROW_BYTES
 from isa.checking.notes import note, who_of
 from isa.checking.registers import known_lanes, set_known_lanes, vector_origin
 from isa.checking.state import (
@@ -267,9 +261,9 @@ def watch_word(
 
 
 @jit
-def _flat_space(address):
+def _flat_space(context: Context, address):
     high = address >> 32
-    return SHARED if high == SHARED_APERTURE_HIGH else (PRIVATE if high == PRIVATE_APERTURE_HIGH else MEMORY)
+    return SHARED if high == context.shared_aperture else (PRIVATE if high == context.private_aperture else MEMORY)
 
 
 @jit
@@ -363,7 +357,7 @@ def watch_lanes(
             space = SHARED
             step = 4
             if row.kind == Kind.FLAT:
-                space = _flat_space(address)
+                space = _flat_space(context, address)
                 if space == SHARED:
                     address &= 0xFFFF_FFFF
                 elif space == PRIVATE:

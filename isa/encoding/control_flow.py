@@ -191,7 +191,7 @@ class _Reader:
         same = self._by_words.get(code[offset : offset + size])
         if same is not None:
             return Instruction(address, same.size, same.opcode, same.fields, same.literal)
-        instruction = decode_one(code, self.start, offset, len(code))
+        instruction = decode_one(code, self.start, offset, len(code), self.kernel.architecture)
         self._sizes[code[offset : offset + 4]] = instruction.size
         self._by_words[code[offset : offset + instruction.size]] = instruction
         return instruction

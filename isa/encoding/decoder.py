@@ -3,21 +3,23 @@
 from functools import cache
 
 from gpusim.base.errors import UserError
-from isa.architecture import FIRST_VGPR
+from isa.architecture import FIRST_VGPR, VCC
 from isa.encoding.instruction import Instruction
 from isa.encoding.validity import checks_of, extension_problem
-from isa.opcodes import TABLES
-from isa.opcodes.formats import DPP, DPP_WORD, FORMATS, LITERAL, SDWA, SDWA_WORD, Format, encoding_of
+from isa.opcodes import ARCHITECTURES, GFX803, Architecture
+from isa.opcodes.formats import DPP, LITERAL, SDWA, Format
 from isa.opcodes.opcode import Opcode
 
 _SOURCES = ("ssrc0", "ssrc1", "src0")
 
 
 class DecodeError(UserError):
-    """Bytes that are not an instruction of gfx803; the message names address, words and encoding."""
+    """Bytes that are not an instruction of the GPU; the message names address, words and encoding."""
 
 
-def decode(code: bytes, address: int = 0, start: int = 0, end: int | None = None) -> list[Instruction]:
+def decode(
+    code: bytes, address: int = 0, start: int = 0, end: int | None = None, architecture: Architecture = GFX803
+) -> list[Instruction]:
     """Decode the instructions in code[start:end], one after another; `address` is where code[0] is linked (bytes).
 
     Raises DecodeError for an unknown encoding and for an instruction cut off at `end`.
@@ -26,41 +28,45 @@ def decode(code: bytes, address: int = 0, start: int = 0, end: int | None = None
     instructions = []
     offset = start
     while offset < end:
-        instruction = decode_one(code, address, offset, end)
+        instruction = decode_one(code, address, offset, end, architecture)
         instructions.append(instruction)
         offset += instruction.size
     return instructions
 
 
-def decode_one(code: bytes, address: int, offset: int, end: int) -> Instruction:
+def decode_one(code: bytes, address: int, offset: int, end: int, architecture: Architecture = GFX803) -> Instruction:
     """Decode the instruction at code[offset]; code[0] is linked at `address`. Raises DecodeError."""
     here = address + offset
     word = _word(code, offset, end, here, "an instruction")
-    encoding = encoding_of(word)
+    encoding = architecture.encoding_of(word)
     if encoding is None:
-        raise DecodeError(f"0x{here:x}: 0x{word:08x} has no encoding of gfx803")
-    layout = FORMATS[encoding]
+        later = _elsewhere(code, offset, end, architecture)
+        raise DecodeError(f"0x{here:x}: 0x{word:08x} has no encoding of {architecture.name}{later}")
+    layout = architecture.formats[encoding]
     bits, size = word, 4 * layout.words
     if layout.words == 2:
         bits |= _word(code, offset + 4, end, here, encoding.upper()) << 32
     _, low, width = layout.fields[0]
     number = bits >> low & (1 << width) - 1
-    opcode = TABLES[encoding].get(number)
+    opcode = architecture.tables[encoding].get(number)
     if opcode is None:
-        raise DecodeError(f"0x{here:x}: {_words(bits, size)}: {encoding.upper()} has no opcode {number} (0x{number:x})")
+        raise DecodeError(
+            f"0x{here:x}: {_words(bits, size)}: {encoding.upper()} has no opcode {number} (0x{number:x})"
+            f"{_elsewhere(code, offset, end, architecture)}"
+        )
     if "refused" in opcode.flags:
         raise DecodeError(
             f"0x{here:x}: {_words(bits, size)}: {opcode.mnemonic} ({encoding.upper()}) is a graphics instruction,"
             " which is not supported"
         )
-    plan = _plan(opcode)
+    plan = _plan(opcode, architecture)
     fields = _extract(plan.layout, bits)
     if plan.sdst_is_vdst:
         fields["sdst"] = fields.pop("vdst")
     literal = None
     problem = None
     if encoding in ("vop1", "vop2", "vopc") and fields["src0"] in (SDWA, DPP):
-        _extend(opcode, fields, _word(code, offset + 4, end, here, encoding.upper()), here)
+        _extend(opcode, fields, _word(code, offset + 4, end, here, encoding.upper()), here, architecture)
         problem = extension_problem(opcode, fields)
         size = 8
     elif plan.has_literal or any(fields.get(name) == LITERAL for name in plan.literal_sources):
@@ -78,36 +84,50 @@ def decode_one(code: bytes, address: int, offset: int, end: int) -> Instruction:
 class _Plan:
     """The parts of decoding that depend on the opcode alone, worked out once."""
 
-    def __init__(self, opcode: Opcode) -> None:
+    def __init__(self, opcode: Opcode, architecture: Architecture) -> None:
         names = [operand.partition(":")[0] for operand in opcode.operands.split()]
         vop3b = opcode.encoding == "vop3" and "sdst" in names and "vdst" in names
         layout = "vop3b" if vop3b else opcode.encoding
-        self.layout = FORMATS[layout]
-        self.checks = checks_of(opcode, layout)
+        self.layout = architecture.formats[layout]
+        self.checks = checks_of(opcode, layout, architecture)
         self.sdst_is_vdst = opcode.encoding in ("vop1", "vop3") and "sdst" in names and "vdst" not in names
         self.has_literal = "literal" in names
-        self.literal_sources = tuple(n for n in _SOURCES if n in names and opcode.encoding != "vop3")
+        self.literal_sources = tuple(n for n in _SOURCES if n in names and opcode.encoding not in ("vop3", "vop3p"))
 
 
 @cache
-def _plan(opcode: Opcode) -> _Plan:
-    return _Plan(opcode)
+def _plan(opcode: Opcode, architecture: Architecture) -> _Plan:
+    return _Plan(opcode, architecture)
+
+
+def _elsewhere(code: bytes, offset: int, end: int, architecture: Architecture) -> str:
+    """Name the instruction that a later architecture has in these words, as the end of a message; '' where none has."""
+    names = list(ARCHITECTURES)
+    for other in names[names.index(architecture.name) + 1 :]:
+        try:
+            later = decode_one(code, 0, offset, end, ARCHITECTURES[other])
+        except DecodeError:
+            continue
+        return f"; {ARCHITECTURES[other].generation} has {later.opcode.mnemonic} there ({other})"
+    return ""
 
 
 def _extract(layout: Format, bits: int) -> dict[str, int]:
     return {name: bits >> low & (1 << width) - 1 for name, low, width in layout.fields if name != "op"}
 
 
-def _extend(opcode: Opcode, fields: dict[str, int], word: int, here: int) -> None:
+def _extend(opcode: Opcode, fields: dict[str, int], word: int, here: int, architecture: Architecture) -> None:
     """Add the SDWA or DPP word's fields; src0 becomes the VGPR that the word names."""
     kind = "sdwa" if fields["src0"] == SDWA else "dpp"
     if not allows(opcode, kind):
         raise DecodeError(
             f"0x{here:x}: {opcode.mnemonic} ({opcode.encoding.upper()}) has no {kind.upper()} form (word 0x{word:08x})"
         )
-    extra = _extract(SDWA_WORD if kind == "sdwa" else DPP_WORD, word)
+    extra = _extract(architecture.formats["sdwa_vopc" if (kind, opcode.encoding) == ("sdwa", "vopc") else kind], word)
     fields.update(extra)
-    fields["src0"] = FIRST_VGPR + extra["src0"]
+    fields["src0"] = extra["src0"] + (0 if extra.get("src0_scalar") else FIRST_VGPR)
+    if not fields.pop("sdst_en", 1):
+        fields["sdst"] = VCC
 
 
 @cache

@@ -4,14 +4,17 @@ from collections.abc import Callable
 
 from isa.encoding.instruction import Instruction
 from isa.encoding.operand_text import bits_of, literal_text, number_text, register_text, source_text, vgpr_text
+from isa.encoding.operands import NO_SCALAR_ADDRESS, SEGMENTS, address_dwords, parse_operands, segment_offset
 from isa.encoding.special_text import (
     buffer_format_text,
     dpp_text,
     gpr_idx_text,
+    hwreg9_text,
     hwreg_text,
     message_text,
     swizzle_text,
     waitcnt_text,
+    wide_waitcnt_text,
 )
 
 _SDWA_SELECT = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD")
@@ -31,7 +34,8 @@ def disassemble(instruction: Instruction) -> str:
 def _mnemonic(instruction: Instruction) -> str:
     opcode, fields = instruction.opcode, instruction.fields
     if opcode.encoding == "vopc":
-        return opcode.mnemonic + ("_e32" if "src0_sel" not in fields else "")
+        # LLVM writes the suffix of SDWA only where the destination can be chosen
+        return opcode.mnemonic + ("_e32" if "src0_sel" not in fields else "_sdwa" if "sdst" in fields else "")
     if opcode.encoding in ("vop1", "vop2"):
         if "src0_sel" in fields:
             return opcode.mnemonic + "_sdwa"
@@ -50,7 +54,7 @@ def _operands(instruction: Instruction) -> list[str]:
     texts = []
     for operand in instruction.opcode.operands.split():
         name, _, kind = operand.partition(":")
-        if name == "vdst" and encoding == "flat" and "atomic" in instruction.opcode.flags:
+        if name == "vdst" and encoding in ("flat", *SEGMENTS) and "atomic" in instruction.opcode.flags:
             if not instruction.fields["glc"]:
                 continue
         text = _operand(instruction, name, kind)
@@ -60,17 +64,24 @@ def _operands(instruction: Instruction) -> list[str]:
 
 
 def _operand(instruction: Instruction, name: str, kind: str) -> str:
-    fields = instruction.fields
+    fields, encoding = instruction.fields, instruction.opcode.encoding
     if name == "vcc":
-        return "vcc"
+        return register_text(fields["sdst"], "b64") if encoding == "vopc" and "sdst" in fields else "vcc"
     if name == "simm16":
         return _constant(instruction, kind)
     if name == "literal":
         assert instruction.literal is not None
         return literal_text(instruction.literal, kind) if kind == "b32" else f"0x{instruction.literal:x}"
     if name == "offset":
-        return f"0x{fields['offset']:x}" if fields["imm"] else register_text(fields["offset"] & 0x7F, "b32")
+        return _scalar_offset(fields)
     value = fields[name]
+    if name == "saddr":
+        return "off" if value == NO_SCALAR_ADDRESS else register_text(value, "b64" if encoding == "global" else "b32")
+    if kind == "segment":
+        count = address_dwords(instruction)
+        return vgpr_text(value, f"b{32 * count}") if count else "off"
+    if name == "vsrc1" and fields.get("src1_scalar"):
+        return _modified(instruction, 1, register_text(value, kind), False)
     if name in ("vdst", "vsrc1", "addr", "data", "data0", "data1"):
         text = vgpr_text(value, kind)
         return _modified(instruction, 1, text, False) if name == "vsrc1" else text
@@ -82,10 +93,36 @@ def _operand(instruction: Instruction, name: str, kind: str) -> str:
         return gpr_idx_text(value)
     if kind == "i16" and "float_constants" in instruction.opcode.flags:
         kind = "f16"
+    if encoding == "vop3p":
+        return _packed_source(instruction, int(name[-1]), kind)
     text = source_text(value, kind, instruction.literal)
-    if instruction.opcode.encoding in ("vop1", "vop2", "vopc", "vop3"):
+    if encoding in ("vop1", "vop2", "vopc", "vop3"):
         return _modified(instruction, int(name[-1]), text, 128 <= value <= 248)
     return text
+
+
+def _scalar_offset(fields: dict[str, int]) -> str:
+    if "soffset_en" not in fields:
+        return f"0x{fields['offset']:x}" if fields["imm"] else register_text(fields["offset"] & 0x7F, "b32")
+    offset = fields["offset"] - (fields["offset"] >> 20 << 21)
+    if fields["soffset_en"]:
+        register = register_text(fields["soffset"], "b32")
+        return f"{register} offset:{'-' if offset < 0 else ''}0x{abs(offset):x}" if fields["imm"] else register
+    if fields["imm"]:
+        return f"{'-' if offset < 0 else ''}0x{abs(offset):x}"
+    return register_text(fields["offset"] & 0x7F, "b32")
+
+
+def _packed_source(instruction: Instruction, number: int, kind: str) -> str:
+    """Write a source of VOP3P; those of mixed precision have their magnitude and negation with the operand."""
+    fields = instruction.fields
+    if kind != "mix":
+        scalar = "f16" if kind == "f16x2" else "b32" if "x" in kind else kind
+        return source_text(fields[f"src{number}"], scalar, None)
+    text = source_text(fields[f"src{number}"], "f32", None)
+    if fields["neg_hi"] >> number & 1:
+        text = f"|{text}|"
+    return f"-{text}" if fields["neg"] >> number & 1 else text
 
 
 def _modified(instruction: Instruction, number: int, text: str, constant: bool) -> str:
@@ -108,8 +145,10 @@ def _constant(instruction: Instruction, kind: str) -> str:
     writers: dict[str, Callable[[int], str]] = {
         "branch": str,  # in words; llvm-objdump writes it as an unsigned number
         "waitcnt": waitcnt_text,
+        "waitcnt9": wide_waitcnt_text,
         "message": message_text,
         "hwreg": hwreg_text,
+        "hwreg9": hwreg9_text,
         "gpr_idx": gpr_idx_text,
     }
     if kind in writers:
@@ -129,21 +168,49 @@ def _modifiers(instruction: Instruction) -> str:
     if "src0_sel" in fields:
         return _sdwa_modifiers(instruction)
     if encoding == "vop3":
-        return (" clamp" if fields["clamp"] else "") + _OMOD[fields["omod"]]
+        return _op_sel(instruction) + (" clamp" if fields["clamp"] else "") + _OMOD[fields["omod"]]
+    if encoding == "vop3p":
+        return _packed_modifiers(instruction)
     if encoding == "smem":
-        return " glc" if fields["glc"] and opcode.flags & {"load", "store"} else ""
+        return " glc" if fields["glc"] and opcode.flags & {"load", "store", "atomic"} else ""
     if encoding == "ds":
         return _ds_modifiers(instruction)
-    if encoding == "flat":
-        return "".join(f" {name}" for name in ("glc", "slc") if fields[name])
+    if encoding in ("flat", *SEGMENTS):
+        text = f" offset:{segment_offset(instruction)}" if fields.get("offset") else ""
+        return text + "".join(f" {name}" for name in ("glc", "slc") if fields[name])
     if encoding in ("mubuf", "mtbuf") and opcode.operands:
         return _buffer_modifiers(instruction)
     return ""
 
 
+def _op_sel(instruction: Instruction) -> str:
+    """Write which halves a VOP3 instruction takes and writes: a bit for each source, then the result's."""
+    chosen = instruction.fields.get("op_sel", 0)
+    if not chosen:
+        return ""
+    places = [int(o.field[-1]) for o in parse_operands(instruction.opcode.operands) if o.field.startswith("src")]
+    return " op_sel:[" + ",".join(str(chosen >> place & 1) for place in (*places, 3)) + "]"
+
+
+def _packed_modifiers(instruction: Instruction) -> str:
+    fields, operands = instruction.fields, instruction.opcode.operands
+    mixed = ":mix" in operands
+    count = sum(o.field.startswith("src") for o in parse_operands(operands))
+    every = (1 << count) - 1
+    upper = (fields["op_sel_hi"] | fields["op_sel_hi2"] << 2) & every
+    lists = [("op_sel", fields["op_sel"], 0), ("op_sel_hi", upper, 0 if mixed else every)]
+    if not mixed:
+        lists += [("neg_lo", fields["neg"], 0), ("neg_hi", fields["neg_hi"], 0)]
+    text = ""
+    for name, value, usual in lists:
+        if value & every != usual:
+            text += f" {name}:[" + ",".join(str(value >> place & 1) for place in range(count)) + "]"
+    return text + (" clamp" if fields["clamp"] else "")
+
+
 def _sdwa_modifiers(instruction: Instruction) -> str:
     fields, operands = instruction.fields, instruction.opcode.operands
-    text = " clamp" if fields["clamp"] else ""
+    text = (" clamp" if fields.get("clamp") else "") + _OMOD[fields.get("omod", 0)]
     if instruction.opcode.encoding != "vopc":
         if not operands:
             return text

@@ -26,8 +26,9 @@ _FLOAT_BITS = {
 
 
 def bits_of(kind: str) -> int:
-    """Return the width of an operand type such as 'f32'."""
-    return int(kind[1:])
+    """Return the width of an operand type such as 'f32' or 'f16x2'."""
+    size, _, count = kind[1:].partition("x")
+    return int(size) * int(count or 1)
 
 
 def vgpr_text(number: int, kind: str) -> str:

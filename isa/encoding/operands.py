@@ -1,5 +1,6 @@
 """Operands of decoded instructions: their types, constants, and which registers they name."""
 
+import re
 import struct
 from collections.abc import Sequence
 from functools import cache
@@ -19,7 +20,13 @@ _INLINE_FLOATS = {
     247: -4.0,
     248: 0.15915494309189535,  # 1 / (2 pi)
 }
+SEGMENTS = ("global", "scratch")
+NO_SCALAR_ADDRESS = 0x7F  # in SADDR (Vega ISA manual, chapter 13: FLAT)
+
 _INLINE_2PI = {16: 0x3118, 32: 0x3E22F983, 64: 0x3FC45F306DC9C882}
+
+
+_TYPE = re.compile(r"([buif])(\d+)(?:x(\d+))?")
 
 
 class Unsupported(Exception):
@@ -27,11 +34,15 @@ class Unsupported(Exception):
 
 
 class Operand(NamedTuple):
-    """An operand: `field` of the encoding, `letter` and `bits` of its type (see isa/opcodes/table)."""
+    """An operand: `field` of the encoding, `letter` and `bits` of its type (see isa/opcodes/table).
+
+    parts: numbers that it holds side by side, `bits` together.
+    """
 
     field: str
     letter: str
     bits: int
+    parts: int = 1
 
     @property
     def dwords(self) -> int:
@@ -45,8 +56,12 @@ def parse_operands(text: str) -> tuple[Operand, ...]:
     out = []
     for token in text.split():
         field, _, kind = token.partition(":")
-        typed = kind[:1] in "buif" and kind[1:].isdigit()
-        out.append(Operand(field, kind[0] if typed else "", int(kind[1:]) if typed else 0))
+        typed = _TYPE.fullmatch("f32" if kind == "mix" else kind)
+        if typed is None:
+            out.append(Operand(field, "", 0))
+        else:
+            parts = int(typed[3] or 1)
+            out.append(Operand(field, typed[1], int(typed[2]) * parts, parts))
     return tuple(out)
 
 
@@ -60,8 +75,11 @@ def constant_of(code: int, operand: Operand, literal: int | None) -> int | None:
     """Return the bits of a constant operand as its type reads them, None if `code` is no constant.
 
     GCN3 ISA manual, section 3.1.4 and 4.5: integers extend by their sign, inline floats take the operand's width, a
-    literal gives a double its high dword and extends as the operand's type says.
+    literal gives a double its high dword and extends as the operand's type says. Of two FP16 numbers side by side an
+    inline float is the lower one (LLVM: getInlineEncodingV216).
     """
+    if operand.parts == 2 and operand.letter == "f":
+        operand = operand._replace(bits=16)
     mask = (1 << max(32, operand.bits)) - 1
     if 128 <= code <= 208:
         return (code - 128 if code <= 192 else 192 - code) & mask
@@ -78,6 +96,23 @@ def constant_of(code: int, operand: Operand, literal: int | None) -> int | None:
     return None
 
 
+def address_dwords(instruction: Instruction) -> int:
+    """Return how many vector registers the address of a FLAT, GLOBAL or SCRATCH instruction takes.
+
+    With a scalar address beside it, GLOBAL's is an offset of 32 bits, and SCRATCH has none (Vega ISA manual, chapter
+    9).
+    """
+    wide = {"flat": 2, "global": 2, "scratch": 1}[instruction.opcode.encoding]
+    alone = instruction.fields.get("saddr", NO_SCALAR_ADDRESS) == NO_SCALAR_ADDRESS
+    return wide if alone or instruction.opcode.encoding == "flat" else wide - 1
+
+
+def segment_offset(instruction: Instruction) -> int:
+    """Return the bytes that a FLAT, GLOBAL or SCRATCH instruction adds to its address; FLAT's are never negative."""
+    offset = instruction.fields.get("offset", 0)
+    return offset if instruction.opcode.encoding == "flat" or offset < 1 << 12 else offset - (1 << 13)
+
+
 def highest_vgpr(instruction: Instruction, operands: Sequence[Operand]) -> int:
     """Return the highest vector register number among the operands with a field of their own, or -1."""
     top = -1
@@ -89,6 +124,11 @@ def highest_vgpr(instruction: Instruction, operands: Sequence[Operand]) -> int:
             if value < FIRST_VGPR:
                 continue
             value -= FIRST_VGPR
+        elif operand.field == "vsrc1" and instruction.fields.get("src1_scalar"):
+            continue
+        elif operand.field == "addr" and instruction.opcode.encoding in SEGMENTS:
+            top = max(top, value + address_dwords(instruction) - 1)
+            continue
         elif operand.field not in ("vdst", "vsrc1", "vdata", "addr", "data", "data0", "data1", "vaddr"):
             continue
         top = max(top, value + max(operand.dwords, 2 if operand.field == "vaddr" else 1) - 1)

@@ -11,7 +11,7 @@ from functools import cache
 from isa import architecture
 from isa.architecture import FIRST_VGPR, SCALAR_REGISTERS, STATUS_CODES
 from isa.encoding.instruction import Instruction
-from isa.encoding.operands import Operand, parse_operands
+from isa.encoding.operands import NO_SCALAR_ADDRESS, SEGMENTS, Operand, address_dwords, parse_operands
 from isa.opcodes.opcode import LDS, Opcode
 
 VCC, EXEC = 3 << architecture.VCC, 3 << architecture.EXEC
@@ -32,10 +32,21 @@ BRANCH_CONDITIONS = {
 _KEEP_SCC = (
     *("s_cselect", "s_mul_i32", "s_bfm", "s_mov", "s_cmov", "s_brev", "s_ff", "s_flbit", "s_sext", "s_bitset"),
     *("s_getpc", "s_setpc", "s_swappc", "s_rfe", "s_cbranch", "s_set_gpr", "s_getreg", "s_setreg", "s_mulk"),
-    *("s_setvskip",),
+    *("s_setvskip", "s_mul_hi", "s_pack", "s_call", "s_bitreplicate"),
 )
 _READ_SCC = ("s_cselect", "s_cmov", "s_addc", "s_subb")
-_READ_DESTINATION = ("s_cmov", "s_cmpk", "s_addk", "s_mulk", "s_bitset", "s_setreg_b32", "s_cbranch_i_fork", "v_mac_")
+_READ_DESTINATION = (
+    "s_cmov",
+    "s_cmpk",
+    "s_addk",
+    "s_mulk",
+    "s_bitset",
+    "s_setreg_b32",
+    "s_cbranch_i_fork",
+    "v_mac_",
+    "v_fmac_",
+)
+_HALF_KEPT = ("_keep_f16", "_keep_u16", "_keep_i16")  # results of 16 bits that leave the other half
 _KEEP_DESTINATION = ("s_cmpk", "s_setreg_b32", "s_cbranch_i_fork")
 _CHANGE_M0 = ("s_set_gpr_idx_on", "s_set_gpr_idx_idx", "s_set_gpr_idx_mode")
 _READ_M0 = ("s_sendmsg", "s_movrel", "v_movrel", *_CHANGE_M0)
@@ -63,20 +74,30 @@ def registers(instruction: Instruction) -> tuple[int, int]:
     opcode, fields = instruction.opcode, instruction.fields
     operands, reads, writes, destination_read, destination_kept = _plan(opcode)
     sources_begun = False
+    if opcode.mnemonic == "v_swap_b32":
+        both = vgpr_mask(fields["vdst"]) | source_mask(fields["src0"], 1)
+        return both, both
     for operand in operands:
         field, dwords = operand.field, operand.dwords
         if field in ("src0", "src1", "src2", "ssrc0", "ssrc1", "soffset"):
             sources_begun = True
             reads |= source_mask(fields[field], dwords)
         elif field == "vcc":
-            reads, writes = (reads | VCC, writes) if sources_begun else (reads, writes | VCC)
+            named = scalar_mask(fields["sdst"], 2) if opcode.encoding == "vopc" and "sdst" in fields else VCC
+            reads, writes = (reads | VCC, writes) if sources_begun else (reads, writes | named)
         elif field in ("vdst", "sdst"):
             mask = vgpr_mask(fields[field], dwords) if field == "vdst" else scalar_mask(fields[field], dwords)
-            returns = not (opcode.encoding == "flat" and "atomic" in opcode.flags and not fields["glc"])
+            returns = not (opcode.encoding in ("flat", *SEGMENTS) and "atomic" in opcode.flags and not fields["glc"])
             if returns and not destination_kept:
                 writes |= mask
             if destination_read:
                 reads |= mask
+        elif field == "vsrc1" and fields.get("src1_scalar"):
+            reads |= source_mask(fields["vsrc1"], dwords)
+        elif field == "addr" and opcode.encoding in SEGMENTS:
+            reads |= vgpr_mask(fields["addr"], address_dwords(instruction))
+        elif field == "saddr":
+            reads |= _scalar_address(instruction)
         elif field in ("vsrc1", "addr", "data", "data0", "data1"):
             reads |= vgpr_mask(fields[field], dwords)
         elif field == "vaddr":
@@ -90,8 +111,8 @@ def registers(instruction: Instruction) -> tuple[int, int]:
             reads |= scalar_mask(4 * fields["srsrc"], dwords)
         elif field == "sbase":
             reads |= scalar_mask(2 * fields["sbase"], dwords)
-        elif field == "offset" and not fields["imm"]:
-            reads |= scalar_mask(fields["offset"] & 0x7F)
+        elif field == "offset":
+            reads |= _offset_register(fields)
         elif field == "sdata" and operand.bits:
             if "store" in opcode.flags:
                 reads |= scalar_mask(fields["sdata"], dwords)
@@ -107,14 +128,15 @@ def registers(instruction: Instruction) -> tuple[int, int]:
 def address_registers(instruction: Instruction) -> int:
     """Return the mask of the registers that decide where a memory instruction accesses, 0 for another instruction."""
     opcode, fields = instruction.opcode, instruction.fields
-    if opcode.encoding not in ("flat", "mubuf", "mtbuf", "ds", "smem"):
+    if opcode.encoding not in ("flat", *SEGMENTS, "mubuf", "mtbuf", "ds", "smem"):
         return 0
     mask = M0 if opcode.encoding == "ds" else 0
     mask |= EXEC if opcode.encoding != "smem" else 0
     for operand in parse_operands(opcode.operands):
         field = operand.field
         if field == "addr":
-            mask |= vgpr_mask(fields["addr"], operand.dwords)
+            dwords = address_dwords(instruction) if opcode.encoding in SEGMENTS else operand.dwords
+            mask |= vgpr_mask(fields["addr"], dwords)
         elif field == "vaddr":
             mask |= vgpr_mask(fields["vaddr"], fields["offen"] + fields["idxen"])
         elif field == "soffset":
@@ -123,9 +145,26 @@ def address_registers(instruction: Instruction) -> int:
             mask |= scalar_mask(4 * fields["srsrc"], operand.dwords)
         elif field == "sbase":
             mask |= scalar_mask(2 * fields["sbase"], operand.dwords)
-        elif field == "offset" and not fields.get("imm", 1):
-            mask |= scalar_mask(fields["offset"] & 0x7F)
+        elif field == "offset" and opcode.encoding == "smem":
+            mask |= _offset_register(fields)
+        elif field == "saddr":
+            mask |= _scalar_address(instruction)
     return mask
+
+
+def _scalar_address(instruction: Instruction) -> int:
+    """Return the mask of a GLOBAL or SCRATCH instruction's scalar address; 0 where it has none."""
+    number = instruction.fields["saddr"]
+    if number == NO_SCALAR_ADDRESS:
+        return 0
+    return scalar_mask(number, 2 if instruction.opcode.encoding == "global" else 1)
+
+
+def _offset_register(fields: dict[str, int]) -> int:
+    """Return the mask of the scalar register that an SMEM instruction adds to its address; 0 where there is none."""
+    if fields.get("soffset_en"):
+        return scalar_mask(fields["soffset"])
+    return 0 if fields["imm"] else scalar_mask(fields["offset"] & 0x7F)
 
 
 @cache
@@ -141,7 +180,7 @@ def _plan(opcode: Opcode) -> tuple[tuple[Operand, ...], int, int, bool, bool]:
     if opcode.encoding in ("sop1", "sop2", "sopc", "sopk"):
         writes |= 0 if name.startswith(_KEEP_SCC) else SCC
         reads |= SCC if name.startswith(_READ_SCC) else 0
-    if "saveexec" in name:
+    if "saveexec" in name or "wrexec" in name:
         reads, writes = reads | EXEC, writes | EXEC
     if name.startswith("v_cmpx"):
         writes |= EXEC
@@ -152,4 +191,6 @@ def _plan(opcode: Opcode) -> tuple[tuple[Operand, ...], int, int, bool, bool]:
     if name in _CHANGE_M0:
         writes |= M0
     kept = name.startswith(_KEEP_DESTINATION)
-    return parse_operands(opcode.operands), reads, writes, name.startswith(_READ_DESTINATION), kept
+    halves = "d16" in opcode.flags or "_mixlo_" in name or "_mixhi_" in name or "op_sel" in opcode.flags
+    read = name.startswith(_READ_DESTINATION) or halves or opcode.operation.endswith(_HALF_KEPT)
+    return parse_operands(opcode.operands), reads, writes, read, kept

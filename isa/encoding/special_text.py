@@ -9,28 +9,44 @@ _HARDWARE_REGISTERS = {
     6: "HW_REG_LDS_ALLOC",
     7: "HW_REG_IB_STS",
 }
+_GFX9_REGISTERS = {
+    15: "HW_REG_SH_MEM_BASES",
+    16: "HW_REG_TBA_LO",
+    17: "HW_REG_TBA_HI",
+    18: "HW_REG_TMA_LO",
+    19: "HW_REG_TMA_HI",
+}
 
 
 def waitcnt_text(simm16: int) -> str:
-    """Write the counters that an s_waitcnt waits for; all of them where it waits for none."""
-    vmcnt, expcnt, lgkmcnt = wait_counters(simm16)
-    parts = [
-        f"{name}({value})"
-        for name, value, most in (("vmcnt", vmcnt, 15), ("expcnt", expcnt, 7), ("lgkmcnt", lgkmcnt, 15))
-        if value != most or (vmcnt, expcnt, lgkmcnt) == (15, 7, 15)
-    ]
-    return " ".join(parts)
+    """Write the counters that an s_waitcnt waits for; all of them where it waits for none (GCN3 ISA manual)."""
+    return _waitcnt(simm16, simm16 & 15, 15)
 
 
-def wait_counters(simm16: int) -> tuple[int, int, int]:
-    """Return (vmcnt, expcnt, lgkmcnt) of s_waitcnt; 15, 7 and 15 do not wait (GCN3 ISA manual, S_WAITCNT)."""
-    return simm16 & 15, simm16 >> 4 & 7, simm16 >> 8 & 15
+def wide_waitcnt_text(simm16: int) -> str:
+    """Write the same with a vmcnt of six bits, the upper two of them on top (Vega ISA manual, S_WAITCNT)."""
+    return _waitcnt(simm16, simm16 & 15 | simm16 >> 14 << 4, 63)
+
+
+def _waitcnt(simm16: int, vmcnt: int, most_vmcnt: int) -> str:
+    counters = (("vmcnt", vmcnt, most_vmcnt), ("expcnt", simm16 >> 4 & 7, 7), ("lgkmcnt", simm16 >> 8 & 15, 15))
+    waits_for_none = all(value == most for _, value, most in counters)
+    return " ".join(f"{name}({value})" for name, value, most in counters if value != most or waits_for_none)
 
 
 def hwreg_text(simm16: int) -> str:
     """Write the operand of s_getreg and s_setreg: register, first bit, number of bits."""
+    return _hwreg(simm16, _HARDWARE_REGISTERS)
+
+
+def hwreg9_text(simm16: int) -> str:
+    """Write the same with the registers that GFX9 adds."""
+    return _hwreg(simm16, _HARDWARE_REGISTERS | _GFX9_REGISTERS)
+
+
+def _hwreg(simm16: int, names: dict[int, str]) -> str:
     number, offset, size = simm16 & 63, simm16 >> 6 & 31, (simm16 >> 11 & 31) + 1
-    name = _HARDWARE_REGISTERS.get(number, str(number))
+    name = names.get(number, str(number))
     return f"hwreg({name})" if (offset, size) == (0, 32) else f"hwreg({name}, {offset}, {size})"
 
 

@@ -8,8 +8,10 @@ whose type has none, a bit in a field that the instruction does not use (GCN3 IS
 from collections.abc import Callable
 from functools import cache
 
-from isa.architecture import FIRST_VGPR, LITERAL_CODE, M0
-from isa.opcodes.formats import FORMATS
+from isa.architecture import FIRST_VGPR, LITERAL_CODE, M0, PRIVATE_LIMIT, SHARED_BASE
+from isa.encoding.operand_text import bits_of
+from isa.encoding.operands import NO_SCALAR_ADDRESS
+from isa.opcodes import Architecture
 from isa.opcodes.opcode import Opcode
 
 _SGPR_END = 102
@@ -22,13 +24,15 @@ Check = Callable[[dict[str, int]], str | None]
 
 # Fields that no operand names but that instructions of the encoding use.
 _MODIFIERS = {
-    "smem": ("imm", "glc"),
+    "smem": ("imm", "glc", "nv", "soffset_en", "soffset"),
     "ds": ("gds", "offset0", "offset1"),
-    "flat": ("glc", "slc", "tfe", "vdst"),
+    "flat": ("glc", "slc", "tfe", "vdst", "offset", "nv"),
+    **dict.fromkeys(("global", "scratch"), ("glc", "slc", "vdst", "offset", "nv", "saddr")),
     "mubuf": ("glc", "slc", "tfe", "lds", "offen", "idxen", "offset"),
     "mtbuf": ("glc", "slc", "tfe", "offen", "idxen", "offset", "dfmt", "nfmt"),
     "vop3": ("abs", "neg", "omod", "clamp"),
     "vop3b": ("neg", "omod", "clamp"),
+    "vop3p": ("neg", "neg_hi", "op_sel", "op_sel_hi", "op_sel_hi2", "clamp"),
 }
 
 
@@ -66,7 +70,7 @@ def vgpr_problem(number: int, bits: int) -> str | None:
 
 
 @cache
-def checks_of(opcode: Opcode, layout: str) -> tuple[Check, ...]:
+def checks_of(opcode: Opcode, layout: str, architecture: Architecture) -> tuple[Check, ...]:
     """Return the checks of an opcode whose fields come from format `layout`; each returns what is wrong, or None."""
     checks: list[Check] = []
     operands = [operand.partition(":")[::2] for operand in opcode.operands.split()]
@@ -78,10 +82,12 @@ def checks_of(opcode: Opcode, layout: str) -> tuple[Check, ...]:
         used.discard("imm")
     if "sdst" in named and "vdst" not in named:
         used.add("vdst")
-    unused = tuple(name for name, _, _ in FORMATS[layout].fields if name not in used and name != "op")
+    if "op_sel" in opcode.flags:
+        used.add("op_sel")
+    unused = tuple(name for name, _, _ in architecture.formats[layout].fields if name not in used and name != "op")
     checks.append(lambda fields: _nonzero(fields, unused))
     for name, kind in operands:
-        check = _operand_check(opcode, name, kind)
+        check = _operand_check(opcode, name, kind, architecture)
         if check is not None:
             checks.append(check)
     if layout in ("vop3", "vop3b"):
@@ -109,12 +115,16 @@ def _nonzero(fields: dict[str, int], unused: tuple[str, ...]) -> str | None:
     return None
 
 
-def _operand_check(opcode: Opcode, name: str, kind: str) -> Check | None:
+def _operand_check(opcode: Opcode, name: str, kind: str, architecture: Architecture) -> Check | None:
     if name in ("vcc", "simm16", "literal", "format", "vaddr", "vdata") or kind in ("imm", "index"):
         return None
     if name == "offset":
-        return lambda fields: None if fields["imm"] else _offset_problem(fields["offset"])
-    bits = int(kind[1:])
+        return _scalar_offset_problem
+    if name == "saddr":
+        return _saddr_problem(opcode)
+    if kind == "segment":
+        return lambda fields: vgpr_problem(fields["addr"], 64 if _is_wide(opcode, fields) else 32)
+    bits = 32 if kind == "mix" else bits_of(kind)
     if name == "sbase":
         return lambda fields: scalar_problem(2 * fields["sbase"], bits)
     if name == "srsrc":
@@ -123,10 +133,40 @@ def _operand_check(opcode: Opcode, name: str, kind: str) -> Check | None:
         return lambda fields: _destination_problem(fields[name], bits)
     if name == "vdst" and "atomic" in opcode.flags and opcode.encoding == "flat":
         return lambda fields: vgpr_problem(fields["vdst"], bits) if fields["glc"] else None
-    if name in ("vdst", "vsrc1", "addr", "data", "data0", "data1"):
+    if name == "vsrc1":
+        return lambda fields: (scalar_problem if fields.get("src1_scalar") else vgpr_problem)(fields["vsrc1"], bits)
+    if name in ("vdst", "addr", "data", "data0", "data1"):
         return lambda fields: vgpr_problem(fields[name], bits)
     literal = opcode.encoding in ("sop1", "sop2", "sopc", "vop1", "vop2", "vopc")
-    return lambda fields: source_problem(fields[name], bits, literal)
+    apertures = range(SHARED_BASE, PRIVATE_LIMIT + 1) if architecture.aperture_registers else ()
+    return lambda fields: None if fields[name] in apertures else source_problem(fields[name], bits, literal)
+
+
+def _is_wide(opcode: Opcode, fields: dict[str, int]) -> bool:
+    return opcode.encoding == "global" and fields["saddr"] == NO_SCALAR_ADDRESS
+
+
+def _saddr_problem(opcode: Opcode) -> Check:
+    bits = 64 if opcode.encoding == "global" else 32
+
+    def check(fields: dict[str, int]) -> str | None:
+        if fields["saddr"] == NO_SCALAR_ADDRESS:
+            return None
+        if opcode.encoding == "scratch" and fields["addr"]:
+            return "a vector register beside a scalar address"
+        return scalar_problem(fields["saddr"], bits)
+
+    return check
+
+
+def _scalar_offset_problem(fields: dict[str, int]) -> str | None:
+    if fields.get("soffset_en"):
+        if fields["offset"] and not fields["imm"]:
+            return "an offset without the bit that says so"
+        return scalar_problem(fields["soffset"], 32)
+    if fields.get("soffset"):
+        return "a register for an offset without the bit that says so"
+    return None if fields["imm"] else _offset_problem(fields["offset"])
 
 
 def _offset_problem(number: int) -> str | None:
@@ -202,8 +242,12 @@ def extension_problem(opcode: Opcode, fields: dict[str, int]) -> str | None:
             return f"negation or magnitude of {name}, which is no floating-point number"
         if fields.get(f"src{number}_sext", 0) and (floats or name not in kinds):
             return f"sign extension of {name}, which is no integer"
+        if fields.get(f"src{number}_scalar") and name not in kinds:
+            return f"a scalar register for {name}, which it has not"
         if fields.get(f"src{number}_sel", 0) > 6 or (name not in kinds and fields.get(f"src{number}_sel", 0)):
             return f"undefined selection of {name}"
+    if fields.get("omod") and not kinds.get("vdst", "").startswith("f"):
+        return "output modifier (omod) without a floating-point result"
     if fields.get("dst_sel", 0) > 6 or fields.get("dst_unused", 0) > 2:
         return "undefined destination selection"
     if "dpp_ctrl" in fields and not _is_dpp_control(fields["dpp_ctrl"]):

@@ -137,9 +137,9 @@ def scalar_arithmetic(scalars, wave: Wavefront, row: ProgramRow):
 
 @jit
 def save_exec(scalars, wave: Wavefront, row: ProgramRow):
-    """Execute s_*_saveexec_b64: EXEC = EXEC op source, after a copy of EXEC."""
+    """Execute s_*_saveexec_b64: EXEC = EXEC op source, after a copy of EXEC; s_*_wrexec_b64 copies the new EXEC."""
     source = ld_i64(source_address(row, 0, scalars), 0)
     before = ld_i64(scalars, EXEC_WORD)
     result = call_scalar_op(row.function, before, source, 0, wave.scc, record_address(wave) + SCC_OFFSET)
-    st_i64(scalars + row.destination, 0, before)
+    st_i64(scalars + row.destination, 0, result if row.returns else before)
     st_i64(scalars, EXEC_WORD, result)

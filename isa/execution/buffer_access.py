@@ -28,7 +28,9 @@ def buffer_access(context: Context, slot, wave: Wavefront, row: ProgramRow, acti
     stride = (word1 >> 16) & 0x3FFF
     swizzled = word1 >> 31
     records = ld_u32(resource, 2)
-    element_bits = 1 + ((word3 >> 19) & 3)
+    element_bits = context.element_bits
+    if element_bits == 0:
+        element_bits = 1 + ((word3 >> 19) & 3)
     element_bytes = 1 << element_bits
     index_bits = 3 + ((word3 >> 21) & 3)
     add_lane = (word3 >> 23) & 1

@@ -20,6 +20,7 @@ class Kind(IntEnum):
     FLAT = auto()
     SMEM = auto()
     BUFFER = auto()
+    SEGMENT = auto()  # FLAT, GLOBAL, SCRATCH with an offset, a scalar address, or in private memory
     LANE_EXCHANGE = auto()
     CACHE_CONTROL = auto()  # of the vector cache: a memory record without lines
     NO_OPERATION = auto()
@@ -36,6 +37,7 @@ class Kind(IntEnum):
     VECTOR_MOVE_RELATIVE = auto()
     SCALAR_MOVE_RELATIVE = auto()
     TRAP = auto()
+    SWAP_REGISTERS = auto()
 
 
 class Condition(IntEnum):
@@ -48,6 +50,7 @@ class Condition(IntEnum):
     VCCNZ = auto()
     EXECZ = auto()
     EXECNZ = auto()
+    CALL = auto()  # always, after the next instruction's address is written
 
 
 class Access(IntEnum):
@@ -94,6 +97,8 @@ class LaneExchange(IntEnum):
     APPEND = auto()
     CONSUME = auto()
     NOTHING = auto()
+    READ_BY_LANE = auto()  # the address is M0, an offset and the lane's dword
+    WRITE_BY_LANE = auto()
 
 
 class ScalarForm(IntEnum):
@@ -116,5 +121,10 @@ class Saturation(IntEnum):
 # bits of `relative` in a move relative to M0: the side that M0 is added to
 RELATIVE_SOURCE, RELATIVE_DESTINATION = 1, 2
 
-# bits of `addressing` in a buffer instruction: a vector register holds an offset, an index
+# bits of `addressing` in a buffer instruction: a vector register holds an offset, an index; in a SEGMENT one: vector
+# registers hold a 64-bit address, an offset of 32 bits; the address is within the work-item's private memory
 OFFSET_ENABLE, INDEX_ENABLE = 1, 2
+WIDE_ADDRESS, LANE_OFFSET, PRIVATE_SEGMENT = 1, 2, 4
+
+# bits of `signed` in a load: its sign is extended; it fills the lower, the upper half of a register alone
+SIGNED, LOWER_HALF, UPPER_HALF = 1, 2, 4

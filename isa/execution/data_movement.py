@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusim.jit import jit, ld_i16, ld_i32, ld_i64, ld_u8, ld_u16, ld_u32, primitive, st_i16, st_i32, st_i64, st_u8
 from isa.architecture import LANES, ROW_BYTES
-from isa.execution.codes import Atomic
+from isa.execution.codes import SIGNED, UPPER_HALF, Atomic
 from isa.execution.state import Work
 
 _SIGN = -(1 << 63)
@@ -120,15 +120,21 @@ def atomic_at(host, registers, i, operation, size, data, data1, destination, ret
 
 @jit
 def load_lane(host, row, i, size, signed):
-    """Load `size` bytes at `host` into lane `i` of the register rows at `row`."""
+    """Load `size` bytes at `host` into lane `i` of the register rows at `row`; signed: as of PROGRAM_ROW."""
     if size >= 4:
         for d in range(size >> 2):
             st_i32(row + d * ROW_BYTES, i, ld_u32(host, d))
-    elif size == 2:
-        st_i32(row, i, ld_i16(host, 0) if signed else ld_u16(host, 0))
     else:
-        value = ld_u8(host, 0)
-        st_i32(row, i, (value ^ 128) - 128 if signed else value)
+        if size == 2:
+            value = ld_i16(host, 0) if signed & SIGNED else ld_u16(host, 0)
+        else:
+            value = ld_u8(host, 0)
+            if signed & SIGNED:
+                value = (value ^ 128) - 128
+        if signed > SIGNED:
+            st_i16(row, 2 * i + (1 if signed & UPPER_HALF else 0), value)
+        else:
+            st_i32(row, i, value)
 
 
 @jit

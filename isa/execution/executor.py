@@ -259,6 +259,11 @@ class FunctionalContext:
         self._finalizer = weakref.finalize(self, self.block.release)
         state.scratch, state.scratch_stride = self.block.scratch_address, scratch_bytes
         state.scratch_bytes = self._slots * scratch_bytes
+        architecture = kernel.architecture
+        state.shared_aperture = architecture.shared_aperture_high
+        state.private_aperture = architecture.private_aperture_high
+        state.flat_scratch_bytes = scratch_bytes // LANES if architecture.flat_scratch_address else 0
+        state.element_bits = architecture.element_bytes.bit_length() - 1 if architecture.element_bytes else 0
         state.image = address_of(memory.image)
         state.memory_base = VIRTUAL_BASE
         state.memory_lines = memory.capacity_bytes // LINE_BYTES

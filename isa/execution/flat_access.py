@@ -4,18 +4,18 @@ Functions return the words they added to the memory record at `out`, or a negati
 """
 
 from gpusim.jit import call_i64_4, ctz, jit, ld_i32, ld_i64, ld_u8, ld_u32, record_address, st_i32, st_i64
-from isa.architecture import FLAT_SCRATCH, LANES, PRIVATE_APERTURE_HIGH, ROW_BYTES, SHARED_APERTURE_HIGH
+from isa.architecture import FLAT_SCRATCH, LANES, ROW_BYTES
 from isa.device_memory import LINE_BYTES, PARTIAL, READABLE, WRITABLE
 from isa.execution.coalescing import LINE_BITS, add_access, begin_lines, flat_addresses, note_line_pattern, path_cycles
 from isa.execution.codes import Access
 from isa.execution.data_movement import atomic_at, copy_row, gather, scatter
 from isa.execution.faults import FAULT_LDS, FAULT_LINES, FAULT_MISALIGNED, FAULT_PRIVATE, FAULT_SPARSE
 from isa.execution.memory_access import (
-    PRIVATE_ELEMENT_BYTES,
     act_on_lane,
     check_access,
     fault,
     move_private,
+    private_place,
     record_flags,
     write_lines,
 )
@@ -53,17 +53,22 @@ def access_lanes(context_address, slot, row_address, out):  # type: ignore[no-un
         low = address & 0xFFFF_FFFF
         if kind == Access.ATOMIC and address & (size - 1):
             return fault(context, FAULT_MISALIGNED, i, address, size)
-        if address >> 32 == SHARED_APERTURE_HIGH:
+        if address >> 32 == context.shared_aperture:
             if low + size > context.lds_bytes:
                 return fault(context, FAULT_LDS, i, low, size)
             act_on_lane(context, vectors, row, i, lds + low)
             continue
         in_memory = 1
-        if address >> 32 == PRIVATE_APERTURE_HIGH:
-            if low + size > ld_u32(scalars, FLAT_SCRATCH):
+        if address >> 32 == context.private_aperture:
+            if context.flat_scratch_bytes:
+                limit = context.flat_scratch_bytes
+                start = ld_i64(scalars, FLAT_SCRATCH // 2)
+            else:
+                limit = ld_u32(scalars, FLAT_SCRATCH)
+                start = context.scratch + (ld_u32(scalars, FLAT_SCRATCH + 1) << 8)
+            if low + size > limit:
                 return fault(context, FAULT_PRIVATE, i, low, size)
-            start = context.scratch + (ld_u32(scalars, FLAT_SCRATCH + 1) << 8)
-            start += (low >> 2) * (LANES * PRIVATE_ELEMENT_BYTES) + PRIVATE_ELEMENT_BYTES * i + (low & 3)
+            start += private_place(low, i)
             count = move_private(context, slot, vectors, row, i, start, size, count)
             if count < 0:
                 return count

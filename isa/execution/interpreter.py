@@ -20,8 +20,9 @@ from isa.execution.faults import FAULT_LIMIT, FAULT_NO_END
 from isa.execution.flat_access import flat_access
 from isa.execution.lds_access import lane_exchange, lds_access
 from isa.execution.memory_access import fault
-from isa.execution.program_table import row_at
+from isa.execution.program_table import ProgramRow, row_at
 from isa.execution.scalar_access import scalar_access
+from isa.execution.segment_access import segment_access
 from isa.execution.special_instructions import jump_index, special, vector_indexed
 from isa.execution.state import (
     EXEC_WORD,
@@ -56,8 +57,8 @@ from isa.trace import (
 
 
 @jit
-def branch_taken(scalars, wave: Wavefront, condition):
-    """Return 1 if a branch of this condition is taken, else 0."""
+def branch_taken(context: Context, scalars, wave: Wavefront, row: ProgramRow, condition):
+    """Return 1 if a branch of this condition is taken, else 0; a call writes where it returns to."""
     if condition == Condition.ALWAYS:
         return 1
     if condition == Condition.SCC0:
@@ -70,6 +71,9 @@ def branch_taken(scalars, wave: Wavefront, condition):
         return 1 if ld_i64(scalars, VCC_WORD) else 0
     if condition == Condition.EXECZ:
         return 1 if ld_i64(scalars, EXEC_WORD) == 0 else 0
+    if condition == Condition.CALL:
+        st_i64(scalars + row.destination, 0, context.code_address + row.next_byte)
+        return 1
     return 1 if ld_i64(scalars, EXEC_WORD) else 0
 
 
@@ -93,6 +97,8 @@ def memory_instruction(context_address, slot, row_address, out):  # type: ignore
     elif kind == Kind.BUFFER:
         words = buffer_access(context, slot, wave, row, active, out)
         active = work_at(context.work, 0).active
+    elif kind == Kind.SEGMENT:
+        words = segment_access(context, slot, wave, row, active, out)
     elif kind == Kind.LANE_EXCHANGE:
         return lane_exchange(context, wave, row, active, out)
     else:
@@ -194,7 +200,7 @@ def run_slice(context: Context, slot):
             target = pc + 1
             taken = 1
             if kind == Kind.BRANCH:
-                taken = branch_taken(scalars, wave, row.condition)
+                taken = branch_taken(context, scalars, wave, row, row.condition)
                 if taken:
                     target = row.target
             else:
@@ -220,6 +226,7 @@ def run_slice(context: Context, slot):
             or kind == Kind.FLAT
             or kind == Kind.SMEM
             or kind == Kind.BUFFER
+            or kind == Kind.SEGMENT
             or kind == Kind.LANE_EXCHANGE
             or kind == Kind.CACHE_CONTROL
         ):

@@ -4,7 +4,6 @@ import struct
 import weakref
 from typing import TYPE_CHECKING
 
-from isa.architecture import PRIVATE_APERTURE_HIGH, SHARED_APERTURE_HIGH
 from isa.device_memory import Allocation, DeviceMemory
 from isa.execution.state import MAX_USER_SGPRS
 from isa.kernarg import KernargError
@@ -21,7 +20,6 @@ _PAGE_BYTES = 4096
 _PACKET_HEADER = 0x1502  # kernel dispatch, system-scope acquire and release fences
 # private segment buffer resource: words 1 and 3 (GCN3 ISA manual, section 8.1.8; LLVM SIISelLowering for HSA)
 _SWIZZLE_ENABLE = 1 << 31
-_RESOURCE_WORD3 = 1 << 19 | 3 << 21 | 1 << 23  # 4-byte elements, index stride 64, the lane is the index
 _ALL_RECORDS = 0xFFFF_FFFF
 
 _images: "weakref.WeakKeyDictionary[DeviceMemory, dict[tuple[bytes, int], int]]" = weakref.WeakKeyDictionary()
@@ -82,7 +80,8 @@ class LaunchBlock:
         view = launch.memory.view(block)
         view[:] = 0
         view[:PACKET_BYTES] = memoryview(self._packet(launch))
-        apertures = struct.pack("<II", SHARED_APERTURE_HIGH, PRIVATE_APERTURE_HIGH)
+        architecture = kernel.architecture
+        apertures = struct.pack("<II", architecture.shared_aperture_high, architecture.private_aperture_high)
         at = PACKET_BYTES + _QUEUE_APERTURES
         view[at : at + len(apertures)] = memoryview(apertures)
         at = PACKET_BYTES + QUEUE_BYTES
@@ -111,8 +110,8 @@ class LaunchBlock:
         """Return the argument block with the hidden arguments that are facts of the launch and the machine."""
         values = {
             "hidden_queue_ptr": self.queue_address,
-            "hidden_private_base": PRIVATE_APERTURE_HIGH,
-            "hidden_shared_base": SHARED_APERTURE_HIGH,
+            "hidden_private_base": launch.kernel.architecture.private_aperture_high,
+            "hidden_shared_base": launch.kernel.architecture.shared_aperture_high,
             "hidden_dynamic_lds_size": launch.dynamic_lds_bytes,
             "hidden_grid_dims": launch.dimensions,
         }
@@ -155,7 +154,7 @@ def user_data(launch: "Launch", block: LaunchBlock) -> list[int]:
 
     if kernel.enable_private_segment_buffer:
         base = block.scratch_address
-        out += [base & 0xFFFF_FFFF, base >> 32 | _SWIZZLE_ENABLE, _ALL_RECORDS, _RESOURCE_WORD3]
+        out += [base & 0xFFFF_FFFF, base >> 32 | _SWIZZLE_ENABLE, _ALL_RECORDS, kernel.architecture.resource_word3]
     if kernel.enable_dispatch_ptr:
         pair(block.packet_address)
     if kernel.enable_queue_ptr:
@@ -164,8 +163,11 @@ def user_data(launch: "Launch", block: LaunchBlock) -> list[int]:
         pair(block.kernarg_address)
     if kernel.enable_dispatch_id:
         pair(0)
-    if kernel.enable_flat_scratch_init:  # offset from the hidden private base, bytes of a work-item
-        out += [0, kernel.private_segment_bytes]
+    if kernel.enable_flat_scratch_init:
+        if kernel.architecture.flat_scratch_address:
+            pair(block.scratch_address)
+        else:  # offset from the hidden private base, bytes of a work-item
+            out += [0, kernel.private_segment_bytes]
     if kernel.enable_private_segment_size:
         out.append(kernel.private_segment_bytes)
     for enabled, count in zip(kernel.enable_grid_workgroup_count, launch.workgroups, strict=True):

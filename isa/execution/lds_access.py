@@ -142,6 +142,20 @@ def lane_exchange(context: Context, wave: Wavefront, row: ProgramRow, active, ou
         for i in range(LANES):
             if (active >> i) & 1:
                 st_i32(target, i, before)
+    elif kind == LaneExchange.READ_BY_LANE or kind == LaneExchange.WRITE_BY_LANE:
+        flags |= 0 if kind == LaneExchange.READ_BY_LANE else RECORD_STORE
+        lds = context.lds + wave.workgroup_slot * context.lds_stride
+        for i in range(LANES):
+            if (active >> i) & 1:
+                at = (ld_u32(wave.scalars, M0) & 0xFFFF) + offset + 4 * i
+                if at + 4 > context.lds_bytes:
+                    return fault(context, FAULT_LDS, i, at, 4)
+                if at & 3:
+                    return fault(context, FAULT_MISALIGNED, i, at, 4)
+                if kind == LaneExchange.READ_BY_LANE:
+                    st_i32(target, i, ld_u32(lds + at, 0))
+                else:
+                    st_i32(lds + at, 0, ld_u32(vectors + row.data, i))
     elif kind == LaneExchange.PERMUTE:
         data = vectors + row.data
         lane_row = vectors + row.address

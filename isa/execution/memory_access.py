@@ -111,6 +111,12 @@ def act_on_lane(context: Context, vectors, row: ProgramRow, lane, host):
 
 
 @jit
+def private_place(offset, lane):
+    """Return where the byte at an offset of a work-item's private memory lies in the wavefront's."""
+    return (offset >> 2) * (LANES * PRIVATE_ELEMENT_BYTES) + PRIVATE_ELEMENT_BYTES * lane + (offset & 3)
+
+
+@jit
 def _private_offset(context: Context, slot, address):
     """Return where in a work-item's private memory an address lies: an offset outside of it for one that does not."""
     at = address - context.scratch - slot * context.scratch_stride

@@ -5,13 +5,37 @@ from typing import Any
 
 from isa.architecture import LITERAL_CODE, ROW_BYTES, SCALAR_REGISTERS
 from isa.encoding.instruction import Instruction
-from isa.encoding.operands import Operand, Unsupported, constant_of
-from isa.execution.codes import INDEX_ENABLE, OFFSET_ENABLE, Access, Atomic, Kind, LaneExchange, ScalarForm
+from isa.encoding.operands import (
+    NO_SCALAR_ADDRESS,
+    SEGMENTS,
+    Operand,
+    Unsupported,
+    address_dwords,
+    constant_of,
+    segment_offset,
+)
+from isa.execution.codes import (
+    INDEX_ENABLE,
+    LANE_OFFSET,
+    LOWER_HALF,
+    OFFSET_ENABLE,
+    PRIVATE_SEGMENT,
+    SIGNED,
+    UPPER_HALF,
+    WIDE_ADDRESS,
+    Access,
+    Atomic,
+    Kind,
+    LaneExchange,
+    ScalarForm,
+)
 from isa.execution.constants import Constants, vgpr
 from isa.execution.operations import Operations
 
-_VECTOR_TRANSFER = re.compile(r"(?:flat|buffer)_(load|store)_(ubyte|sbyte|byte|ushort|sshort|short|dword(?:x[234])?)")
-_VECTOR_ATOMIC = re.compile(r"(?:flat|buffer)_atomic_([a-z]+)(_x2)?")
+_VECTOR_TRANSFER = re.compile(
+    r"(?:flat|global|scratch|buffer)_(load|store)_(ubyte|sbyte|byte|ushort|sshort|short|dword(?:x[234])?)(_d16)?(_hi)?"
+)
+_VECTOR_ATOMIC = re.compile(r"(?:flat|global|buffer)_atomic_([a-z]+)(_x2)?")
 _VECTOR_BYTES = {
     **dict.fromkeys(("byte", "ubyte", "sbyte"), 1),
     **dict.fromkeys(("short", "ushort", "sshort"), 2),
@@ -32,7 +56,7 @@ _VECTOR_ATOMICS = {
     "inc": Atomic.INCREMENT,
     "dec": Atomic.DECREMENT,
 }
-_DS_TRANSFER = re.compile(r"ds_(read|write)(2)?(st64)?_([bui])(\d+)")
+_DS_TRANSFER = re.compile(r"ds_(read|write)(2)?(st64)?_([bui])(\d+)(_d16)?(_hi)?")
 _DS_ATOMIC = re.compile(r"ds_([a-z]+)(2)?(st64)?(?:_rtn)?_([buif])(32|64)")
 _DS_ATOMICS = {
     "add": Atomic.ADD,
@@ -61,6 +85,8 @@ _DS_SPECIAL = {
     "ds_append": LaneExchange.APPEND,
     "ds_consume": LaneExchange.CONSUME,
     "ds_nop": LaneExchange.NOTHING,
+    "ds_read_addtid_b32": LaneExchange.READ_BY_LANE,
+    "ds_write_addtid_b32": LaneExchange.WRITE_BY_LANE,
 }
 _SCALAR_TRANSFER = re.compile(r"s_(buffer_)?(load|store)_dword(?:x(\d+))?")
 _SCALAR_CACHE = ("s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol")
@@ -74,9 +100,9 @@ def memory_row(row: Any, instruction: Instruction, constants: Constants, library
         _scalar(row, instruction)
     elif encoding == "ds":
         _lds(row, instruction)
-    elif encoding == "flat":
+    elif encoding in ("flat", *SEGMENTS):
         _vector(row, instruction)
-        _flat(row, instruction.fields)
+        _flat(row, instruction)
     else:
         _buffer(row, instruction)
 
@@ -100,21 +126,26 @@ def _scalar(row: Any, instruction: Instruction) -> None:
     row.resource = 8 * fields["sbase"]
     row.scalar_offset = -1
     if fields["imm"]:
-        row.offset = fields["offset"]
-    else:
+        offset = fields["offset"]
+        row.offset = offset - (1 << 21) if "soffset_en" in fields and offset >> 20 else offset
+    if fields.get("soffset_en"):
+        row.scalar_offset = 4 * fields["soffset"]
+    elif not fields["imm"]:
         row.scalar_offset = 4 * (fields["offset"] & 127)
 
 
 def _vector(row: Any, instruction: Instruction) -> None:
     """Fill in what rows of FLAT and MUBUF instructions share: class, size, atomic operation."""
     name = instruction.opcode.mnemonic
-    if instruction.fields["tfe"] or instruction.fields.get("lds"):
+    if instruction.fields.get("tfe") or instruction.fields.get("lds"):
         raise Unsupported("its TFE or LDS bit is set")
     transfer = _VECTOR_TRANSFER.fullmatch(name)
     if transfer:
         row.access = Access.LOAD if transfer[1] == "load" else Access.STORE
-        row.signed = 1 if transfer[2] in ("sbyte", "sshort") else 0
+        row.signed = SIGNED if transfer[2] in ("sbyte", "sshort") else 0
         row.size = _VECTOR_BYTES[transfer[2]]
+        if transfer[3] and row.access == Access.LOAD:
+            row.signed |= UPPER_HALF if transfer[4] else LOWER_HALF
         return
     atomic = _VECTOR_ATOMIC.fullmatch(name)
     if atomic is None or atomic[1] not in _VECTOR_ATOMICS:
@@ -125,14 +156,27 @@ def _vector(row: Any, instruction: Instruction) -> None:
     row.returns = instruction.fields["glc"]
 
 
-def _flat(row: Any, fields: dict[str, int]) -> None:
+def _flat(row: Any, instruction: Instruction) -> None:
+    fields, encoding = instruction.fields, instruction.opcode.encoding
     row.kind = Kind.FLAT
     row.address = vgpr(fields["addr"])
-    row.data = vgpr(fields["data"])
+    row.data = vgpr(fields["data"]) + _upper_half(instruction)
+    row.offset, row.scalar_offset = segment_offset(instruction), -1
+    if encoding in SEGMENTS and fields["saddr"] != NO_SCALAR_ADDRESS:
+        row.scalar_offset = 4 * fields["saddr"]
+    if row.offset or row.scalar_offset >= 0 or encoding == "scratch":
+        row.kind = Kind.SEGMENT
+        row.addressing = (0, LANE_OFFSET, WIDE_ADDRESS)[address_dwords(instruction)]
+        row.addressing |= PRIVATE_SEGMENT if encoding == "scratch" else 0
     row.data1 = row.data + row.size // 4 * ROW_BYTES
     row.destination = vgpr(fields["vdst"])
     marked = fields["glc"] and fields["slc"] and row.access == Access.LOAD and row.size == 8
     row.sparse = 1 if marked else 0
+
+
+def _upper_half(instruction: Instruction) -> int:
+    """Return the byte within a register at which the data of a store lies: 2 for one of its upper half, else 0."""
+    return 2 if {"store", "high"} <= instruction.opcode.flags else 0
 
 
 def _buffer(row: Any, instruction: Instruction) -> None:
@@ -144,6 +188,7 @@ def _buffer(row: Any, instruction: Instruction) -> None:
     row.kind = Kind.BUFFER
     row.address = vgpr(fields["vaddr"])
     row.data = row.destination = vgpr(fields["vdata"])
+    row.data += _upper_half(instruction)
     row.data1 = row.data + row.size // 4 * ROW_BYTES
     row.offset = fields["offset"]
     row.addressing = (OFFSET_ENABLE if fields["offen"] else 0) | (INDEX_ENABLE if fields["idxen"] else 0)
@@ -164,7 +209,7 @@ def _lds(row: Any, instruction: Instruction) -> None:
     if fields["gds"] or "gds_only" in instruction.opcode.flags:
         raise Unsupported("the global data share is not implemented")
     row.address = vgpr(fields["addr"])
-    row.data, row.data1 = vgpr(fields["data0"]), vgpr(fields["data1"])
+    row.data, row.data1 = vgpr(fields["data0"]) + _upper_half(instruction), vgpr(fields["data1"])
     row.destination = vgpr(fields["vdst"])
     row.offset = fields["offset0"] | fields["offset1"] << 8
     if name in _DS_SPECIAL:
@@ -177,7 +222,9 @@ def _lds(row: Any, instruction: Instruction) -> None:
     atomic = _DS_ATOMIC.fullmatch(name)
     if transfer:
         row.access = Access.LOAD if transfer[1] == "read" else Access.STORE
-        row.signed = 1 if transfer[4] == "i" else 0
+        row.signed = SIGNED if transfer[4] == "i" else 0
+        if transfer[6] and row.access == Access.LOAD:
+            row.signed |= UPPER_HALF if transfer[7] else LOWER_HALF
         size = int(transfer[5]) // 8
         paired, spread = transfer[2], transfer[3]
     elif atomic:

@@ -26,7 +26,9 @@ def scalar_access(context: Context, scalars, row: ProgramRow, out):
         return 1
     work = work_at(context.work, 0)
     source = scalars + row.resource
-    offset = ld_u32(scalars + row.scalar_offset, 0) if row.scalar_offset >= 0 else row.offset
+    offset = row.offset
+    if row.scalar_offset >= 0:
+        offset += ld_u32(scalars + row.scalar_offset, 0)
     dwords = row.size >> 2
     address = ld_i64(source, 0)
     inside = dwords

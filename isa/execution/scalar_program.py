@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from isa.architecture import HW_ID, HW_MODE, HW_STATUS, HW_TRAPSTS, M0, MODE_BITS, SCALAR_REGISTERS
+from isa.architecture import HW_ID, HW_MODE, HW_SH_MEM_BASES, HW_STATUS, HW_TRAPSTS, M0, MODE_BITS, SCALAR_REGISTERS
 from isa.encoding.instruction import Instruction
 from isa.encoding.operands import Operand, Unsupported, parse_operands
 from isa.execution.codes import RELATIVE_DESTINATION, RELATIVE_SOURCE, Condition, Kind
@@ -64,6 +64,8 @@ def scalar_row(row: Any, instruction: Instruction, constants: Constants, library
         if number not in (_TRAP_ABORT, _TRAP_DEBUG):
             raise Unsupported(f"nothing handles trap {number}")
         row.kind = Kind.TRAP if number == _TRAP_ABORT else Kind.NO_OPERATION  # no debugger: its trap returns at once
+    elif name == "s_call_b64":
+        row.kind, row.condition, row.destination = Kind.BRANCH, Condition.CALL, 4 * fields["sdst"]
     elif name in _BRANCHES:
         row.kind, row.condition = Kind.BRANCH, _BRANCHES[name]
     elif name == "s_getpc_b64":
@@ -118,8 +120,9 @@ def _arithmetic(
     for k in (0, 1):
         if not row.source_dwords[k]:  # no such source: anything readable
             constants.scalar(row, k, 0)
-    if "saveexec" in name:
+    if "saveexec" in name or "wrexec" in name:
         row.kind = Kind.SAVE_EXEC
+        row.returns = 1 if "wrexec" in name else 0
 
 
 def _hardware_register(row: Any, instruction: Instruction, constants: Constants, name: str) -> None:
@@ -132,7 +135,8 @@ def _hardware_register(row: Any, instruction: Instruction, constants: Constants,
     number, offset, size = selector & 63, selector >> 6 & 31, (selector >> 11) + 1
     row.hardware_register = selector
     if name == "s_getreg_b32":
-        if number not in _READABLE:
+        apertures = number == HW_SH_MEM_BASES and "hwreg9" in instruction.opcode.operands
+        if number not in _READABLE and not apertures:
             raise Unsupported(f"hardware register {number} cannot be read")
         row.kind, row.destination = Kind.GET_REGISTER, 4 * fields["sdst"]
         return

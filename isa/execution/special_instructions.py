@@ -1,7 +1,7 @@
 """Instructions that move between lanes, registers, hardware registers and the program counter."""
 
 from gpusim.jit import ctz, jit, ld_i32, ld_i64, ld_u32, st_i32, st_i64
-from isa.architecture import HW_ID, HW_MODE, HW_STATUS, M0, ROW_BYTES, SCALAR_REGISTERS
+from isa.architecture import HW_ID, HW_MODE, HW_SH_MEM_BASES, HW_STATUS, LANES, M0, ROW_BYTES, SCALAR_REGISTERS
 from isa.execution.arithmetic import fill_row, source_address
 from isa.execution.codes import RELATIVE_DESTINATION, RELATIVE_SOURCE, Kind
 from isa.execution.faults import FAULT_BRANCH, FAULT_REGISTER, FAULT_TRAP
@@ -26,7 +26,7 @@ def jump_index(context: Context, address):
 
 
 @jit
-def hardware_register(slot, scalars, wave: Wavefront, number):
+def hardware_register(context: Context, slot, scalars, wave: Wavefront, number):
     """Return the value of a register that s_getreg reads; TRAPSTS is 0 as no exception is ever raised."""
     if number == HW_MODE:
         return ld_i64(scalars, MODE_WORD)
@@ -34,6 +34,8 @@ def hardware_register(slot, scalars, wave: Wavefront, number):
         execz = 1 if ld_i64(scalars, EXEC_WORD) == 0 else 0
         vccz = 1 if ld_i64(scalars, VCC_WORD) == 0 else 0
         return wave.scc | (execz << 9) | (vccz << 10)
+    if number == HW_SH_MEM_BASES:
+        return (context.private_aperture >> 16) | (context.shared_aperture >> 16 << 16)
     if number == HW_ID:  # wave slot, SIMD, compute unit, shader engine, as if slots filled them in order
         unit = slot // 40
         return (slot % 10) | ((slot // 10 % 4) << 4) | ((unit & 15) << 8) | ((unit >> 4 & 3) << 13)
@@ -169,7 +171,7 @@ def special(context: Context, slot, wave: Wavefront, row: ProgramRow, kind):
         st_i64(scalars + row.destination, 0, context.code_address + row.next_byte)
     elif kind == Kind.GET_REGISTER:
         selector = row.hardware_register
-        value = hardware_register(slot, scalars, wave, selector & SELECTOR_NUMBER)
+        value = hardware_register(context, slot, scalars, wave, selector & SELECTOR_NUMBER)
         value >>= (selector >> SELECTOR_OFFSET_SHIFT) & SELECTOR_OFFSET
         st_i32(scalars + row.destination, 0, value & selected_bits(selector))
     elif kind == Kind.SET_REGISTER:
@@ -179,6 +181,13 @@ def special(context: Context, slot, wave: Wavefront, row: ProgramRow, kind):
         return vector_move_relative(context, vectors, scalars, row)
     elif kind == Kind.SCALAR_MOVE_RELATIVE:
         return scalar_move_relative(context, scalars, row)
+    elif kind == Kind.SWAP_REGISTERS:
+        active = ld_i64(scalars, EXEC_WORD)
+        for i in range(LANES):
+            if (active >> i) & 1:
+                value = ld_u32(vectors + row.destination, i)
+                st_i32(vectors + row.destination, i, ld_u32(vectors + row.source[0], i))
+                st_i32(vectors + row.source[0], i, value)
     elif kind == Kind.TRAP:
         return fault(context, FAULT_TRAP, -1, 0, 0)
     return 0

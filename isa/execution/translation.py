@@ -15,7 +15,7 @@ from isa.architecture import HW_MODE, MODE_DX10_CLAMP_BIT, MODE_IEEE_BIT
 from isa.encoding.instruction import Instruction
 from isa.encoding.operands import Unsupported, highest_vgpr, parse_operands
 from isa.encoding.register_index import indexed_operands
-from isa.execution.codes import Kind
+from isa.execution.codes import Condition, Kind
 from isa.execution.constants import Constants, ConstantValues
 from isa.execution.memory_program import memory_row
 from isa.execution.operations import Operation, Operations
@@ -29,11 +29,11 @@ from isa.opcodes.float_operations import PRECISIONS, float_operations
 from isa.trace import FLOPS_BITS
 
 BUILDERS = {  # the encodings that are executed
-    **dict.fromkeys(("vop1", "vop2", "vopc", "vop3"), vector_row),
+    **dict.fromkeys(("vop1", "vop2", "vopc", "vop3", "vop3p"), vector_row),
     **dict.fromkeys(("sop1", "sop2", "sopk", "sopc", "sopp"), scalar_row),
-    **dict.fromkeys(("smem", "ds", "flat", "mubuf"), memory_row),
+    **dict.fromkeys(("smem", "ds", "flat", "global", "scratch", "mubuf"), memory_row),
 }
-_WITH_PATTERNS = (Kind.LDS, Kind.FLAT, Kind.BUFFER)
+_WITH_PATTERNS = (Kind.LDS, Kind.FLAT, Kind.BUFFER, Kind.SEGMENT)
 
 
 class ProgramError(CodeObjectError):
@@ -92,7 +92,7 @@ def translate(kernel: Kernel, instructions: Sequence[Instruction]) -> Translatio
             contents[i] = contents[first]
             constants.repeat(first)
         kind = row.kind
-        if kind in (Kind.GET_PC, Kind.SWAP_PC):
+        if kind in (Kind.GET_PC, Kind.SWAP_PC) or (kind == Kind.BRANCH and row.condition == Condition.CALL):
             row.next_byte = instruction.address + instruction.size - kernel.code_address
         if instruction.branch_target is not None:
             row.target = int(index_of[(instruction.branch_target - kernel.code_address) // 4])

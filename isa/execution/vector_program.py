@@ -8,7 +8,9 @@ from isa.architecture import (
     MODE_IEEE_BIT,
     MODE_SINGLE_RESULTS,
     MODE_WIDE_RESULTS,
+    PRIVATE_BASE,
     SCALAR_REGISTERS,
+    SHARED_BASE,
     STATUS_CODES,
     VCC,
 )
@@ -23,7 +25,7 @@ from isa.execution.program_table import BROADCAST_ROWS, SOURCES
 from isa.execution.state import MODE, SINK
 from isa.lanes import ABS_FLAG, CLAMP_FLAG, NEG_FLAG, Signature, dpp_lanes
 
-_SDWA_DWORD = 6
+_SDWA_LOWER_WORD, _SDWA_UPPER_WORD, _SDWA_DWORD, _SDWA_PRESERVE = 4, 5, 6, 2
 _FLOAT_BITS = (16, 32, 64)
 _CARRIES = ("v_add_u32", "v_addc_u32")
 _BORROWS = ("v_sub_u32", "v_subrev_u32", "v_subb_u32", "v_subbrev_u32")
@@ -38,9 +40,13 @@ _RELATIVE = {
 
 def vector_row(row: Any, instruction: Instruction, constants: Constants, library: Operations, mode: int | None) -> None:
     """Fill the program row of a VOP instruction; raises Unsupported. mode: MODE where it is known, else None."""
-    name = instruction.opcode.mnemonic
+    name = instruction.opcode.operation
     if name in _NOTHING:
         row.kind = Kind.NO_OPERATION
+        return
+    if name == "v_swap_b32":
+        row.kind, row.destination = Kind.SWAP_REGISTERS, vgpr(instruction.fields["vdst"])
+        row.source[0] = vgpr(instruction.fields["src0"] - FIRST_VGPR)
         return
     if name in ("v_readlane_b32", "v_writelane_b32", "v_readfirstlane_b32"):
         _lane_access(row, instruction, constants, name)
@@ -92,7 +98,7 @@ def vector_row(row: Any, instruction: Instruction, constants: Constants, library
 
 def index_registers(row: Any, instruction: Instruction, indexed: int) -> None:
     """Have M0 added to those operands of a vector instruction (isa.encoding.register_index); raises Unsupported."""
-    name = instruction.opcode.mnemonic
+    name = instruction.opcode.operation
     vector_sources = _VECTOR_SOURCES.get(row.kind, range(SOURCES))
     sources = [k for k in vector_sources if row.source_relative[k] and row.source[k] != BROADCAST_ROWS]
     chosen = [k for k in sources if indexed & INDEXED_SOURCES[k]]
@@ -101,7 +107,7 @@ def index_registers(row: Any, instruction: Instruction, indexed: int) -> None:
         return
     if row.kind not in (Kind.VALU, Kind.VALU_ONE_SCALAR):
         raise Unsupported("its lane mask, modifiers or access to a lane are not implemented for indexed registers")
-    if name.startswith("v_mac_") and bool(indexed & SRC2) != writes:
+    if name.startswith(("v_mac_", "v_fmac_")) and bool(indexed & SRC2) != writes:
         raise Unsupported("its sum would be read from another register than it is written to")
     row.kind = Kind.VALU_INDEXED
     row.destination_indexed = -1 if writes else 0
@@ -153,8 +159,10 @@ def _sources(
     for k, (operand, dwords) in enumerate(zip(operands, signature.source_dwords, strict=True)):
         row.source_dwords[k] = dwords
         code = LITERAL_CODE if operand.field == "literal" else fields[operand.field]
-        if operand.field == "vsrc1":
+        if operand.field == "vsrc1" and not fields.get("src1_scalar"):
             code += FIRST_VGPR
+        if operand.field in ("src0", "src1", "src2") and _is_half(instruction, operand):
+            operand = operand._replace(bits=16)
         constant = constant_of(code, operand, instruction.literal)
         if code >= FIRST_VGPR:
             row.source[k], row.source_relative[k] = vgpr(code - FIRST_VGPR), -1
@@ -179,11 +187,17 @@ def _source_modifiers(row: Any, k: int, instruction: Instruction, operand: Opera
     number = 1 if operand.field == "vsrc1" else int(operand.field[-1]) if operand.field.startswith("src") else 3
     if number > 2:
         return False
+    if instruction.opcode.encoding == "vop3p":
+        return _packed_modifiers(row, k, instruction, operand, library)
     if instruction.opcode.encoding == "vop3":
         negate, absolute = fields["neg"] >> number & 1, fields.get("abs", 0) >> number & 1
     else:
         negate, absolute = fields.get(f"src{number}_neg", 0), fields.get(f"src{number}_abs", 0)
     select, extend = fields.get(f"src{number}_sel", _SDWA_DWORD), fields.get(f"src{number}_sext", 0)
+    if fields.get("op_sel", 0) >> number & 1:
+        if operand.bits != 16:
+            raise Unsupported("it selects half of a source of 32 bits")
+        select = _SDWA_UPPER_WORD
     if select != _SDWA_DWORD or extend:
         row.source_sdwa[k], row.source_select[k], row.source_extend[k] = 1, select, extend
     if negate or absolute:
@@ -194,12 +208,40 @@ def _source_modifiers(row: Any, k: int, instruction: Instruction, operand: Opera
     return bool(row.source_sdwa[k] or row.source_sign[k])
 
 
+def _is_half(instruction: Instruction, operand: Operand) -> bool:
+    """Tell whether a source of mixed precision is in FP16."""
+    if ":mix" not in instruction.opcode.operands:
+        return False
+    fields, number = instruction.fields, int(operand.field[-1])
+    return bool((fields["op_sel_hi"] | fields["op_sel_hi2"] << 2) >> number & 1)
+
+
+def _packed_modifiers(row: Any, k: int, instruction: Instruction, operand: Operand, library: Operations) -> bool:
+    """Fill in which halves of a source VOP3P takes, and their signs; returns whether it changes the source."""
+    fields, number = instruction.fields, int(operand.field[-1])
+    upper = (fields["op_sel_hi"] | fields["op_sel_hi2"] << 2) >> number & 1
+    lower, negate, negate_upper = (fields[name] >> number & 1 for name in ("op_sel", "neg", "neg_hi"))
+    if ":mix" in instruction.opcode.operands:
+        helper, flags, usual = "row_mix", upper | (lower & upper) << 1 | negate_upper << 2 | negate << 3, 0
+    elif operand.parts == 2:
+        helper, flags, usual = "row_packed", lower | upper << 1 | negate << 2 | negate_upper << 3, 2
+        if (negate or negate_upper) and operand.letter != "f":
+            raise Unsupported("it negates an integer source")
+    elif lower or negate_upper or (negate and operand.letter != "f"):
+        raise Unsupported("it selects halves of a source that has none, or negates one")
+    else:
+        helper, flags, usual = "row_sign_f32", NEG_FLAG if negate else 0, 0
+    if flags != usual:
+        row.source_sign[k], row.source_sign_flags[k] = library.address(helper), flags
+    return flags != usual
+
+
 def _result(row: Any, instruction: Instruction, library: Operations, writes: bool, clamp: int) -> bool:
     """Fill in output modifiers and the SDWA destination; returns whether VALU_GENERAL is needed.
 
     clamp: the clamp bit, unless the operation itself saturates.
     """
-    fields, name = instruction.fields, instruction.opcode.mnemonic
+    fields, name = instruction.fields, instruction.opcode.operation
     if not writes:
         return False  # a comparison's clamp bit only concerns exceptions
     omod = fields.get("omod", 0)
@@ -207,7 +249,8 @@ def _result(row: Any, instruction: Instruction, library: Operations, writes: boo
     general = False
     if clamp or omod:
         if destination.letter == "f":
-            row.output = library.address(f"row_output_f{destination.bits}")
+            form = f"f16x{destination.parts}" if destination.parts > 1 else f"f{destination.bits}"
+            row.output = library.address(f"row_output_{form}")
             row.output_flags = omod | (CLAMP_FLAG if clamp else 0)
             results = MODE_SINGLE_RESULTS if destination.bits == 32 else MODE_WIDE_RESULTS
             row.output_refused_by = results | 1 << MODE_IEEE_BIT
@@ -218,10 +261,30 @@ def _result(row: Any, instruction: Instruction, library: Operations, writes: boo
         else:
             raise Unsupported("clamp or output modifier of an integer result")
         general = True
+    chosen = _half_written(instruction, bool(row.output))
+    if chosen is not None:
+        row.merges, row.merge_select, row.merge_unused = 1, chosen, _SDWA_PRESERVE
+        general = True
     if fields.get("dst_sel", _SDWA_DWORD) != _SDWA_DWORD:
         row.merges, row.merge_select, row.merge_unused = 1, fields["dst_sel"], fields["dst_unused"]
         general = True
     return general
+
+
+def _half_written(instruction: Instruction, limited: bool) -> int | None:
+    """Return which half of its destination an instruction writes alone, as SDWA selects it; None: its operation does.
+
+    limited: the result goes through an output modifier, which clears the other half.
+    """
+    opcode = instruction.opcode
+    if "_mixlo_" in opcode.mnemonic or "_mixhi_" in opcode.mnemonic:
+        return _SDWA_UPPER_WORD if "_mixhi_" in opcode.mnemonic else _SDWA_LOWER_WORD
+    if instruction.fields.get("op_sel", 0) >> 3:
+        if not opcode.operands.startswith(("vdst:f16", "vdst:u16", "vdst:i16")):
+            raise Unsupported("it selects half of a result of 32 bits")
+        return _SDWA_UPPER_WORD
+    keeps = opcode.operation.endswith(("_keep_f16", "_keep_u16", "_keep_i16")) or "op_sel" in opcode.flags
+    return _SDWA_LOWER_WORD if keeps and limited and opcode.operands.startswith("vdst:f16") else None
 
 
 def _lane_access(row: Any, instruction: Instruction, constants: Constants, name: str) -> None:
@@ -248,7 +311,8 @@ def scalar_operand(row: Any, k: int, code: int, operand: Operand, literal: int |
     if constant is not None:
         constants.scalar(row, k, constant)
         return False
-    if code >= SCALAR_REGISTERS and code not in STATUS_CODES:
+    aperture = code in (SHARED_BASE, PRIVATE_BASE) and operand.dwords == 2
+    if code >= SCALAR_REGISTERS and code not in STATUS_CODES and not aperture:
         raise Unsupported(f"scalar source operand {code} is not implemented")
     row.source[k], row.source_relative[k] = 4 * code, -1
     return code in STATUS_CODES

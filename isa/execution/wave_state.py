@@ -1,7 +1,7 @@
 """The state a wavefront starts with (LLVM AMDGPU guide, initial kernel execution state)."""
 
 from gpusim.jit import jit, ld_i64, st_i32, st_i64
-from isa.architecture import LANES, ROW_BYTES
+from isa.architecture import LANES, PRIVATE_BASE, ROW_BYTES, SHARED_BASE
 from isa.execution.state import (
     EXEC_WORD,
     MODE_WORD,
@@ -84,6 +84,8 @@ def start(context_address, slot, workgroup, wave_and_group_slot):  # type: ignor
     st_i64(wave.scalars, MODE_WORD, context.float_mode)
     st_i64(wave.scalars, EXEC_WORD, -1 if live == LANES else (1 << live) - 1)
 
+    st_i32(wave.scalars, SHARED_BASE + 1, context.shared_aperture)
+    st_i32(wave.scalars, PRIVATE_BASE + 1, context.private_aperture)
     for i in range(launch.user_sgprs):
         st_i32(wave.scalars, i, launch.user_data[i])
     next_sgpr = launch.user_sgprs

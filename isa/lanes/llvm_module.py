@@ -107,7 +107,7 @@ class ModuleText:
         for token in operation.signature.operands:
             if token == "old:f16":  # lanes of exec are about to be overwritten
                 text += "  %flushed_d = " + flush.format(d="%d", a="%d", keep="%inputs")
-            elif token not in ("mask", "mode", "exec"):
+            elif token not in ("mask", "mode", "exec") and not token.startswith("old:"):
                 argument = next(arguments)
                 if token == "f16":
                     copy = f"%copy_{argument}"

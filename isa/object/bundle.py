@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from isa.object.elf_image import EM_AMDGPU, MAX_IMAGE_BYTES, MalformedError
-from isa.object.targets import GPU
+from isa.object.targets import supported
 from isa.object.zstandard import ZstandardError, ZstandardMissingError, decompressed
+from isa.opcodes import ARCHITECTURES
 
 ELF_MAGIC = b"\x7fELF"
 BUNDLE_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
@@ -44,19 +45,20 @@ class Entry(NamedTuple):
         return found[1] if found else None
 
 
-def code_objects(file: BinaryIO) -> list[bytes]:
-    """Return the gfx803 code objects in an open file, at least one; a file that is no bundle is returned as it is.
+def code_objects(file: BinaryIO, gpu: str | None = None) -> list[bytes]:
+    """Return a GPU's code objects in an open file, at least one; a file that is no bundle is returned as it is.
 
-    Raises MalformedError where there is none, and says which other GPUs have one.
+    gpu: its name; None: the first of ARCHITECTURES that has some. Raises MalformedError where there is none, and says
+    which other GPUs have one.
     """
     magic = file.read(len(BUNDLE_MAGIC))
     if magic[:4] == ELF_MAGIC and int.from_bytes(magic[18:20], "little") not in (0, EM_AMDGPU):
-        return _chosen(_fat_section(file), _FAT_ALIGNMENT)
+        return _chosen(_fat_section(file), _FAT_ALIGNMENT, gpu)
     data = magic + file.read(MAX_FILE_BYTES)  # not all of what ends nowhere, as a device does
     if len(data) > MAX_FILE_BYTES:
         raise MalformedError(f"a code object has at most {MAX_FILE_BYTES >> 20} MiB; this file has more")
     if magic == BUNDLE_MAGIC or magic[:4] == COMPRESSED_MAGIC:
-        return _chosen(memoryview(data), 0)
+        return _chosen(memoryview(data), 0, gpu)
     return [data]
 
 
@@ -84,19 +86,30 @@ def _mapped(file: BinaryIO) -> mmap.mmap:
     return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-def _chosen(data: memoryview, alignment: int) -> list[bytes]:
-    """Return the gfx803 entries of one bundle, or with an alignment, of all bundles that lie one after another."""
-    found, others = [], set()
+def _chosen(data: memoryview, alignment: int, gpu: str | None) -> list[bytes]:
+    """Return a GPU's entries of one bundle, or with an alignment, of all bundles that lie one after another."""
+    found: dict[str, list[bytes]] = {}
+    others = set()
     for bundle in _bundles(data, alignment):
-        for entry in entries(bundle):
-            if entry.gpu == GPU and entry.size:
-                found.append(bytes(bundle[entry.start : entry.start + entry.size]))
-            elif entry.gpu:
-                others.add(entry.gpu)
+        for name, entry in _by_gpu(entries(bundle)).items():
+            if name in ARCHITECTURES and gpu in (None, name):
+                found.setdefault(name, []).append(bytes(bundle[entry.start : entry.start + entry.size]))
+            else:
+                others.add(name)
     if not found:
-        there = f"code objects for {', '.join(sorted(others))}, none for {GPU}" if others else "no GPU's code object"
+        wanted = gpu or supported()
+        there = f"code objects for {', '.join(sorted(others))}, none for {wanted}" if others else "no GPU's code object"
         raise MalformedError(f"the bundle holds {there}")
-    return found
+    return next(found[name] for name in ARCHITECTURES if name in found)
+
+
+def _by_gpu(listed: list[Entry]) -> dict[str, Entry]:
+    """Return one entry for each GPU: of several, one without page faults that are replayed (xnack+), which none has."""
+    chosen: dict[str, Entry] = {}
+    for entry in listed:
+        if entry.gpu and entry.size and (entry.gpu not in chosen or "xnack+" in chosen[entry.gpu].target):
+            chosen[entry.gpu] = entry
+    return chosen
 
 
 def _bundles(data: memoryview, alignment: int) -> Iterator[memoryview]:

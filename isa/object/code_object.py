@@ -23,10 +23,11 @@ from isa.object.kernel_descriptor import (
 from isa.object.kernel_metadata import KernelArgument, Metadata, read_metadata
 from isa.object.line_table import LineTable, SourceLine
 from isa.object.names import parameter_types, short
+from isa.opcodes import ARCHITECTURES, GFX803, Architecture
 
 
 class CodeObjectError(UserError):
-    """A file that is not a usable gfx803 code object; the message names file, place and what is wrong."""
+    """A file that is not a usable code object; the message names file, place and what is wrong."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,12 @@ class Kernel:
     image_address: int = 0
     relocations: tuple[tuple[int, int], ...] = ()  # (offset in image, 64-bit value): both move with the load address
     lines: LineTable | None = field(default=None, compare=False, repr=False)  # None: compiled without -g
+    gpu: str = GFX803.name  # that the code is for
+
+    @property
+    def architecture(self) -> Architecture:
+        """The architecture of the GPU that the code is for."""
+        return ARCHITECTURES[self.gpu]
 
     @property
     def short_name(self) -> str:
@@ -101,16 +108,17 @@ class CodeObject(NamedTuple):
 _VERSIONS = {0: 2, 1: 3, 2: 4, 3: 5, 4: 6}  # by EI_ABIVERSION
 
 
-def load_code_object(source: str | Path | bytes) -> CodeObject:
+def load_code_object(source: str | Path | bytes, gpu: str | None = None) -> CodeObject:
     """Read a code object from a file or from memory: an AMDGPU ELF file, or a bundle or fat binary with some.
 
+    gpu: whose code objects of a bundle are read; None: those of the first of ARCHITECTURES that has some.
     A name that several code objects of a fat binary give a kernel gets '@' and the object's number. Raises
     CodeObjectError, whatever is wrong with the file.
     """
     name = "code object in memory" if isinstance(source, bytes) else str(source)
     with _errors_of(name):
         with io.BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as file:
-            found = code_objects(file)
+            found = code_objects(file, gpu)
         if len(found) == 1:
             return CodeObject(name, _kernels(read_image(found[0])))
         return CodeObject(name, _together([_kernels_if_any(read_image(data)) for data in found]))
@@ -169,7 +177,10 @@ class Kernels(Mapping[str, Kernel]):
                 self._found[symbol.name] = symbol, _version_2(image, symbol)
             elif version > 2 and symbol.kind == STT_OBJECT and symbol.name.endswith(".kd"):
                 contents = image.read(symbol.address, DESCRIPTOR_BYTES, f"the descriptor '{symbol.name}'")
-                self._found[symbol.name.removesuffix(".kd")] = symbol, _named(symbol, read_descriptor, contents)
+                self._found[symbol.name.removesuffix(".kd")] = (
+                    symbol,
+                    _named(symbol, read_descriptor, contents, image.architecture),
+                )
         if not self._found:
             raise MalformedError("has no kernel")
         entries = {symbol.address + descriptor.entry_offset for symbol, descriptor in self._found.values()}
@@ -190,13 +201,15 @@ class Kernels(Mapping[str, Kernel]):
         return len(self._found)
 
 
-def kernels_in(data: bytes) -> Kernels:
+def kernels_in(data: bytes, gpu: str | None = None) -> Kernels:
     """Return the kernels of one code object in memory, or in a bundle there; each is read when it is asked for.
+
+    gpu: as of `load_code_object`.
 
     Raises CodeObjectError, and MalformedError when a kernel is asked for that is malformed.
     """
     with _errors_of("code object in memory"):
-        found = code_objects(io.BytesIO(data))
+        found = code_objects(io.BytesIO(data), gpu)
         if len(found) != 1:
             raise MalformedError(f"holds {len(found)} code objects")
         return Kernels(read_image(found[0]))
@@ -204,12 +217,17 @@ def kernels_in(data: bytes) -> Kernels:
 
 def _version_2(image: Image, symbol: Symbol) -> Descriptor:
     contents = image.read(symbol.address, KERNEL_CODE_BYTES, f"the header of kernel '{symbol.name}'")
-    return _named(symbol, read_kernel_code, contents)
+    return _named(symbol, read_kernel_code, contents, image.architecture)
 
 
-def _named(symbol: Symbol, read: Callable[[bytes], Descriptor], contents: bytes) -> Descriptor:
+def _named(
+    symbol: Symbol,
+    read: Callable[[bytes, Architecture], Descriptor],
+    contents: bytes,
+    architecture: Architecture,
+) -> Descriptor:
     try:
-        return read(contents)
+        return read(contents, architecture)
     except MalformedError as error:
         raise MalformedError(f"kernel '{symbol.name.removesuffix('.kd')}': {error}") from None
 
@@ -323,4 +341,5 @@ def _kernel(
         image_address=image.image_address,
         relocations=image.relocations,
         lines=image.lines,
+        gpu=image.architecture.name,
     )

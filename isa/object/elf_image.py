@@ -4,14 +4,15 @@ import struct
 from typing import NamedTuple
 
 from isa.object.line_table import LineTable
-from isa.object.targets import GPU, gpu_of
+from isa.object.targets import architecture_of, gpu_of, supported
+from isa.opcodes import Architecture
 
 EM_AMDGPU = 224
 ELFOSABI_AMDGPU_HSA = 64
 STT_OBJECT, STT_FUNC, STT_KERNEL = "STT_OBJECT", "STT_FUNC", "STT_LOOS"  # STT_LOOS is the version 2 kernel symbol
 SHF_EXECINSTR = 4
 MAX_IMAGE_BYTES = 1 << 28  # far above any kernel; keeps a corrupt header from asking for terabytes
-MAX_SYMBOLS = 1 << 16
+MAX_SYMBOLS = 1 << 20  # Tensile leaves its labels: 258,517 in rocBLAS 5.5.1's library for gfx900
 
 _R_ABS64, _R_RELATIVE64 = 3, 13
 _HEADER = (
@@ -55,6 +56,7 @@ class Symbol(NamedTuple):
 class Image(NamedTuple):
     """The parts of an ELF file that code objects use. relocations: (offset in image, addend): add the load base."""
 
+    architecture: Architecture
     abi_version: int
     text: bytes
     text_address: int
@@ -80,7 +82,7 @@ def read_image(data: bytes) -> Image:
         raise MalformedError("not an ELF file")
     segment_table, section_table, *_ = header = struct.unpack_from(_HEADER, data, _HEADER_AT)
     sections = _sections(data, section_table, *header[6:])
-    _check_target(data, sections)
+    architecture = _target(data, sections)
     segments = _segments(data, segment_table, *header[4:6])
     image_address = min(address for address, _, _ in segments)
     end = max(address + size for address, _, size in segments)
@@ -95,6 +97,7 @@ def read_image(data: bytes) -> Image:
     relocations = _relocate(sections, image, image_address)
     start = text.address - image_address
     return Image(
+        architecture,
         data[8],
         bytes(image[start : start + text.size]),
         text.address,
@@ -121,7 +124,8 @@ def _sections(data: bytes, at: int, size: int, count: int, named_in: int) -> lis
     return sections
 
 
-def _check_target(data: bytes, sections: list[Section]) -> None:
+def _target(data: bytes, sections: list[Section]) -> Architecture:
+    """Return the architecture of the GPU that the file is for; MalformedError for another machine."""
     if data[4] != 2 or data[5] != 1:
         raise MalformedError("not a 64-bit little-endian ELF file")
     machine = int.from_bytes(data[18:20], "little")
@@ -131,14 +135,18 @@ def _check_target(data: bytes, sections: list[Section]) -> None:
         raise MalformedError(f"ELF OS ABI {data[7]}, not AMDGPU HSA ({ELFOSABI_AMDGPU_HSA})")
     found = gpu_of(int.from_bytes(data[48:52], "little"), lambda: _notes(sections))
     if found is None:
-        raise MalformedError(f"names no GPU, neither in its header's flags nor in a note; not known to be for {GPU}")
-    if found != GPU:
-        raise MalformedError(f"built for {found}, not {GPU}")
+        raise MalformedError(
+            f"names no GPU, neither in its header's flags nor in a note; not known to be for {supported()}"
+        )
+    architecture = architecture_of(found)
+    if architecture is None:
+        raise MalformedError(f"built for {found}, not {supported()}")
     kind = int.from_bytes(data[16:18], "little")
     if kind == 1:
         raise MalformedError("a relocatable object: link it first (ld.lld -shared FILE.o -o FILE.hsaco)")
     if kind != 3:
         raise MalformedError(f"ELF type {kind}, not a shared object")
+    return architecture
 
 
 def _segments(data: bytes, at: int, size: int, count: int) -> list[tuple[int, bytes, int]]:

@@ -7,12 +7,13 @@ Code objects from version 3 hold a 64-byte descriptor in read-only data (symbol 
 from typing import NamedTuple
 
 from isa.object.elf_image import MalformedError
+from isa.opcodes import Architecture
 
 DESCRIPTOR_BYTES = 64
 KERNEL_CODE_BYTES = 256
 
-VGPR_GRANULE, SGPR_GRANULE = 4, 8  # LLVM AMDGPU guide, compute_pgm_rsrc1 for GFX6 to GFX8
-MAX_SGPRS = 112  # GRANULATED_WAVEFRONT_SGPR_COUNT for GFX6 to GFX8: at most 112
+VGPR_GRANULE, SGPR_UNIT = 4, 8  # LLVM AMDGPU guide, compute_pgm_rsrc1 for GFX6 to GFX9
+MAX_SGPRS = 112  # GRANULATED_WAVEFRONT_SGPR_COUNT for GFX6 to GFX9: at most 112
 MAX_LDS_BYTES = 65536
 MAX_PRIVATE_BYTES = 8191 * 1024 // 64  # COMPUTE_TMPRING_SIZE.WAVESIZE: 13 bits of 256 words a wavefront
 MAX_KERNARG_BYTES = 1 << 20  # assumed; far above OpenCL's CL_DEVICE_MAX_PARAMETER_SIZE of any device
@@ -25,6 +26,7 @@ _GRID_COUNT_BIT = 7
 class Descriptor(NamedTuple):
     """Decoded descriptor; `entry_offset` is the first instruction's distance from the descriptor, in bytes."""
 
+    architecture: Architecture
     entry_offset: int
     lds_bytes: int
     private_segment_bytes: int
@@ -39,7 +41,8 @@ class Descriptor(NamedTuple):
 
     @property
     def sgprs(self) -> int:
-        return ((self.rsrc1 >> 6 & 15) + 1) * SGPR_GRANULE
+        granule = self.architecture.sgpr_granule
+        return ((self.rsrc1 >> 6 & 15) * SGPR_UNIT // granule + 1) * granule
 
     def asks(self, bit: int) -> bool:
         """Tell whether a property bit is set.
@@ -49,21 +52,21 @@ class Descriptor(NamedTuple):
         return bool(self.properties >> bit & 1)
 
 
-def read_descriptor(data: bytes) -> Descriptor:
+def read_descriptor(data: bytes, architecture: Architecture) -> Descriptor:
     """Decode a `.kd` object of code-object version 3 and later; 64 bytes."""
     fields = (_int(data, at, size) for at, size in ((0, 4), (4, 4), (8, 4), (48, 4), (52, 4), (56, 2)))
-    return _checked(Descriptor(_int(data, 16, 8, signed=True), *fields))
+    return _checked(Descriptor(architecture, _int(data, 16, 8, signed=True), *fields))
 
 
-def read_kernel_code(data: bytes) -> Descriptor:
+def read_kernel_code(data: bytes, architecture: Architecture) -> Descriptor:
     """Decode an amd_kernel_code_t of code-object version 2; 256 bytes. Raises MalformedError for another machine."""
     version, machine = _int(data, 0, 4), tuple(_int(data, 8 + 2 * i, 2) for i in range(4))
     if version != 1:
         raise MalformedError(f"kernel code header of version {version}, not 1")
-    if machine != (1, 8, 0, 3):
-        raise MalformedError(f"kernel code header for machine {machine[0]}:{machine[1:]}, not 1:(8, 0, 3)")
+    if machine != (1, *architecture.version):
+        raise MalformedError(f"kernel code header for machine {machine[0]}:{machine[1:]}, not 1:{architecture.version}")
     fields = [_int(data, at, size) for at, size in ((64, 4), (60, 4), (72, 8), (48, 4), (52, 4))]
-    return _checked(Descriptor(*[_int(data, 16, 8, signed=True), *fields, _int(data, 56, 4) & 0x3FF]))
+    return _checked(Descriptor(architecture, *[_int(data, 16, 8, signed=True), *fields, _int(data, 56, 4) & 0x3FF]))
 
 
 def user_sgprs(descriptor: Descriptor) -> int:
@@ -87,7 +90,7 @@ def _checked(descriptor: Descriptor) -> Descriptor:
         if value > most:
             raise MalformedError(f"asks for {value} {what}, at most {most} exist")
     if descriptor.properties & _WAVE32:
-        raise MalformedError("asks for wavefronts of 32 lanes, gfx803 has 64")
+        raise MalformedError(f"asks for wavefronts of 32 lanes, {descriptor.architecture.name} has 64")
     if descriptor.rsrc2 >> 11 & 3 == 3:
         raise MalformedError("asks for an undefined set of work-item ids (3)")
     needed = sum(count for bit, count in enumerate(_USER_SGPRS) if descriptor.asks(bit))

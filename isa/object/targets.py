@@ -7,7 +7,8 @@ features alone (version 2's trap handler bit is 2), and a note that names the in
 import struct
 from collections.abc import Callable, Iterable
 
-GPU = "gfx803"
+from isa.opcodes import ARCHITECTURES, Architecture
+
 MACH_MASK = 0xFF
 _FIRST_MACH = 0x20  # lower numbers are R600's, which runs none of this; in version 2 those bits are features
 
@@ -23,6 +24,17 @@ GPUS_BY_MACH = {
 
 NT_AMD_HSA_ISA_VERSION = ("AMD", 3)
 NT_AMD_HSA_ISA_NAME = ("AMD", 11)
+
+
+def supported() -> str:
+    """Name the GPUs whose code objects are read, as text."""
+    *others, last = ARCHITECTURES
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def architecture_of(gpu: str) -> Architecture | None:
+    """Return the architecture of a GPU by its name, None of one whose code objects are not read."""
+    return ARCHITECTURES.get(gpu)
 
 
 def gpu_of(flags: int, notes: Callable[[], Iterable[tuple[str, int, bytes]]]) -> str | None:

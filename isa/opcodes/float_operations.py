@@ -10,7 +10,14 @@ import re
 PRECISIONS = {32: "single", 64: "double", 16: "half"}  # by bits, in the order of the trace's fields
 
 _ONE = r"v_(?:add|sub|subrev|mul|mul_legacy)"
-_TWO = r"v_(?:mac|mad|mad_legacy|madmk|madak|fma|div_fmas)"
+_TWO = r"v_(?:mac|mad|mad_legacy|madmk|madak|fma|fma_legacy|fmac|div_fmas)"
+# by mnemonic where the name does not tell: bits, operations; half a register each, or FP32 sums of FP16 products
+_OTHERS = {
+    **dict.fromkeys(("v_pk_add_f16", "v_pk_mul_f16"), (16, 2)),
+    "v_pk_fma_f16": (16, 4),
+    **{f"v_{kind}_mix{form}": (32, 2) for kind in ("mad", "fma") for form in ("_f32", "lo_f16", "hi_f16")},
+    "v_dot2_f32_f16": (32, 4),
+}
 _COUNTED = re.compile(rf"(?:{_ONE}|({_TWO}))_f(16|32|64)")
 
 
@@ -18,5 +25,5 @@ def float_operations(mnemonic: str) -> tuple[int, int]:
     """Return the bits of the numbers an instruction computes with and its operations a lane; (32, 0) for others."""
     found = _COUNTED.fullmatch(mnemonic)
     if found is None:
-        return 32, 0
+        return _OTHERS.get(mnemonic, (32, 0))
     return int(found[2]), 2 if found[1] else 1

@@ -15,7 +15,8 @@ class Opcode(NamedTuple):
 
     encoding: 'sop1', 'sop2', 'sopk', 'sopc', 'sopp', 'smem', 'vop1', 'vop2', 'vopc', 'vop3', 'ds', 'flat', 'mubuf', ...
     operands: the operand signature in disassembly order, e.g. 'vdst:32 src0:f32 vsrc1:f32' (see isa/opcodes).
-    unit: VALU ... EXPORT; rate: VALU rate class.
+    unit: VALU ... EXPORT; rate: VALU rate class. computes: what it computes, where its mnemonic does not name it: see
+    `operation`.
     """
 
     mnemonic: str
@@ -25,3 +26,9 @@ class Opcode(NamedTuple):
     unit: int
     rate: int = FULL_RATE
     flags: frozenset[str] = frozenset()
+    computes: str = ""
+
+    @property
+    def operation(self) -> str:
+        """The operation of `isa.semantics`: one of its own, where a generation uses a mnemonic for another one."""
+        return self.computes or self.mnemonic

@@ -1,7 +1,8 @@
 """How the opcode tables are written: one row an instruction, grouped by operand signature.
 
 A table is text. A line `operands: ...` opens a group, the indented lines under it are its instructions, each a
-number and a mnemonic. Words that begin with `+` apply to one row, or to the whole group on its first line.
+number and a mnemonic. Words that begin with `+` apply to one row, or to the whole group on its first line. A word
+that begins with `=` names what the row computes, where that is not what its mnemonic means elsewhere.
 
 Operands stand in the order of the assembly text, each as `field:type`. `field` is the name under which the decoder
 puts the operand into `Instruction.fields`; `type` is a letter and a number of bits: b (bits), u (unsigned), i (signed),
@@ -44,15 +45,24 @@ def rows(encoding: str, unit: int, text: str) -> tuple[Opcode, ...]:
             common = marks
             operands = " ".join(word for word in words[1:] if word[0] != "+" and word != "none")
             continue
-        opcodes.append(row(encoding, unit, int(words[0], 16), words[1], operands, common | marks))
+        computes = next((word[1:] for word in words if word[0] == "="), "")
+        opcodes.append(row(encoding, unit, int(words[0], 16), words[1], operands, common | marks, computes))
     return tuple(opcodes)
 
 
-def row(encoding: str, unit: int, number: int, mnemonic: str, operands: str, marks: frozenset[str]) -> Opcode:
+def row(
+    encoding: str,
+    unit: int,
+    number: int,
+    mnemonic: str,
+    operands: str,
+    marks: frozenset[str],
+    computes: str = "",
+) -> Opcode:
     """Make one opcode; marks that name a unit or a rate class set it, the others are the opcode's flags."""
     rate = FULL_RATE
     for mark in marks:
         rate = _RATES.get(mark, rate)
         unit = _UNITS.get(mark, unit)
     flags = frozenset(mark for mark in marks if mark not in _RATES and mark not in _UNITS)
-    return Opcode(mnemonic, encoding, number, operands, unit, rate, flags)
+    return Opcode(mnemonic, encoding, number, operands, unit, rate, flags, computes)

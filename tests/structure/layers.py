@@ -22,7 +22,7 @@ FLOORS = (
     Floor(
         "what a kernel is and computes",
         (
-            *("isa.object", "isa", "isa.lanes", "isa.semantics", "isa.opcodes", "isa.encoding"),
+            *("isa.opcodes", "isa.object", "isa", "isa.lanes", "isa.semantics", "isa.encoding"),
             *("isa.execution", "isa.checking"),
         ),
     ),

@@ -3,7 +3,7 @@
 import random
 
 from isa.encoding.decoder import allows
-from isa.opcodes import TABLES
+from isa.opcodes import GFX803
 from isa.opcodes.formats import DPP, DPP_WORD, FORMATS, SDWA, SDWA_WORD
 from isa.opcodes.opcode import Opcode
 
@@ -33,7 +33,7 @@ _VGPR_FIELDS = ("vdst", "vsrc1", "addr", "data", "data0", "data1", "vdata", "vad
 
 def opcodes() -> list[Opcode]:
     """Every opcode that the decoder accepts."""
-    return [o for encoding in ENCODING_BITS for o in TABLES[encoding].values() if "refused" not in o.flags]
+    return [o for encoding in ENCODING_BITS for o in GFX803.tables[encoding].values() if "refused" not in o.flags]
 
 
 def random_words(draw: random.Random, opcode: Opcode, form: str = "plain") -> list[int]:

@@ -16,7 +16,7 @@ from isa.execution.constants import Constants
 from isa.execution.program_table import PROGRAM_ROW
 from isa.execution.translation import BUILDERS
 from isa.lanes import library
-from isa.opcodes import TABLES
+from isa.opcodes import GFX803
 from isa.opcodes.opcode import Opcode
 from tests.support.gfx803_words import ENCODING_BITS, forms, random_words
 
@@ -108,7 +108,7 @@ def coverage_of(opcode: Opcode) -> Coverage:
 
 def coverage() -> dict[str, list[Coverage]]:
     """Of every opcode, by encoding."""
-    return {encoding: [coverage_of(table[n]) for n in sorted(table)] for encoding, table in TABLES.items()}
+    return {encoding: [coverage_of(table[n]) for n in sorted(table)] for encoding, table in GFX803.tables.items()}
 
 
 def markdown(found: dict[str, list[Coverage]]) -> str:

@@ -4,7 +4,7 @@
 
 bits 0-3    unit (isa.opcodes.opcode): the issue category
 bits 12-15  action: NONE, WAIT, WAVE_BARRIER, WAVE_END, PAUSE, SET_PRIORITY
-bits 16-19  vmcnt limit    bits 20-23  lgkmcnt limit
+bits 16-21  vmcnt limit    bits 22-25  lgkmcnt limit
 bits 27-31  flags
 bits 32-47  cycles a wavefront occupies its SIMD (vector ALU) or pauses beyond its turn (scalar, s_nop, s_sleep);
             the priority (s_setprio)
@@ -26,8 +26,8 @@ from isa.trace import LINE_BYTES
 
 CYCLES_SHIFT, CYCLES_MASK = 32, 0xFFFF
 ACTION_SHIFT, ACTION_MASK = 12, 0xF
-VM_SHIFT, LGKM_SHIFT = 16, 20
-COUNT_MASK = 0xF
+VM_SHIFT, LGKM_SHIFT = 16, 22
+VM_MASK, LGKM_MASK = 0x3F, 0xF
 RESULT_SHIFT = 48
 SCALAR_RESULT = 1 << 27  # writes a scalar register that a scalar instruction soon reads
 RECORD = 1 << 28  # has a memory record in the trace
@@ -45,9 +45,11 @@ _INVALIDATIONS = ("buffer_wbinvl1", "buffer_wbinvl1_vol", "s_dcache_inv", "s_dca
 SLEEP_UNIT_CYCLES = 64  # GCN3 ISA manual: s_sleep waits about 64 x SIMM16[6:0] cycles
 
 
-def waitcnt_fields(simm16: int) -> tuple[int, int]:
-    """Return vmcnt and lgkmcnt of an s_waitcnt (GCN3: vmcnt in bits 3:0, lgkmcnt in 11:8)."""
-    return simm16 & 0xF, simm16 >> 8 & 0xF
+def waitcnt_fields(instruction: Instruction) -> tuple[int, int]:
+    """Return vmcnt and lgkmcnt of an s_waitcnt: vmcnt in bits 3:0, of GFX9 in 15:14 too, lgkmcnt in 11:8."""
+    simm16 = instruction.fields["simm16"]
+    above = simm16 >> 14 << 4 if "waitcnt9" in instruction.opcode.operands else 0
+    return simm16 & 0xF | above, simm16 >> 8 & 0xF
 
 
 def _word(instruction: Instruction) -> int:
@@ -65,7 +67,7 @@ def _word(instruction: Instruction) -> int:
         if opcode.mnemonic in _INVALIDATIONS:
             word |= INVALIDATE
     if opcode.mnemonic == "s_waitcnt":
-        vm, lgkm = waitcnt_fields(simm16)
+        vm, lgkm = waitcnt_fields(instruction)
         word |= WAIT << ACTION_SHIFT | vm << VM_SHIFT | lgkm << LGKM_SHIFT
     elif opcode.mnemonic == "s_barrier":
         word |= WAVE_BARRIER << ACTION_SHIFT

@@ -4,10 +4,11 @@ from gpusim.core.cu.accounts import account, taken_by
 from gpusim.core.cu.code_table import (
     ACTION_MASK,
     ACTION_SHIFT,
-    COUNT_MASK,
     COUNTS_LGKM,
+    LGKM_MASK,
     LGKM_SHIFT,
     RESULT_SHIFT,
+    VM_MASK,
     VM_SHIFT,
     WAIT,
 )
@@ -79,7 +80,7 @@ def counters_allow(m, w, word):
     """Return 1 if the wavefront's counters are within the limits of the s_waitcnt `word`, else 0."""
     wave = m.cu.wave[w]
     vm = wave.vm_tail - wave.vm_head
-    return 1 if vm <= ((word >> VM_SHIFT) & COUNT_MASK) and wave.lgkm <= ((word >> LGKM_SHIFT) & COUNT_MASK) else 0
+    return 1 if vm <= ((word >> VM_SHIFT) & VM_MASK) and wave.lgkm <= ((word >> LGKM_SHIFT) & LGKM_MASK) else 0
 
 
 @jit
@@ -244,7 +245,7 @@ def lgkm_down(m, now, w, who):
     """Count an LDS or scalar memory instruction as done; who: what it was announced as, the instruction from WHO_PC."""
     wave = m.cu.wave[w]
     if m.access.table and (wave.state == WAITING or wave.state == LGKM_FULL):
-        if wave.state == LGKM_FULL or wave.lgkm > (code_word(m, w) >> LGKM_SHIFT) & COUNT_MASK:
+        if wave.state == LGKM_FULL or wave.lgkm > (code_word(m, w) >> LGKM_SHIFT) & LGKM_MASK:
             _waited_for(m, now, w, who >> WHO_PC)
     wave.lgkm -= 1
 
@@ -278,7 +279,7 @@ def vm_answered(m, now, cu, token):
         changed = 1
     if changed:
         if m.access.table and (wave.state == WAITING or wave.state == VM_FULL):
-            if wave.state == VM_FULL or flat or before > (code_word(m, w) >> VM_SHIFT) & COUNT_MASK:
+            if wave.state == VM_FULL or flat or before > (code_word(m, w) >> VM_SHIFT) & VM_MASK:
                 _waited_for(m, now, w, owner_of(m, cu, token))
         recheck(m, now, w)
 

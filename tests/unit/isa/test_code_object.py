@@ -19,6 +19,7 @@ from isa.object.code_object import CodeObjectError, Kernel, KernelArgument, load
 from isa.object.elf_image import MalformedError, read_image
 from isa.object.kernel_descriptor import read_descriptor, read_kernel_code
 from isa.object.kernel_metadata import read_metadata
+from isa.opcodes import GFX803
 
 pytestmark = pytest.mark.compiled_tier  # nothing of this is ever compiled
 
@@ -120,7 +121,7 @@ V5 = "basic_clang19_v5.hsaco"
 
 def relocatable_of_another_gpu() -> bytes:
     data = bytearray(OBJECTS[V5])
-    data[16], data[48] = 1, 0x2C
+    data[16], data[48] = 1, 0x36
     return bytes(data)
 
 
@@ -133,10 +134,10 @@ def relocatable_of_another_gpu() -> bytes:
         (OBJECTS[V5][:3000], "truncated"),
         (patched(V5, 18, b"\x3e"), "ELF machine 62, not AMDGPU"),
         (patched(V5, 7, b"\x00"), "OS ABI 0"),
-        (patched(V5, 48, b"\x2c"), "built for gfx900, not gfx803"),
+        (patched(V5, 48, b"\x36"), "built for gfx1030, not gfx803, gfx900 or gfx906"),
         (patched(V5, 48, b"\xfe"), "built for an unknown GPU (EF_AMDGPU_MACH 0xfe), not gfx803"),
         (patched(V5, 48, b"\x02"), "names no GPU, neither in its header's flags nor in a note"),
-        (relocatable_of_another_gpu(), "built for gfx900, not gfx803"),
+        (relocatable_of_another_gpu(), "built for gfx1030, not gfx803, gfx900 or gfx906"),
         (patched(V5, 16, b"\x01"), "relocatable object: link it first"),
         (patched(V5, 8, b"\x09"), "ABI version 9"),
         (patched(V5, 4, b"\x01"), "64-bit"),
@@ -181,7 +182,7 @@ def descriptor(**changes: tuple[int, int]) -> bytes:
 
 
 def test_register_counts_are_granulated() -> None:
-    read = read_descriptor(descriptor())
+    read = read_descriptor(descriptor(), GFX803)
     assert (read.vgprs, read.sgprs) == (16, 16)
 
 
@@ -200,7 +201,7 @@ def test_register_counts_are_granulated() -> None:
 )
 def test_descriptors_out_of_range_are_refused(change: tuple[int, int], message: str) -> None:
     with pytest.raises(MalformedError) as caught:
-        read_descriptor(descriptor(change=change))
+        read_descriptor(descriptor(change=change), GFX803)
     assert message in str(caught.value)
 
 
@@ -209,7 +210,7 @@ def test_version_2_headers_for_other_machines_are_refused() -> None:
     header[0:4] = (1).to_bytes(4, "little")
     header[8:16] = b"\x01\x00\x09\x00\x00\x00\x00\x00"
     with pytest.raises(MalformedError, match="for machine"):
-        read_kernel_code(bytes(header))
+        read_kernel_code(bytes(header), GFX803)
 
 
 def test_broken_metadata_is_refused() -> None:

@@ -12,7 +12,7 @@ from isa.encoding.decoder import DecodeError, decode
 from isa.encoding.disassembler import disassemble
 from isa.encoding.static_counts import static_counts
 from isa.object.code_object import Kernel, load_code_object
-from isa.opcodes import TABLES, all_opcodes
+from isa.opcodes import GFX803
 from isa.opcodes.opcode import (
     BRANCH,
     EIGHTH_RATE,
@@ -110,8 +110,8 @@ def test_units_and_rates(words: tuple[int, ...], unit: int, rate: int) -> None:
 
 def test_every_promoted_row_matches_its_short_form() -> None:
     for encoding, offset in (("vopc", 0), ("vop2", 0x100), ("vop1", 0x140)):
-        for number, opcode in TABLES[encoding].items():
-            long = TABLES["vop3"].get(offset + number)
+        for number, opcode in GFX803.tables[encoding].items():
+            long = GFX803.tables["vop3"].get(offset + number)
             if "only_e32" in opcode.flags:
                 assert long is None
             else:
@@ -119,7 +119,7 @@ def test_every_promoted_row_matches_its_short_form() -> None:
 
 
 def test_operand_signatures_are_well_formed() -> None:
-    for opcode in all_opcodes():
+    for opcode in GFX803.opcodes():
         for operand in opcode.operands.split():
             name, _, kind = operand.partition(":")
             assert name in ("vcc", "vaddr", "format") or kind in (

@@ -16,7 +16,7 @@ from isa.execution.emulator import run_functional
 from isa.execution.faults import FAULT_BRANCH, ExecutionFault
 from isa.launch import Launch
 from isa.object.code_object import Kernel
-from isa.opcodes import all_opcodes
+from isa.opcodes import GFX803
 from isa.opcodes.opcode import Opcode
 from tests.support.functional import Device, kernel
 
@@ -142,7 +142,7 @@ def scalar_word(opcode: Opcode) -> int:
 ONLY_REGISTERS = {"s_setpc_b64", "s_swappc_b64", "s_rfe_b64", "s_cbranch_join", "s_movrels_b32", "s_movrels_b64"}
 SCALAR = [
     o
-    for o in all_opcodes()
+    for o in GFX803.opcodes()
     if o.encoding in ("sop1", "sop2", "sopc", "sopk") and not o.flags & {"refused"} and o.mnemonic not in ONLY_REGISTERS
 ]
 

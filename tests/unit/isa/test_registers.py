@@ -10,7 +10,7 @@ from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
 from isa.encoding.registers import EXEC, EXECZ, M0, SCC, VCC, VCCZ, registers, scalar_mask, vgpr_mask
 from isa.lanes.table import ALIASES, SCALAR, Operation
-from isa.opcodes import all_opcodes
+from isa.opcodes import GFX803
 from tests.support.encoded import ENCODED, program
 
 
@@ -29,7 +29,7 @@ def test_encoded_programs_are_what_they_are_called() -> None:
 def test_scc_and_destinations_as_the_semantics_say() -> None:
     operations = scalar_operations()
     compared = 0
-    for opcode in all_opcodes():
+    for opcode in GFX803.opcodes():
         operation = operations.get(opcode.mnemonic)
         if operation is None:
             continue

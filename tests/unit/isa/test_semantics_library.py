@@ -11,23 +11,24 @@ from gpusim.jit.cache import kept
 from isa.lanes import call_from_python, call_lane_op, call_scalar_op, library, python_library
 from isa.lanes.lane_library import file_name, load_semantics
 from isa.lanes.table import ALIASES, SCALAR, VECTOR, parse_signature, vop
-from isa.opcodes import all_opcodes
+from isa.opcodes import ARCHITECTURES
 from tests.unit.isa.lane_checks import FLUSH_MODE, KEEP_MODE, LANES, Bench, benches, from_float, sample
 
-FILES = ("manual", "integer", "float", "convert", "compare", "transcendental", "scalar", "cube")
+FILES = ("manual", "integer", "float", "convert", "compare", "transcendental", "scalar", "cube", "gfx9")
 # instructions that read or write more than lanes or scalars: the executor's own
 EXECUTOR = {"v_readlane_b32", "v_writelane_b32", "v_readfirstlane_b32", "v_movreld_b32", "v_movrels_b32"}
 EXECUTOR |= {"v_movrelsd_b32", "s_getpc_b64", "s_setpc_b64", "s_swappc_b64", "s_rfe_b64", "s_rfe_restore_b64"}
 EXECUTOR |= {"s_movrels_b32", "s_movrels_b64", "s_movreld_b32", "s_movreld_b64", "s_cbranch_join", "s_cbranch_g_fork"}
-EXECUTOR |= {"s_cbranch_i_fork", "s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32", "s_setvskip"}
-ALU = ("vop1", "vop2", "vopc", "vop3", "sop1", "sop2", "sopk", "sopc")
+EXECUTOR |= {"s_cbranch_i_fork", "s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32", "s_setvskip", "s_call_b64"}
+EXECUTOR |= {"v_swap_b32", "v_screen_partition_4se_b32"}  # the latter is for graphics
+ALU = ("vop1", "vop2", "vopc", "vop3", "vop3p", "sop1", "sop2", "sopk", "sopc")
 
 
 def test_every_alu_instruction_has_semantics():
     lib = library()
-    for opcode in all_opcodes():
+    for opcode in (o for architecture in ARCHITECTURES.values() for o in architecture.opcodes()):
         if opcode.encoding in ALU and "refused" not in opcode.flags and opcode.mnemonic not in EXECUTOR:
-            assert lib.has(opcode.mnemonic), opcode.mnemonic
+            assert lib.has(opcode.operation), opcode.mnemonic
 
 
 def test_every_operation_has_a_reference():
@@ -44,10 +45,10 @@ def test_every_operation_has_a_reference():
 def test_widths_agree_with_the_opcode_table():
     """A second statement of every operand's width, made for the decoder."""
     lib = library()
-    for opcode in all_opcodes():
-        if opcode.encoding not in ("vop1", "vop2", "vop3") or not lib.has(opcode.mnemonic):
+    for opcode in (o for architecture in ARCHITECTURES.values() for o in architecture.opcodes()):
+        if opcode.encoding not in ("vop1", "vop2", "vop3") or not lib.has(opcode.operation):
             continue
-        signature = lib.signature(opcode.mnemonic)
+        signature = lib.signature(opcode.operation)
         operands = dict(word.partition(":")[::2] for word in opcode.operands.split())
         if "vdst" in operands and signature.destination and int(operands["vdst"][1:]) >= 32:
             assert (int(operands["vdst"][1:]) + 31) // 32 == signature.destination_dwords, opcode
