@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import dist
 from pathlib import Path
+from typing import Literal
 
 from pydantic import model_validator
 
@@ -15,6 +16,7 @@ from gpusim.config.check import checked
 from gpusim.config.gpu import layered
 from gpusim.config.tree import Sets, assignments
 from gpusim.core.gpu_spec import GpuSpec
+from workloads.vendor.tensile import element_bytes_of, takes_pointers
 
 FOLDER = "measured"
 LIKE = "rocblas-r9nano"  # what a table of the user's own says nothing of is taken from this one
@@ -75,6 +77,15 @@ class MeasuredTable(Spec):
     launch_us: float = param(0.0, "time of a measurement that no kernel takes, in microseconds", "user", ge=0, le=1e6)
     alpha: float = param(1.0, "of C = alpha A B + beta C", "user")
     beta: float = param(0.0, "the same; with 0 C is not read", "user")
+    general_batch: int = param(
+        1, "products of a call by kernels that take matrices by pointers (_GB_ in their names)", "user", ge=1, le=65536
+    )
+    staggered: Literal["none", "pointers", "all"] = param(
+        "none",
+        "which kernels' workgroups begin apart in K, as far as their names say (SU), and not all at K = 0: none, those "
+        "that take matrices by pointers, all",
+        "user",
+    )
     warm_below_gflop: float = param(
         0.0, "problems with less work are run twice, and the second run counts", "user", ge=0
     )
@@ -84,7 +95,7 @@ class MeasuredTable(Spec):
 
 @dataclass(frozen=True)
 class Point:
-    """A measured product: C [m, n] = op(A) [m, k] op(B) [k, n]; time_us: of one call."""
+    """A measured product: C [m, n] = op(A) [m, k] op(B) [k, n]; time_us: of a call, which computes a batch of them."""
 
     transposes: str
     m: int
@@ -92,16 +103,23 @@ class Point:
     k: int
     time_us: float
     kernel: str
+    batch: int = 1
 
     @property
     def gflop(self) -> float:
         """Work of the definition in 10^9 floating point operations."""
-        return 2e-9 * self.m * self.n * self.k
+        return 2e-9 * self.m * self.n * self.k * self.batch
 
     @property
     def label(self) -> str:
         """The point as text, such as 'NN 512x1500x2048'."""
-        return f"{self.transposes} {self.m}x{self.n}x{self.k}"
+        batch = f" x{self.batch}" if self.batch > 1 else ""
+        return f"{self.transposes} {self.m}x{self.n}x{self.k}{batch}"
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of an element of the matrices."""
+        return element_bytes_of(self.kernel)
 
 
 def load_measured(given: files.Given, sets: Sets = ()) -> tuple[MeasuredTable, files.Document]:
@@ -143,10 +161,11 @@ def _on_base(document: files.Document) -> files.Document:
     return replace(document, data=data, files=[*document.files, *base.files])
 
 
-def read_points(path: Path, like: str = LIKE) -> list[Point]:
+def read_points(path: Path, like: str = LIKE, general_batch: int = 1) -> list[Point]:
     """Read the points of a CSV file with the columns of COLUMNS; raise UserError with the line of the problem.
 
-    like: the table whose nearest product gives a point its kernel, where there is no column `kernel`.
+    like: the table whose nearest product gives a point its kernel, where there is no column `kernel`; general_batch: as
+    of MeasuredTable.
     """
     try:
         with path.open(newline="", encoding="utf-8") as file:
@@ -155,7 +174,7 @@ def read_points(path: Path, like: str = LIKE) -> list[Point]:
                 if not set(names) & set(reader.fieldnames or ()):
                     needed = ", ".join(" or ".join(each) for each in COLUMNS)
                     raise UserError(f"{path}: no column '{' or '.join(names)}' (needed: {needed}; allowed: kernel)")
-            rows = [(reader.line_num, _point(path, reader.line_num, row)) for row in reader]
+            rows = [(reader.line_num, _point(path, reader.line_num, row, general_batch)) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not 0 < len(rows) <= MAX_POINTS:
@@ -184,7 +203,7 @@ def _with_kernel(point: Point, known: Sequence[Point]) -> Point:
     return replace(point, kernel=min(alike, key=lambda one: dist((one.m, one.n, one.k), size)).kernel)
 
 
-def _point(path: Path, line: int, row: dict[str, str | None]) -> Point:
+def _point(path: Path, line: int, row: dict[str, str | None], general_batch: int) -> Point:
     def number(name: str, kind: type[int] | type[float]) -> int | float:
         text = row[name] or ""
         try:
@@ -200,5 +219,7 @@ def _point(path: Path, line: int, row: dict[str, str | None]) -> Point:
     if transposes not in ("NN", "NT", "TN", "TT"):
         raise UserError(f"{path}:{line}: {column}: '{transposes}' is none of NN, NT, TN, TT")
     m, n, k = (int(number(name, int)) for name in "mnk")
-    time_us = number("us", float) if "us" in row else 2e-3 * m * n * k / number("measured_gflops", float)
-    return Point(transposes, m, n, k, time_us, row.get("kernel") or "")
+    kernel = row.get("kernel") or ""
+    batch = general_batch if takes_pointers(kernel) else 1
+    time_us = number("us", float) if "us" in row else 2e-3 * m * n * k * batch / number("measured_gflops", float)
+    return Point(transposes, m, n, k, time_us, kernel, batch)

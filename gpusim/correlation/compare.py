@@ -55,7 +55,7 @@ def has_even_stride(row: Compared) -> bool:
     """Tell whether the rows of an operand are a multiple of STRIDE_KIB apart."""
     p = row.prediction.point
     strides = (p.m if p.transposes[0] == "N" else p.k, p.k if p.transposes[1] == "N" else p.n)
-    return any(stride * 4 % (STRIDE_KIB * KIB) == 0 for stride in strides)
+    return any(stride * p.element_bytes % (STRIDE_KIB * KIB) == 0 for stride in strides)
 
 
 def _transposed(which: str) -> Callable[[Compared], bool]:

@@ -13,18 +13,22 @@ from gpusim.correlation.predict import Conditions, launches_of, problem_of
 from isa.encoding.control_flow import decode_kernel
 
 if TYPE_CHECKING:
-    from gpusim.correlation.predict import SgemmKernel
+    from gpusim.correlation.predict import GemmKernel
     from isa.encoding.instruction import Instruction
     from isa.launch import Launch
-    from workloads.vendor.tensile import SgemmProblem
+    from workloads.vendor.tensile import GemmProblem
 
 # what a processor simulates in a second, fitted to ten of AMD's products: those above ten seconds within a fifth
 INSTRUCTIONS_PER_S = 26e6  # of wavefronts
 LINES_PER_S = 1.06e6  # that L2 is asked for
 SAMPLED_ROUNDS = 10  # of resident workgroups: what a sampled product usually takes
 _LANES = 64
-_ELEMENTS_OF_A_LINE = 16
-_MULTIPLY_ACCUMULATE = ("v_mac_f32", "v_fma_f32")
+_LINE_BYTES = 64
+# multiply-accumulates of a lane, by instruction
+_MULTIPLY_ACCUMULATE = {
+    **dict.fromkeys(("v_mac_f32", "v_fma_f32", "v_fmac_f32", "v_fma_f64", "v_mad_mix_f32", "v_fma_mix_f32"), 1),
+    **dict.fromkeys(("v_dot2_f32_f16", "v_pk_fma_f16"), 2),
+}
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ def check(
 
 def _seconds(point: Point, conditions: Conditions, kernels: KernelSource) -> float:
     problem, kernel = problem_of(point, conditions)
-    product = launches_of(problem, kernel, conditions.gpu, kernels)[-1]
+    product = launches_of(problem, kernel, kernels)[-1]
     each = _instructions(problem, kernel, product) / INSTRUCTIONS_PER_S + _lines(problem, kernel) / LINES_PER_S
     whole = conditions.calls(point) * each
     if conditions.sampling_of(point) is None:
@@ -64,16 +68,16 @@ def _seconds(point: Point, conditions: Conditions, kernels: KernelSource) -> flo
     return whole * min(1.0, SAMPLED_ROUNDS * resident / math.prod(product.workgroups))
 
 
-def _instructions(problem: "SgemmProblem", kernel: "SgemmKernel", product: "Launch") -> float:
+def _instructions(problem: "GemmProblem", kernel: "GemmKernel", product: "Launch") -> float:
     """Estimate the instructions of all wavefronts: the multiply-accumulates of whole tiles, each with its share of the
     loop's other instructions."""
     multiplications = math.prod(kernel.workgroups(problem)) * math.prod(kernel.tile) * problem.k / _LANES
     return multiplications * _per_multiplication(decode_kernel(product.kernel))
 
 
-def _lines(problem: "SgemmProblem", kernel: "SgemmKernel") -> float:
+def _lines(problem: "GemmProblem", kernel: "GemmKernel") -> float:
     """Return the cache lines of A and B that all workgroups load, each those of its tile."""
-    return math.prod(kernel.workgroups(problem)) * sum(kernel.tile) * problem.k / _ELEMENTS_OF_A_LINE
+    return math.prod(kernel.workgroups(problem)) * sum(kernel.tile) * problem.k * kernel.element_bytes / _LINE_BYTES
 
 
 def _per_multiplication(instructions: "Sequence[Instruction]") -> float:
@@ -84,7 +88,7 @@ def _per_multiplication(instructions: "Sequence[Instruction]") -> float:
         if target is None or target > branch.address:
             continue
         loop = [one for one in instructions if target <= one.address <= branch.address]
-        count = sum(one.opcode.mnemonic in _MULTIPLY_ACCUMULATE for one in loop)
+        count = sum(_MULTIPLY_ACCUMULATE.get(one.opcode.mnemonic, 0) for one in loop)
         if count > most:
             most, length = count, len(loop)
     return length / most if most else 1.0

@@ -46,19 +46,21 @@ class KernelSource(Mapping[str, "Kernel"]):
     """
 
     def __init__(self, paths: list[Path], multiply_accumulate: bool) -> None:
-        from isa.object.code_object import load_code_object
+        from isa.object.code_object import kernels_in
 
         self._change = multiply_accumulate
         self._images = {path: path.read_bytes() for path in paths}
-        self._found: dict[str, tuple[Path, Kernel]] = {}
+        self._found: dict[str, tuple[Path, Mapping[str, Kernel]]] = {}
         for path, image in self._images.items():
-            for name, kernel in load_code_object(image).kernels.items():
-                self._found.setdefault(name, (path, kernel))
+            kernels = kernels_in(image)
+            for name in kernels:
+                self._found.setdefault(name, (path, kernels))
         self._ready: dict[str, Kernel] = {}
 
     def __getitem__(self, name: str) -> "Kernel":
         if name not in self._ready:
-            path, kernel = self._found[name]
+            path, kernels = self._found[name]
+            kernel = kernels[name]
             if self._change:
                 from isa.object.code_object import load_code_object
                 from workloads.vendor.multiply_accumulate import with_multiply_accumulate

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from gpusim.core.facts import RunFacts
     from isa.launch import Launch
     from workloads.vendor.column_lanes import ColumnLanesKernel
-    from workloads.vendor.tensile import SgemmProblem, TensileKernel
+    from workloads.vendor.tensile import GemmProblem, TensileKernel
 
-    SgemmKernel = TensileKernel | ColumnLanesKernel
+    GemmKernel = TensileKernel | ColumnLanesKernel
 
-MEMORY_MIB = 16384  # more than the card has: a table may hold products that were measured in parts
+MEMORY_MIB = 16384  # whatever the card has: a table may hold products that were measured in parts
 WHOLE, SAMPLED, EXTRAPOLATED = "whole", "sampled", "extrapolated"
 
 
@@ -68,12 +68,13 @@ class Conditions:
     warm_below_gflop: float
     limit_gflop: float
     sampling: SamplingSpec | None
+    staggered: str = "none"
 
     @classmethod
     def of(cls, table: MeasuredTable, limit_gflop: float, sampling: SamplingSpec | None) -> "Conditions":
         """Take the conditions from a table: its GPU at the clock at which it was measured."""
         gpu = table.gpu if table.clock_ghz is None else replaced(table.gpu, "clock_ghz", table.clock_ghz)
-        return cls(gpu, table.alpha, table.beta, table.warm_below_gflop, limit_gflop, sampling)
+        return cls(gpu, table.alpha, table.beta, table.warm_below_gflop, limit_gflop, sampling, table.staggered)
 
     def with_gpu(self, gpu: GpuSpec) -> "Conditions":
         """Return the same conditions for another GPU."""
@@ -153,24 +154,24 @@ def predict(point: Point, conditions: Conditions, kernels: KernelSource) -> Pred
     return Prediction(point, _time(call), _time(first), len(call), tiles, bound, share, simulated, half_width_us, facts)
 
 
-def problem_of(point: Point, conditions: Conditions) -> "tuple[SgemmProblem, SgemmKernel]":
+def problem_of(point: Point, conditions: Conditions) -> "tuple[GemmProblem, GemmKernel]":
     """Return the product of a point, and how its kernel, by its name, splits it; raises UserError."""
     from workloads.vendor.column_lanes import NAME, ColumnLanesKernel
-    from workloads.vendor.tensile import SgemmProblem, TensileKernel
+    from workloads.vendor.tensile import GemmProblem, TensileKernel, takes_pointers
 
     if not point.kernel:
         raise UserError(f"no {point.transposes} product to take a kernel from: name one in a column 'kernel'")
-    problem = SgemmProblem(point.transposes, point.m, point.n, point.k, conditions.alpha, conditions.beta)
-    return problem, ColumnLanesKernel() if point.kernel == NAME else TensileKernel.named(point.kernel)
+    kernel = ColumnLanesKernel() if point.kernel == NAME else TensileKernel.named(point.kernel)
+    staggered = conditions.staggered == "all" or (conditions.staggered == "pointers" and takes_pointers(point.kernel))
+    values = (conditions.alpha, conditions.beta, point.batch, staggered)
+    return GemmProblem(point.transposes, point.m, point.n, point.k, *values), kernel
 
 
-def launches_of(
-    problem: "SgemmProblem", kernel: "SgemmKernel", gpu: GpuSpec, kernels: KernelSource
-) -> "tuple[Launch, ...]":
+def launches_of(problem: "GemmProblem", kernel: "GemmKernel", kernels: KernelSource) -> "tuple[Launch, ...]":
     """Lay the operands of a product into memory and return its launches; raises UserError."""
     from isa.device_memory import DeviceMemory
 
-    return kernel.launches(problem, kernels, DeviceMemory(max(gpu.memory_mib, MEMORY_MIB) << 20))
+    return kernel.launches(problem, kernels, DeviceMemory(MEMORY_MIB << 20))
 
 
 def _run(point: Point, conditions: Conditions, kernels: KernelSource) -> "list[list[RunFacts]]":
@@ -180,7 +181,7 @@ def _run(point: Point, conditions: Conditions, kernels: KernelSource) -> "list[l
     from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOptions
     from gpusim.results.record import RunRecord
 
-    launches = launches_of(*problem_of(point, conditions), conditions.gpu, kernels)
+    launches = launches_of(*problem_of(point, conditions), kernels)
     record = RunRecord(False, point.kernel, [])
     # no kernel's time depends on what another one has computed
     commands = [LaunchCommand(launch, warm=True, decisive=False) for launch in launches * conditions.calls(point)]

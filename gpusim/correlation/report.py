@@ -181,7 +181,8 @@ def _restored_fit(held: Mapping[str, Any]) -> Fitted:
 
 
 def _restored_row(held: Mapping[str, Any]) -> Compared:
-    point = Point(held["transposes"], held["m"], held["n"], held["k"], held["measured_us"], held["kernel"])
+    batch = held.get("batch", 1)  # earlier versions had none
+    point = Point(held["transposes"], held["m"], held["n"], held["k"], held["measured_us"], held["kernel"], batch)
     simulated = held["simulated_share"]
     half_width_us = held.get("kernels_half_width_us", None if simulated < 1 else 0.0)  # earlier versions: extrapolated
     prediction = Prediction(
@@ -203,7 +204,7 @@ def point_said(row: Compared) -> dict[str, Any]:
     p = row.prediction
     return {
         "transposes": p.point.transposes,
-        **{name: getattr(p.point, name) for name in ("m", "n", "k", "kernel")},
+        **{name: getattr(p.point, name) for name in ("m", "n", "k", "batch", "kernel")},
         "measured_us": p.point.time_us,
         "modelled_us": row.modelled_us,
         "launch_us": row.launch_us,

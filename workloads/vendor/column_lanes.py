@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from isa.kernarg import Pointer, pack
 from isa.launch import Launch
-from workloads.vendor.tensile import SgemmProblem, TensileError
+from workloads.vendor.tensile import GemmProblem, TensileError
 
 if TYPE_CHECKING:
     from isa.device_memory import DeviceMemory
@@ -27,21 +27,23 @@ class ColumnLanesKernel:
     transposes: str = "NN"
     tile: tuple[int, int] = (TILE, TILE)
     split_k: int = 1
+    element_bytes: int = 4
 
-    def workgroups(self, problem: SgemmProblem) -> tuple[int, int]:
-        """Return the numbers of workgroups, which are those of tiles of C, in M and N."""
-        return -(-problem.m // TILE), -(-problem.n // TILE)
+    def workgroups(self, problem: GemmProblem) -> tuple[int, int, int]:
+        """Return the numbers of workgroups, which are those of tiles of C, in M, N and the batch."""
+        return -(-problem.m // TILE), -(-problem.n // TILE), problem.batch
 
     def launches(
-        self, problem: SgemmProblem, kernels: "Mapping[str, Kernel]", memory: "DeviceMemory"
+        self, problem: GemmProblem, kernels: "Mapping[str, Kernel]", memory: "DeviceMemory"
     ) -> tuple[Launch, ...]:
         """Allocate matrices of zeros and return the launch; raise TensileError for a product that it does not do."""
-        if (problem.transposes, problem.alpha, problem.beta) != ("NN", 1.0, 0.0) or problem.k % DEPTH:
+        asked = (problem.transposes, problem.alpha, problem.beta, problem.batch)
+        if asked != ("NN", 1.0, 0.0, 1) or problem.k % DEPTH:
             raise TensileError(
-                f"kernel '{NAME}': C = A B with K a multiple of {DEPTH}, neither transposed, is all it does"
+                f"kernel '{NAME}': one C = A B with K a multiple of {DEPTH}, neither transposed, is all it does"
             )
         m, n, k = problem.m, problem.n, problem.k
         a, b, c = (Pointer(memory.allocate(4 * size, "matrix").address) for size in (m * k, k * n, m * n))
         packed = pack(kernels[NAME], [a, b, c, m, n, k])
-        rows, columns = self.workgroups(problem)
+        rows, columns, _ = self.workgroups(problem)
         return (Launch(kernels[NAME], memory, packed.block, (LANES * columns, LANES * rows, 1), (LANES, LANES, 1)),)

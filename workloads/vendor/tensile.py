@@ -1,18 +1,21 @@
-"""Matrix products by the assembly kernels of rocBLAS, which Tensile writes and names.
+"""Matrix products by the kernels of rocBLAS, which Tensile writes and names.
 
-A kernel's name says how it splits the work (Tensile's wiki, "Kernel Parameters"): MT tile of a workgroup in M, N and
-the K of one turn; WG work-items of a tile in M and N, and parts that K is split into within the workgroup; GSU parts of
-K among workgroups, which add their results by atomics to what a kernel of its own has prepared before (beta C); WGM
-rows of tiles that neighbouring workgroups share. Arguments are those that Tensile's host code passes
-(ContractionSolution.cpp), with StaggerU off: the logic files of these kernels are older than it.
+A kernel's name says what it multiplies and how it splits the work (Tensile's wiki, "Kernel Parameters"): SB, DB,
+HHS_BH what A, B and C are made of; GB after it, that matrices are given as arrays of pointers, one for each of a
+batch; MT tile of a workgroup in M, N and the K of one turn; WG work-items of a tile in M and N, and parts that K is
+split into within the workgroup; GSU parts of K among workgroups, which add their results by atomics to what a kernel
+of its own has prepared before (beta C); SU, SUS how far apart in K neighbouring workgroups may begin; WGM rows of tiles
+that neighbouring workgroups share. Arguments are those that Tensile's host code passes (ContractionSolution.cpp):
+assembly kernels name theirs, HIP ones (ISA000) take the same, but for a few, in the order of `HIP_ARGUMENTS`.
 
-Matrices are column-major: C [M, N] = alpha op(A) [M, K] op(B) [K, N] + beta C.
+Matrices are column-major: C [M, N] = alpha op(A) [M, K] op(B) [K, N] + beta C, of each of a batch.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +27,29 @@ if TYPE_CHECKING:
     from isa.device_memory import DeviceMemory
     from isa.object.code_object import Kernel
 
-BETA_KERNEL = "Cijk_S"  # D = beta C, before workgroups add their parts
 BETA_WORK_ITEMS = 256  # of a workgroup, an element each
+HIP_ARGUMENTS = (
+    *("D", "C", "A", "B", "OffsetD", "OffsetC", "OffsetA", "OffsetB", "alpha", "beta"),
+    *("strideD0", "strideD1", "strideC0", "strideC1", "strideA0", "strideA1", "strideB0", "strideB1"),
+    *("SizesFree0", "SizesFree1", "SizesFree2", "SizesSum0", "OrigStaggerUIter", "NumWorkGroups0", "NumWorkGroups1"),
+)
+
+
+class Precision(NamedTuple):
+    """The element types of a product. element_bytes: of A, B and C; scalar: type of alpha and beta; beta_kernel: what
+    computes D = beta C before workgroups add their parts, None where no product of the type needs it."""
+
+    said: str
+    element_bytes: int
+    scalar: type[np.generic]
+    beta_kernel: str | None
+
+
+PRECISIONS = {
+    "SB": Precision("FP32", 4, np.float32, "Cijk_S"),
+    "DB": Precision("FP64", 8, np.float64, "Cijk_D"),
+    "HHS_BH": Precision("FP16 with sums in FP32", 2, np.float32, None),
+}
 
 
 class TensileError(UserError):
@@ -33,8 +57,9 @@ class TensileError(UserError):
 
 
 @dataclass(frozen=True)
-class SgemmProblem:
-    """Sizes of C = alpha op(A) op(B) + beta C. transposes: of A and B, 'N' or 'T' each."""
+class GemmProblem:
+    """Sizes of C = alpha op(A) op(B) + beta C. transposes: of A and B, 'N' or 'T' each; batch: products of a call;
+    staggered: workgroups begin apart in K, as far as their kernel's name says."""
 
     transposes: str
     m: int
@@ -42,11 +67,13 @@ class SgemmProblem:
     k: int
     alpha: float = 1.0
     beta: float = 0.0
+    batch: int = 1
+    staggered: bool = False
 
     @property
     def flop(self) -> int:
         """The number of multiplications and additions by definition."""
-        return 2 * self.m * self.n * self.k
+        return 2 * self.m * self.n * self.k * self.batch
 
     @property
     def lda(self) -> int:
@@ -60,46 +87,96 @@ class SgemmProblem:
 
 
 _NAME = re.compile(
-    r"Cijk_A(?P<a>ilk|lik)_B(?P<b>ljk|jlk)_SB_MT(?P<mt0>\d+)x(?P<mt1>\d+)x\d+_.*_GSU(?P<gsu>\d+)_"
+    rf"Cijk_A(?P<a>ilk|lik)_B(?P<b>ljk|jlk)_(?P<types>{'|'.join(PRECISIONS)})(?P<pointers>_GB)?_"
+    r"MT(?P<mt0>\d+)x(?P<mt1>\d+)x(?P<mtk>\d+)_.*_GSU(?P<gsu>\d+)_"
     r".*_WG(?P<wg0>\d+)_(?P<wg1>\d+)_(?P<wg2>\d+)_WGM(?P<wgm>\d+)$"
 )
+_STAGGER = re.compile(r"_SU(?P<steps>\d+)_.*_SUS(?P<bytes>\d+)_")  # 0 where a name has none
+
+
+def takes_pointers(name: str) -> bool:
+    """Tell whether a kernel of this name takes matrices by arrays of pointers, for general batches."""
+    found = _NAME.match(name)
+    return bool(found and found["pointers"])
+
+
+def element_bytes_of(name: str) -> int:
+    """Return the bytes of an element of the matrices that a kernel of this name multiplies; 4 where it does not say."""
+    found = _NAME.match(name)
+    return PRECISIONS[found["types"]].element_bytes if found else 4
 
 
 @dataclass(frozen=True)
 class TensileKernel:
-    """The work split that a kernel's name describes. tile: rows and columns of C of a workgroup."""
+    """What a kernel's name describes. tile: rows and columns of C of a workgroup; turn: K of one of its turns;
+    pointers: matrices are given by arrays of pointers; stagger: most steps that workgroups begin apart, and the bytes
+    of a step."""
 
     name: str
+    precision: Precision
     transposes: str
     tile: tuple[int, int]
+    turn: int
     work_items: int
     split_k: int
     group_columns: int
+    pointers: bool = False
+    stagger: tuple[int, int] = (0, 0)
 
     @classmethod
     def named(cls, name: str) -> "TensileKernel":
-        """Read a name; raise TensileError for one that is not a single-precision product's."""
+        """Read a name; raise TensileError for one that is not a product's, or of a kind that is not launched here."""
         found = _NAME.match(name)
         if not found:
+            types = ", ".join(f"{key} ({precision.said})" for key, precision in PRECISIONS.items())
             raise TensileError(
-                f"kernel '{name}': not the name of a Tensile SGEMM (Cijk_A…_B…_SB_MT…x…x…_…_GSU…_…_WG…_…_…_WGM…)"
+                f"kernel '{name}': not the name of a Tensile GEMM (Cijk_A…_B…_TYPES_MT…x…x…_…_GSU…_…_WG…_…_…_WGM…), "
+                f"TYPES one of {types}"
             )
-        part = {key: int(value) for key, value in found.groupdict().items() if value.isdigit()}
+        part = {key: int(value) for key, value in found.groupdict().items() if value and value.isdigit()}
+        precision, pointers = PRECISIONS[found["types"]], bool(found["pointers"])
+        if part["gsu"] > 1 and ("_GSUAMB_" in name or pointers or precision.beta_kernel is None):
+            raise TensileError(
+                f"kernel '{name}': K is split among workgroups that gather their parts in a buffer (GSUAMB), or of a "
+                "batch of pointers (GB), or of FP16: only GSUASB of FP32 and FP64 is launched"
+            )
+        stagger = _STAGGER.search(name)
         return cls(
             name,
+            precision,
             ("N" if found["a"] == "ilk" else "T") + ("N" if found["b"] == "ljk" else "T"),
             (part["mt0"], part["mt1"]),
+            part["mtk"],
             part["wg0"] * part["wg1"] * part["wg2"],
             part["gsu"],
             part["wgm"],
+            pointers,
+            (int(stagger["steps"]), int(stagger["bytes"])) if stagger else (0, 0),
         )
 
-    def workgroups(self, problem: SgemmProblem) -> tuple[int, int]:
-        """Return the numbers of workgroups, which are those of tiles of C, in M and N."""
-        return -(-problem.m // self.tile[0]), -(-problem.n // self.tile[1])
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of an element of A, B and C."""
+        return self.precision.element_bytes
+
+    def workgroups(self, problem: GemmProblem) -> tuple[int, int, int]:
+        """Return the numbers of workgroups, which are those of tiles of C, in M, N and the batch."""
+        return -(-problem.m // self.tile[0]), -(-problem.n // self.tile[1]), problem.batch
+
+    def stagger_mask(self, problem: GemmProblem) -> int:
+        """Return what Tensile's host passes as OrigStaggerUIter: steps to begin apart - 1, a power of two - 1, fewer
+        where K has too few turns (ContractionSolution::staggerUIter)."""
+        steps, step_bytes = self.stagger
+        if not problem.staggered or not steps:
+            return 0
+        turns = problem.k // self.turn // self.split_k
+        step_turns = 1 << max(0, math.ceil(math.log2(step_bytes / (self.turn * self.element_bytes))))
+        while steps > 1 and turns < steps * step_turns:
+            steps //= 2
+        return steps - 1
 
     def launches(
-        self, problem: SgemmProblem, kernels: "Mapping[str, Kernel]", memory: "DeviceMemory"
+        self, problem: GemmProblem, kernels: "Mapping[str, Kernel]", memory: "DeviceMemory"
     ) -> tuple[Launch, ...]:
         """Allocate matrices of zeros and return the launches in order; raise TensileError or DeviceMemoryError."""
         return TensileGemm.allocate(problem, self, kernels, memory).launches
@@ -109,10 +186,11 @@ class TensileKernel:
 class TensileGemm:
     """A problem whose operands lie in device memory, ready to be launched.
 
-    a, b, c: device addresses; kernels: by name, of rocBLAS's code objects. D, the result, takes C's place.
+    a, b, c: device addresses, of the arrays of pointers where the kernel takes those; kernels: by name, of rocBLAS's
+    code objects. D, the result, takes C's place.
     """
 
-    problem: SgemmProblem
+    problem: GemmProblem
     kernel: TensileKernel
     kernels: "Mapping[str, Kernel]"
     memory: "DeviceMemory"
@@ -122,13 +200,20 @@ class TensileGemm:
 
     @classmethod
     def allocate(
-        cls, problem: SgemmProblem, kernel: TensileKernel, kernels: "Mapping[str, Kernel]", memory: "DeviceMemory"
+        cls, problem: GemmProblem, kernel: TensileKernel, kernels: "Mapping[str, Kernel]", memory: "DeviceMemory"
     ) -> "TensileGemm":
         """Allocate matrices of zeros for a problem; raise TensileError or DeviceMemoryError."""
         if kernel.transposes != problem.transposes:
             raise TensileError(f"kernel '{kernel.name}': multiplies {kernel.transposes}, not {problem.transposes}")
         sizes = {"A": problem.m * problem.k, "B": problem.k * problem.n, "C": problem.m * problem.n}
-        addresses = [memory.allocate(4 * size, name).address for name, size in sizes.items()]
+        addresses = []
+        for name, size in sizes.items():
+            matrix = kernel.element_bytes * size
+            address = memory.allocate(problem.batch * matrix, name).address
+            if kernel.pointers:
+                each = address + matrix * np.arange(problem.batch, dtype=np.uint64)
+                address = memory.upload(each, f"pointers to {name}", writable=False).address
+            addresses.append(address)
         return cls(problem, kernel, kernels, memory, *addresses)
 
     @property
@@ -143,33 +228,41 @@ class TensileGemm:
         return self.kernels[name]
 
     def _beta(self) -> Launch:
-        p, function = self.problem, self._function(BETA_KERNEL)
-        total = p.m * p.n
+        p, name = self.problem, self.kernel.precision.beta_kernel
+        assert name is not None  # TensileKernel.named refuses a split K without it
+        function, total = self._function(name), p.m * p.n
         strides = [p.m, total, p.m, total]  # D's and C's
-        values = [Pointer(self.c), Pointer(self.c), 0, 0, *strides, p.m, p.n, 1, np.float32(p.beta)]
-        return self._launch(function, pack(function, values), (total, 1), BETA_WORK_ITEMS)
+        beta = self.kernel.precision.scalar(p.beta)
+        values = [Pointer(self.c), Pointer(self.c), 0, 0, *strides, p.m, p.n, p.batch, beta]
+        return self._launch(function, pack(function, values), (total * p.batch, 1, 1), BETA_WORK_ITEMS)
 
     def _multiply(self) -> Launch:
         p, kernel, function = self.problem, self.kernel, self._function(self.kernel.name)
-        tiles = kernel.workgroups(p)
+        tiles, scalar = kernel.workgroups(p), kernel.precision.scalar
         rest = tiles[1] % kernel.group_columns or kernel.group_columns
         c = Pointer(self.c)
         known: dict[str, Any] = {
-            **dict(sizeC=p.m * p.n, sizeA=p.m * p.k, sizeB=p.k * p.n),
+            **dict(sizeC=p.m * p.n * p.batch, sizeA=p.m * p.k * p.batch, sizeB=p.k * p.n * p.batch),
             **dict(D=c, C=c, A=Pointer(self.a), B=Pointer(self.b)),
-            **dict(alpha=np.float32(p.alpha), beta=np.float32(1.0 if kernel.split_k > 1 else p.beta)),
+            **dict(alpha=scalar(p.alpha), beta=scalar(1.0 if kernel.split_k > 1 else p.beta)),
             **dict(strideD0=p.m, strideC0=p.m, strideA0=p.lda, strideB0=p.ldb),
             **dict(strideD1=p.m * p.n, strideC1=p.m * p.n, strideA1=p.m * p.k, strideB1=p.k * p.n),
-            **dict(SizesFree0=p.m, SizesFree1=p.n, SizesFree2=1, SizesSum0=p.k),
+            **dict(SizesFree0=p.m, SizesFree1=p.n, SizesFree2=p.batch, SizesSum0=p.k),
             **dict(NumWorkGroups0=tiles[0], NumWorkGroups1=tiles[1], NumFullBlocks=tiles[1] // kernel.group_columns),
             **dict(WgmRemainder1=rest, MagicNumberWgmRemainder1=(1 << 31) // rest + 1),
-            # one matrix, from its first element, all workgroups beginning at K = 0
-            **dict.fromkeys(("OffsetD", "OffsetC", "OffsetA", "OffsetB", "OrigStaggerUIter", "padding"), 0),
+            **dict(OrigStaggerUIter=kernel.stagger_mask(p)),
+            # matrices from their first element
+            **dict.fromkeys(("OffsetD", "OffsetC", "OffsetA", "OffsetB", "padding"), 0),
         }
-        values = {argument.name: known[argument.name] for argument in function.arguments if argument.name in known}
-        total = (tiles[0] * kernel.work_items, tiles[1] * kernel.split_k)
+        named = any(argument.name for argument in function.arguments)
+        values = (
+            {argument.name: known[argument.name] for argument in function.arguments if argument.name in known}
+            if named
+            else [known[name] for name in HIP_ARGUMENTS]
+        )
+        total = (tiles[0] * kernel.work_items, tiles[1] * kernel.split_k, tiles[2])
         return self._launch(function, pack(function, values), total, kernel.work_items)
 
-    def _launch(self, function: "Kernel", packed: Kernarg, total: tuple[int, int], local: int) -> Launch:
-        size = (-(-total[0] // local) * local, total[1], 1)
+    def _launch(self, function: "Kernel", packed: Kernarg, total: tuple[int, int, int], local: int) -> Launch:
+        size = (-(-total[0] // local) * local, *total[1:])
         return Launch(function, self.memory, packed.block, size, (local, 1, 1), packed.dynamic_lds_bytes)

@@ -1,0 +1,112 @@
+"""Are the kernels that Tensile names read and launched as Tensile's host code does it?"""
+
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from isa.device_memory import DeviceMemory
+from isa.object.kernel_metadata import KernelArgument
+from workloads.vendor.tensile import (
+    HIP_ARGUMENTS,
+    PRECISIONS,
+    GemmProblem,
+    TensileError,
+    TensileGemm,
+    TensileKernel,
+    element_bytes_of,
+    takes_pointers,
+)
+
+NAME = "Cijk_Alik_Bljk_{types}_MT32x64x16_SN_1LDSB0_GSU1_GSUASB_ISA906_K1_SU32_SUM0_SUS256_TT4_4_WG8_16_2_WGM8"
+
+
+@pytest.mark.parametrize(
+    ("types", "element_bytes", "pointers"), [("SB", 4, False), ("DB_GB", 8, True), ("HHS_BH", 2, False)]
+)
+def test_a_name_says_types_and_how_matrices_are_given(types: str, element_bytes: int, pointers: bool) -> None:
+    kernel = TensileKernel.named(name := NAME.format(types=types))
+    assert (kernel.element_bytes, kernel.pointers) == (element_bytes, pointers)
+    assert (element_bytes_of(name), takes_pointers(name)) == (element_bytes, pointers)
+    assert (kernel.transposes, kernel.tile, kernel.turn, kernel.work_items) == ("TN", (32, 64), 16, 256)
+    assert (kernel.stagger, kernel.group_columns, kernel.split_k) == ((32, 256), 8, 1)
+
+
+@pytest.mark.parametrize("change", [("SB", "SB_GB"), ("SB", "HHS_BH"), ("GSUASB", "GSUAMB")])
+def test_a_split_k_that_is_not_added_by_atomics_is_refused(change: tuple[str, str]) -> None:
+    name = NAME.format(types="SB").replace("GSU1", "GSU4")
+    assert TensileKernel.named(name).split_k == 4
+    with pytest.raises(TensileError, match=re.escape("only GSUASB of FP32 and FP64 is launched")):
+        TensileKernel.named(name.replace(*change, 1))
+
+
+@pytest.mark.parametrize(
+    ("types", "k", "mask"),
+    # a step of 256 bytes is 4, 2, 8 turns of 16 elements; of 32 steps as many halvings as K has turns for
+    [("SB", 16 * 127, 15), ("SB", 16 * 128, 31), ("SB", 16 * 7, 0), ("DB", 16 * 64, 31), ("HHS_BH", 16 * 64, 7)],
+)
+def test_workgroups_begin_apart_as_far_as_k_allows(types: str, k: int, mask: int) -> None:
+    kernel = TensileKernel.named(NAME.format(types=types))
+    problem = GemmProblem("TN", 64, 64, k, staggered=True)
+    assert kernel.stagger_mask(problem) == mask
+    assert kernel.stagger_mask(replace(problem, staggered=False)) == 0
+    assert replace(kernel, stagger=(0, 0)).stagger_mask(problem) == 0
+
+
+def _function(names: list[str], sizes: dict[str, int]) -> SimpleNamespace:
+    """Make a kernel of arguments one after another, of 4 bytes but for those of `sizes`."""
+    arguments, offset = [], 0
+    for name in names:
+        size = sizes.get(name, 4)
+        offset = -(-offset // size) * size
+        kind = "global_buffer" if name in "ABCD" else "by_value"
+        arguments.append(KernelArgument(name, kind, offset, size))
+        offset += size
+    return SimpleNamespace(name="k", short_name="k", arguments=tuple(arguments), kernarg_bytes=offset, lds_bytes=0)
+
+
+@pytest.mark.parametrize("types", PRECISIONS)
+def test_a_batch_by_pointers(types: str) -> None:
+    """Arguments by name: arrays of pointers to matrices one after another, scalars of the type that sums have."""
+    kernel = replace(TensileKernel.named(NAME.format(types=types)), pointers=True)
+    scalar = 8 if types == "DB" else 4
+    pointers = dict.fromkeys(("A", "B", "C", "D"), 8)
+    names = ["D", "C", "A", "B", "alpha", "beta", "SizesFree2", "strideA1", "sizeB"]
+    function = _function(names, {**pointers, "alpha": scalar, "beta": scalar, "sizeB": 8})
+    memory = DeviceMemory(1 << 24)
+    problem = GemmProblem("TN", 40, 100, 24, alpha=2.0, beta=3.0, batch=3)
+    gemm = TensileGemm.allocate(problem, kernel, {kernel.name: function}, memory)
+    (launch,) = gemm.launches
+    held = {a.name: (launch.kernarg[a.offset : a.offset + a.size]) for a in function.arguments}
+    for name, elements in (("A", 40 * 24), ("B", 24 * 100), ("C", 40 * 100)):
+        array = memory.at(int.from_bytes(held[name], "little"))
+        matrices = next(one for one in memory.allocations if one.name == name)
+        assert array is not None and not array.writable
+        steps = memory.view(array, np.uint64) - np.uint64(matrices.address)
+        assert steps.tolist() == [one * elements * kernel.element_bytes for one in range(3)]
+        assert matrices.size_bytes == 3 * elements * kernel.element_bytes
+    assert held["D"] == held["C"]
+    dtype = np.float64 if types == "DB" else np.float32
+    assert [np.frombuffer(held[name], dtype)[0] for name in ("alpha", "beta")] == [2.0, 3.0]
+    assert [int.from_bytes(held[n], "little") for n in ("SizesFree2", "strideA1", "sizeB")] == [3, 960, 7200]
+    assert launch.workgroups == (2, 2, 3)
+
+
+def test_hip_kernels_take_their_arguments_in_order() -> None:
+    """Kernels that the compiler built name no argument: offsets of 8 bytes, then 17 words (their metadata)."""
+    kernel = TensileKernel.named(NAME.format(types="SB").replace("WGM8", "WGM1"))
+    sizes = dict.fromkeys(("A", "B", "C", "D", "OffsetA", "OffsetB", "OffsetC", "OffsetD"), 8)
+    named = _function(list(HIP_ARGUMENTS), sizes)
+    bare = _function(list(HIP_ARGUMENTS), sizes)
+    bare.arguments = tuple(argument._replace(name="") for argument in bare.arguments)
+    assert bare.kernarg_bytes == 132 and named.arguments[10].offset == 72
+    blocks = []
+    for function in (named, bare):
+        gemm = TensileGemm.allocate(
+            GemmProblem("TN", 40, 100, 24), kernel, {kernel.name: function}, DeviceMemory(1 << 24)
+        )
+        blocks.append(gemm.launches[0].kernarg)
+    assert blocks[0] == blocks[1]
+    assert np.frombuffer(blocks[0][-28:], np.uint32).tolist() == [40, 100, 1, 24, 0, 2, 2]
