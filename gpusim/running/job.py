@@ -99,12 +99,21 @@ class FunctionTask(Task):
 
 def launch_options(run: "RunSpec | ExecRunSpec") -> RunOptions:
     """Return how launches are run, as a configuration says."""
-    if run.perturbation and run.sampling is not None:
-        raise UserError(
-            f"run.perturbation: {run.perturbation} is not allowed of a sampled run, which counts from the first cycle;"
-            " allowed is 0, or run.sampling null"
-        )
+    check_draws(run.perturbation, run.draws, run.sampling is not None, getattr(run, "timing", True))
     return replace(launches(run.checked, run.hotspots, run.max_cycles, run.sampling), perturbation=run.perturbation)
+
+
+def check_draws(perturbation: int, draws: int, sampled: bool, timed: bool) -> None:
+    """Raise UserError for draws of a machine that is sampled, or not timed."""
+    for name, value in (("perturbation", perturbation), ("draws", draws - 1)):
+        said = f"run.{name}: {value + (name == 'draws')} is not allowed of"
+        if value and sampled:
+            raise UserError(
+                f"{said} a sampled run, which counts from the first cycle, and whose half-widths say how far off a part"
+                " of the launch is: two doubts that one interval would mix; allowed is run.sampling null"
+            )
+        if value and not timed:
+            raise UserError(f"{said} a run without timing: no draw changes its result")
 
 
 def launches(
@@ -134,10 +143,15 @@ class Variant:
 
 @dataclass(frozen=True)
 class JobOptions:
-    """How a job is run. timing: False executes for the results alone; verify: compare with the reference."""
+    """How a job is run.
+
+    timing: False executes for the results alone; verify: compare with the reference; draws: of the machine, each of
+    which is a run of its own, from that of `launches` on; several: the result is their mean, with intervals.
+    """
 
     timing: bool = True
     verify: bool = True
+    draws: int = 1
     launches: RunOptions = field(default_factory=RunOptions)
 
 
