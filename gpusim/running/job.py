@@ -100,7 +100,7 @@ class FunctionTask(Task):
 def launch_options(run: "RunSpec | ExecRunSpec") -> RunOptions:
     """Return how launches are run, as a configuration says."""
     check_draws(run.perturbation, run.draws, run.sampling is not None, getattr(run, "timing", True))
-    return replace(launches(run.checked, run.hotspots, run.max_cycles, run.sampling), perturbation=run.perturbation)
+    return launches(run.checked, run.hotspots, run.max_cycles, run.sampling, run.perturbation)
 
 
 def check_draws(perturbation: int, draws: int, sampled: bool, timed: bool) -> None:
@@ -117,10 +117,14 @@ def check_draws(perturbation: int, draws: int, sampled: bool, timed: bool) -> No
 
 
 def launches(
-    checked: bool = False, hotspots: int = 0, max_cycles: int = 0, sampling: "SamplingSpec | None" = None
+    checked: bool = False,
+    hotspots: int = 0,
+    max_cycles: int = 0,
+    sampling: "SamplingSpec | None" = None,
+    perturbation: int = 0,
 ) -> RunOptions:
     """Return how launches are run: what is asserted, listed, and when they end (gpusim.host.command_processor)."""
-    return RunOptions(checked, hotspots, max_cycles=max_cycles, sampling=sampling)
+    return RunOptions(checked, hotspots, max_cycles=max_cycles, sampling=sampling, perturbation=perturbation)
 
 
 @dataclass(frozen=True)

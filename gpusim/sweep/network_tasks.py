@@ -10,11 +10,10 @@ from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
 from gpusim.core.perturbation import MOST
-from gpusim.host.command_processor import RunOptions
 from gpusim.networks.job import NetworkJob, work_of_network
 from gpusim.networks.run import DataChoice, Wanted
 from gpusim.networks.script import Phase
-from gpusim.running.job import check_draws
+from gpusim.running.job import check_draws, launches
 from gpusim.store.work import Work
 from gpusim.sweep.tasks import JobTask
 
@@ -38,7 +37,7 @@ def of_point(name: str, said: Mapping[str, Any], settings: NetworkSettings) -> t
         said.get("phase") == "train",
         None if layers is None else str(layers),
         said.get("data", "auto"),
-        launches=RunOptions(perturbation=draw),
+        launches=launches(perturbation=draw),
         engine=said.get("engine", "off"),
     )
     check_draws(draw, 1, settings.sampling is not None, timed=True)
