@@ -10,6 +10,7 @@ MEANINGS: Mapping[Role, str] = {
     "environment": "where it runs: each value is judged by itself",
     "repeat": "the same again with other noise: values are averaged, and their spread is an error bar",
 }
+PERTURBATION = "run.perturbation"  # the draw of the machine, of all kinds of runs
 # beginnings of paths, the longest that fits decides; anything else may be chosen
 _BEGINNINGS: Mapping[str, Role] = {
     **dict.fromkeys(("config", "network", "layers", "layer", "batch", "phase", "data", "sparsity"), "workload"),
@@ -17,7 +18,7 @@ _BEGINNINGS: Mapping[str, Role] = {
     **dict.fromkeys(("gpu", "energy", "run.sampling"), "environment"),
     "gpu.": "design",  # a value of the GPU, unlike the GPU as a whole
     **dict.fromkeys(("gpu.base", "gpu.name"), "environment"),
-    "run.perturbation": "repeat",
+    PERTURBATION: "repeat",
 }
 
 

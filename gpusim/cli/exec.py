@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpusim.base.progress import Reporter
-from gpusim.cli.options import JobOptions, JobSamplingOptions, LiveOptions, StoreOptions
+from gpusim.cli.options import DrawOptions, JobOptions, JobSamplingOptions, LiveOptions, StoreOptions
 
 if TYPE_CHECKING:
     from gpusim.estimates.whole_runs import ByBounds
@@ -19,6 +19,7 @@ def exec_(
     options: JobOptions,
     storing: StoreOptions,
     sampling: JobSamplingOptions,
+    draws: DrawOptions,
     live: LiveOptions,
 ) -> int:
     """Execute a kernel of your own: code object, sizes, arguments and expected results from a file."""
@@ -28,7 +29,9 @@ def exec_(
     from gpusim.store.work import work_of_exec
 
     document = opened(config, EXAMPLE_FOLDER)
-    execution, path = load_exec(document, [*options.sets, *overrides(options), *sampling.overrides()])
+    execution, path = load_exec(
+        document, [*options.sets, *overrides(options), *sampling.overrides(), *draws.overrides()]
+    )
 
     def make(reporter: Reporter) -> "Job":
         from gpusim.jobs.exec import ExecJob

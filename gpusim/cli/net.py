@@ -1,6 +1,6 @@
 """`gpusim net`: a network's layers on the simulated GPU."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,6 +10,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import (
     NOT_SAMPLED,
+    DrawOptions,
     EngineChoice,
     GpuOption,
     JobOptions,
@@ -110,6 +111,7 @@ def net(
     asked: NetOptions,
     options: JobOptions,
     sampling: SamplingOptions,
+    draws: DrawOptions,
     storing: StoreOptions,
     live: LiveOptions,
 ) -> int:
@@ -117,6 +119,8 @@ def net(
     from gpusim.cli.outcome import JobAsked, run_job
 
     if asked.dnnmark:
+        if draws.perturb is not None:
+            raise UserError(f"--perturb {draws.perturb}: is of a network's runs; --dnnmark runs benchmarks of its own")
         return _dnnmark(source, asked, options, sampling, storing, live)
     if asked.size is not None:
         raise UserError("--size: belongs to --dnnmark; a network's file says its input's shape itself")
@@ -125,6 +129,7 @@ def net(
     if asked.outputs is not None and asked.outputs.suffix != ".npz":
         raise UserError(f"--outputs {asked.outputs}: the arrays are written as .npz")
     wanted = _wanted(asked, options, storing, asked.batch if asked.batch is not None else network.batch or 1)
+    wanted = replace(wanted, draws=draws.perturb or 1)
     from gpusim.jobs.kinds import make_job
 
     if asked.monitor is not None:

@@ -181,6 +181,26 @@ class StoreOptions:
 
 
 @dataclass(frozen=True)
+class DrawOptions:
+    """In how many draws of the machine a run is made. perturb: None leaves it to the configuration."""
+
+    perturb: Annotated[
+        int | None,
+        typer.Option(
+            "--perturb",
+            metavar="N",
+            min=2,
+            max=10_000,
+            help="Run N times, each with another draw of the machine: values are means with a half-width.",
+        ),
+    ] = None
+
+    def overrides(self) -> list[str]:
+        """Return what the option changes, as `--set` takes it."""
+        return [] if self.perturb is None else [f"run.draws={self.perturb}"]
+
+
+@dataclass(frozen=True)
 class LiveOptions:
     """Whether a page shows the run while it runs. live: the port as it was said, empty: any free one, None: no page."""
 

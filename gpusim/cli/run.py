@@ -7,6 +7,7 @@ import typer
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import (
     ConfigArgument,
+    DrawOptions,
     EngineChoice,
     JobOptions,
     JobSamplingOptions,
@@ -31,6 +32,7 @@ def run(
     options: JobOptions,
     storing: StoreOptions,
     sampling: JobSamplingOptions,
+    draws: DrawOptions,
     live: LiveOptions,
 ) -> int:
     """Simulate a layer and report what it cost."""
@@ -41,7 +43,7 @@ def run(
 
     own = [f"run.engine={engine}"] * (engine is not None) + ["run.verify=false"] * no_verify
     document = opened(config)
-    held = load_run(document, [*options.sets, *own, *overrides(options), *sampling.overrides()])
+    held = load_run(document, [*options.sets, *own, *overrides(options), *sampling.overrides(), *draws.overrides()])
 
     def make(_: Reporter) -> "Job":
         from gpusim.jobs.kinds import job_of

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from gpusim.store.table import Table as StoredTable
 
 EXIT_SOME_FAILED = 1
-PERTURBATION = "run.perturbation"
 
 
 def _objective(name: str, how: str) -> Any:
@@ -110,6 +109,7 @@ def sweep(
     live: LiveOptions,
 ) -> int:
     """Run a configuration with values varied, on all cores; stored point by point, so that it can go on later."""
+    from gpusim.base.axis_roles import PERTURBATION
     from gpusim.config.sweep import Overrides, load_sweep
     from gpusim.live.view import live_view
     from gpusim.store.project import store_to_read

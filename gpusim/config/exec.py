@@ -15,6 +15,7 @@ from gpusim.config.gpu import layered
 from gpusim.config.tree import Assignment, Sets, assignments
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.perturbation import MOST as MOST_PERTURBATIONS
+from gpusim.core.perturbation import MOST_DRAWS
 from gpusim.energy.spec import EnergySpec
 from gpusim.sampling.spec import SamplingSpec
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS
@@ -100,6 +101,10 @@ class ExecRunSpec(Spec):
     perturbation: int = param(
         0, "draw of what a machine does not fix when a launch begins; 0: all arbiters at their first place", "", ge=0,
         lt=MOST_PERTURBATIONS,
+    )  # fmt: skip
+    draws: int = param(
+        1, "draws of the machine, from `perturbation` on, each run as a whole; several: means with intervals", "", ge=1,
+        le=MOST_DRAWS,
     )  # fmt: skip
 
 

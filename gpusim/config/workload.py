@@ -8,6 +8,7 @@ from pydantic import Discriminator, Tag, ValidationInfo, field_validator, model_
 from gpusim.base.errors import unknown_name
 from gpusim.base.spec import Spec, param
 from gpusim.core.perturbation import MOST as MOST_PERTURBATIONS
+from gpusim.core.perturbation import MOST_DRAWS
 from gpusim.sampling.spec import SamplingSpec
 from isa.region import MAX_ROWS
 from workloads.data.patterns import CHANNEL_FIRST
@@ -257,4 +258,8 @@ class RunSpec(Spec):
     perturbation: int = param(
         0, "draw of what a machine does not fix when a launch begins; 0: all arbiters at their first place", "", ge=0,
         lt=MOST_PERTURBATIONS,
+    )  # fmt: skip
+    draws: int = param(
+        1, "draws of the machine, from `perturbation` on, each run as a whole; several: means with intervals", "", ge=1,
+        le=MOST_DRAWS,
     )  # fmt: skip

@@ -17,6 +17,7 @@ from memory.translation.state import perturb_translation
 from spartan.configure import perturb_engine
 
 MOST = 1 << 32  # perturbations
+MOST_DRAWS = 10_000  # of one run
 DELAY_CYCLES = 256  # the first dispatch comes within as many cycles
 
 

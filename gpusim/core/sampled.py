@@ -12,6 +12,7 @@ from gpusim.base.sums import plain_sum
 from gpusim.core.count_vector import CountVector
 
 WHOLE, WINDOWS, ITERATIONS = "whole", "windows", "iterations"
+DRAWS = "draws"  # of no sampling: the mean of whole runs, each with another draw of the machine
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +40,9 @@ class Doubt:
 class Sampling:
     """How a launch, or several, were sampled.
 
-    method: 'whole', 'windows' or 'iterations', joined by ' + ' where launches differ; reason: why it ran whole, or what
-    was measured; rounds: of resident workgroups in the grid; instructions: estimated, of the whole grid; simulated: of
-    these; complete: whether all workgroups were executed at least; doubts: independent of one
+    method: 'whole', 'windows', 'iterations' or 'draws', joined by ' + ' where launches differ; reason: why it ran
+    whole, or what was measured; rounds: of resident workgroups in the grid; instructions: estimated, of the whole
+    grid; simulated: of these; complete: whether all workgroups were executed at least; doubts: independent of one
     another; parts: of several launches those that differ, each with how often it is there; unasked: instructions of
     those that ran whole because nothing else was asked.
     """

@@ -28,7 +28,7 @@ class ConvolutionJob(Job):
         assert isinstance(config.workload, ConvolutionWorkload)
         self._config, self._workload, self.title = config, config.workload, config.workload.title
         self.gpu, self.engine_spec, self.energy_spec = config.gpu, config.engine, config.energy
-        self.options = JobOptions(verify=config.run.verify, launches=launch_options(config.run))
+        self.options = JobOptions(verify=config.run.verify, draws=config.run.draws, launches=launch_options(config.run))
 
     @property
     def variants(self) -> Sequence[Variant]:

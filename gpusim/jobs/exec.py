@@ -33,8 +33,9 @@ class ExecJob(Job):
 
     def __init__(self, config: ExecConfig, path: Path, reporter: Reporter) -> None:
         self._config, self._path, self._reporter = config, path, reporter
+        self._is_prepared = False
         self.title, self.gpu, self.energy_spec = str(path), config.gpu, config.energy
-        self.options = JobOptions(timing=config.run.timing, launches=launch_options(config.run))
+        self.options = JobOptions(timing=config.run.timing, draws=config.run.draws, launches=launch_options(config.run))
 
     @property
     def variants(self) -> Sequence[Variant]:
@@ -63,6 +64,9 @@ class ExecJob(Job):
         return names[0]
 
     def _prepare(self) -> Task:
+        for name in ("_device", "_module") if self._is_prepared else ():
+            del self.__dict__[name]  # each draw of the machine finds the device memory as the first did
+        self._is_prepared = True
         config, path, device = self._config, self._path, self._device
         kernel = self._module[self._kernel_name]
         arguments = {name: value_of(device, name, spec, path) for name, spec in config.arguments.items()}

@@ -94,7 +94,7 @@ class GemmJob(Job):
     def __init__(self, config: RunConfig, problem: GemmProblem) -> None:
         self._config, self._problem, self.title = config, problem, problem.title
         self.gpu, self.engine_spec, self.energy_spec = config.gpu, config.engine, config.energy
-        self.options = JobOptions(verify=config.run.verify, launches=launch_options(config.run))
+        self.options = JobOptions(verify=config.run.verify, draws=config.run.draws, launches=launch_options(config.run))
 
     @property
     def variants(self) -> Sequence[Variant]:

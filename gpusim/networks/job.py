@@ -26,7 +26,7 @@ from gpusim.networks.rows import Row
 from gpusim.networks.run import NetworkRecord, Wanted, is_real, run_iteration, schedule_of
 from gpusim.networks.storage import network_plan
 from gpusim.results.record import KernelChoice, PartLaunch, PartRecord, RunRecord, VerificationFacts
-from gpusim.running.job import Context, FunctionTask, Job, JobOptions, Variant
+from gpusim.running.job import Context, FunctionTask, Job, JobOptions, Variant, check_draws
 from gpusim.store.work import NetworkRows, Work
 from workloads.networks.graph import Network
 from workloads.operators.conv_algorithms import ALGORITHMS
@@ -91,12 +91,14 @@ class NetworkJob(Job):
         self.title = f"{network.name}, {_phase(wanted)}, batch {wanted.batch}{layers}"
         self.gpu, self.engine_spec, self.energy_spec = settings.gpu, settings.engine, settings.energy
         # each step is compared with NumPy as soon as it has been run
-        self.options = JobOptions(wanted.timing, verify=False, launches=wanted.launches)
+        self.options = JobOptions(wanted.timing, verify=False, draws=wanted.draws, launches=wanted.launches)
+        launches = wanted.launches
+        check_draws(launches.perturbation, wanted.draws, settings.sampling is not None, wanted.timing, launches.every)
         self.outputs: dict[str, np.ndarray] = {}
         self.found: dict[str, NetworkRecord] = {}  # by variant, what has been run
         self._inputs, self._keep_outputs, self._source = inputs, keep_outputs, source
         self._choices: Mapping[Place, KernelChoice] | None = None
-        self._known: Mapping[LaunchClass, RunFacts] = {}
+        self._known: dict[int, Mapping[LaunchClass, RunFacts]] = {}  # by draw
 
     @property
     def variants(self) -> Sequence[Variant]:
@@ -135,21 +137,24 @@ class NetworkJob(Job):
         """
         if self._choices is None:
             chosen = choose(self.network, self.settings, self.wanted, context.reporter, context.interrupt)
-            self._choices, self._known = chosen.choices, chosen.exact
+            self._choices = chosen.choices
+            self._known[self.wanted.launches.perturbation] = chosen.exact
+        draw = context.launches.perturbation
+        wanted = replace(self.wanted, engine=mode, launches=replace(self.wanted.launches, perturbation=draw))
         settings = GAINS[self.wanted.gains](self.settings, name == WITH) if self.wanted.gains else self.settings
         found = run_iteration(
             self.network,
             settings,
-            replace(self.wanted, engine=mode),
+            wanted,
             context.reporter,
             context.interrupt,
             self._inputs,
             self._keep_outputs,
             self._source,
-            self._known,
+            self._known.get(draw, {}),
             {place: choice.kernel for place, choice in self._choices.items()},
         )
-        self.found[name], self._known, self.outputs = found, found.of_class, found.outputs
+        self.found[name], self._known[draw], self.outputs = found, found.of_class, found.outputs
         fill(record, found, self)
 
     def choice_of(self, place: Place) -> KernelChoice | None:
@@ -307,6 +312,8 @@ def resolved(network: Network, settings: NetworkSettings, wanted: Wanted) -> dic
     launches = {
         name: value for name, value in asdict(wanted.launches).items() if name in ("hotspots", "max_cycles", "every")
     }
+    drawn = {"perturbation": wanted.launches.perturbation, "draws": wanted.draws}
+    launches |= {name: value for name, value in drawn.items() if value != (name == "draws")}
     return {**settings.resolved(), "network": asked, "run": {"checked": wanted.launches.checked, **launches}}
 
 

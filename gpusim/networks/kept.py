@@ -26,13 +26,22 @@ class Kept:
     """Facts of launches on one GPU in a store, which is created if need be. Raises StoreError where it cannot be
     written.
 
-    fresh: look up nothing; engine_spec: of the engine for launches with sparse regions.
+    fresh: look up nothing; engine_spec: of the engine for launches with sparse regions; perturbation: the draw of the
+    machine.
     """
 
-    def __init__(self, path: Path, gpu: GpuSpec, fresh: bool = False, engine_spec: EngineSpec | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        gpu: GpuSpec,
+        fresh: bool = False,
+        engine_spec: EngineSpec | None = None,
+        perturbation: int = 0,
+    ) -> None:
         self._pieces = Pieces(path, fresh)
         machine = gpu.model_dump(mode="json", exclude={"l1": {"bypass"}})  # which a class of launches says
-        self._under = json.dumps([sources_hash(SIMULATOR), machine], sort_keys=True)
+        drawn = [perturbation] if perturbation else []
+        self._under = json.dumps([sources_hash(SIMULATOR), machine, *drawn], sort_keys=True)
         self._engine = "" if engine_spec is None else engine_spec.model_dump_json()
 
     def get(self, one: LaunchClass, sampling: SamplingSpec | None = None) -> RunFacts | None:

@@ -41,12 +41,12 @@ class Wanted:
 
     layers: 'conv2:conv5', either end may be left out, one layer, or a set of them; data: real: every step is executed
     on the values of earlier steps; synthetic: launches are simulated alone, over made-up values; auto: real unless the
-    iteration has more than MOST_REAL_BYTES; launches: how each is run (checked, hotspots, max_cycles); jobs: processes;
-    store: where what is
-    found out about launches is kept for later runs; fresh: what earlier ones found out does not count; engine: off:
-    dense; on: convolutions over activation maps skip zeros; both: one after the other (gpusim.networks.job);
-    places: layers' passes; None: all; gains: `fusion` or `l1_bypass`: without it and with it, one after another; empty:
-    as the settings say.
+    iteration has more than MOST_REAL_BYTES; launches: how each is run (checked, hotspots, max_cycles, perturbation);
+    jobs: processes; store: where what is found out about launches is kept for later runs; fresh: what earlier ones
+    found out does not count; engine: off: dense; on: convolutions over activation maps skip zeros; both: one after
+    the other (gpusim.networks.job); places: layers' passes; None: all; gains: `fusion` or `l1_bypass`: without it
+    and with it, one after another; empty: as the settings say; draws: of the machine, from that of `launches` on,
+    each a run of its own.
     """
 
     batch: int = 1
@@ -62,6 +62,7 @@ class Wanted:
     engine: EngineMode = "off"
     places: frozenset[tuple[str, Pass]] | None = None
     gains: Gains = ""
+    draws: int = 1
 
 
 @dataclass
@@ -181,7 +182,9 @@ def run_iteration(
         settings.l1_bypass_of,
         wanted.places,
     )
-    kept = Kept(wanted.store, settings.gpu, wanted.fresh, engine_spec) if wanted.store is not None else None
+    kept = None
+    if wanted.store is not None:
+        kept = Kept(wanted.store, settings.gpu, wanted.fresh, engine_spec, wanted.launches.perturbation)
     in_order = real and settings.gpu.caches == "warm"  # each launch is simulated then, after those of this iteration
     answered = () if in_order or known is None else known.items()
     found = {one: facts for one, facts in answered if how.is_answered_by(facts)}

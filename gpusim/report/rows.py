@@ -6,10 +6,10 @@ from typing import Any
 from gpusim.base.progress import scaled
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import MISSING, Cell, Column, Table
-from gpusim.core.sampled import ITERATIONS, WINDOWS
+from gpusim.core.sampled import DRAWS, ITERATIONS, WINDOWS
 from gpusim.report.gains import apart_lines, gains_tables
 from gpusim.report.measures import unit_name
-from gpusim.report.result import Measured, Result, Row, choice_text
+from gpusim.report.result import Measured, Result, Row, choice_text, sampling_text
 from isa.object.names import short
 
 DEAREST = 10  # rows that are listed before all are
@@ -281,12 +281,15 @@ def _of_network(result: Result, column: Measured) -> Iterator[str]:
     sampling = column.tree.get("sampling")
     if sampling and time_us:
         width = column.number("kernel.time_us_half_width")
-        yield (
-            f"sampled: {100 * sampling['fraction']:.3g} % of the instructions simulated, {sampling['speed_up']:.3g}"
-            f" times fewer; total ± {width:,.1f} us ({100 * width / time_us:.2g} %) at"
-            f" {100 * sampling['confidence']:g} % confidence"
-        )
-        yield from _left_out(sampling)
+        if sampling["method"] == DRAWS:
+            yield f"{sampling_text(sampling)}; total ± {width:,.1f} us ({100 * width / time_us:.2g} %)"
+        else:
+            yield (
+                f"sampled: {100 * sampling['fraction']:.3g} % of the instructions simulated,"
+                f" {sampling['speed_up']:.3g} times fewer; total ± {width:,.1f} us ({100 * width / time_us:.2g} %) at"
+                f" {100 * sampling['confidence']:g} % confidence"
+            )
+            yield from _left_out(sampling)
     yield _compared(result, rows)
     reasons: dict[str, list[str]] = {}
     for row in rows:

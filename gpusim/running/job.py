@@ -99,18 +99,31 @@ class FunctionTask(Task):
 
 def launch_options(run: "RunSpec | ExecRunSpec") -> RunOptions:
     """Return how launches are run, as a configuration says."""
-    if run.perturbation and run.sampling is not None:
-        raise UserError(
-            f"run.perturbation: {run.perturbation} is not allowed of a sampled run, which counts from the first cycle;"
-            " allowed is 0, or run.sampling null"
-        )
+    check_draws(run.perturbation, run.draws, run.sampling is not None, getattr(run, "timing", True), run.every)
     if run.every and run.sampling is not None:
         raise UserError(
             f"run.every: {run.every} is not allowed of a sampled run, whose launches are not simulated cycle by cycle;"
             " allowed is 0, or run.sampling null"
         )
-    how = launches(run.checked, run.hotspots, run.max_cycles, run.sampling, run.every)
-    return replace(how, perturbation=run.perturbation)
+    return launches(run.checked, run.hotspots, run.max_cycles, run.sampling, run.every, run.perturbation)
+
+
+def check_draws(perturbation: int, draws: int, sampled: bool, timed: bool, every: int) -> None:
+    """Raise UserError for draws of a machine that is sampled, not timed, or watched every so many cycles."""
+    if every and draws > 1:
+        raise UserError(
+            f"run.every: {every} is not allowed of a mean over draws, whose launches differ in length;"
+            " allowed is 0, or run.draws 1"
+        )
+    for name, value in (("perturbation", perturbation), ("draws", draws - 1)):
+        said = f"run.{name}: {value + (name == 'draws')} is not allowed of"
+        if value and sampled:
+            raise UserError(
+                f"{said} a sampled run, which counts from the first cycle, and whose half-widths say how far off a part"
+                " of the launch is: two doubts that one interval would mix; allowed is run.sampling null"
+            )
+        if value and not timed:
+            raise UserError(f"{said} a run without timing: no draw changes its result")
 
 
 def launches(
@@ -119,9 +132,12 @@ def launches(
     max_cycles: int = 0,
     sampling: "SamplingSpec | None" = None,
     every: int = 0,
+    perturbation: int = 0,
 ) -> RunOptions:
     """Return how launches are run: what is asserted, listed, and when they end (gpusim.host.command_processor)."""
-    return RunOptions(checked, hotspots, max_cycles=max_cycles, sampling=sampling, every=every)
+    return RunOptions(
+        checked, hotspots, max_cycles=max_cycles, sampling=sampling, every=every, perturbation=perturbation
+    )
 
 
 @dataclass(frozen=True)
@@ -144,10 +160,15 @@ class Variant:
 
 @dataclass(frozen=True)
 class JobOptions:
-    """How a job is run. timing: False executes for the results alone; verify: compare with the reference."""
+    """How a job is run.
+
+    timing: False executes for the results alone; verify: compare with the reference; draws: of the machine, each of
+    which is a run of its own, from that of `launches` on; several: the result is their mean, with intervals.
+    """
 
     timing: bool = True
     verify: bool = True
+    draws: int = 1
     launches: RunOptions = field(default_factory=RunOptions)
 
 

@@ -3,6 +3,7 @@
 import time
 from dataclasses import replace
 
+from gpusim.base.errors import UserError
 from gpusim.base.follow import overall
 from gpusim.base.host_memory import peak_memory_mb
 from gpusim.base.interrupt import Interrupt
@@ -26,12 +27,8 @@ def run(job: Job, reporter: Reporter, interrupt: Interrupt, timeline: Watcher | 
     for number, variant in enumerate(job.variants):
         if several:
             overall(number, len(job.variants), "variants", variant.label)
-        record = RunRecord(variant.uses_engine, variant.label, [], variant=variant.name)
+        record = _drawn(job, variant, reporter, interrupt, timeline)
         records.append(record)
-        try:
-            _run_variant(job, variant, record, reporter, interrupt, timeline)
-        except KeyboardInterrupt:
-            record.partial = True
         record.peak_memory_mb = peak_memory_mb()
         if record.partial:
             record.stopped_by = record.stopped_by or interrupt.reason or CYCLE_LIMIT
@@ -41,6 +38,36 @@ def run(job: Job, reporter: Reporter, interrupt: Interrupt, timeline: Watcher | 
     return records
 
 
+def _drawn(job: Job, variant: Variant, reporter: Reporter, interrupt: Interrupt, timeline: Watcher | None) -> RunRecord:
+    """Run a variant, several times if so many draws are asked for; the record of an ended one is partial.
+
+    Of several, those that were whole count where two or more were, else what there is of the first.
+    """
+    draws, found = job.options.draws, list[RunRecord]()
+    if draws > 1 and timeline is not None:
+        raise UserError(f"timeline: shows one run, and {draws} draws are {draws} runs: run.perturbation names one")
+    for draw in range(draws):
+        if draws > 1:
+            reporter.say(f"draw {draw + 1} of {draws}")
+        record = RunRecord(variant.uses_engine, variant.label, [], variant=variant.name)
+        found.append(record)
+        try:
+            _run_variant(job, variant, record, reporter, interrupt, timeline, draw)
+        except KeyboardInterrupt:
+            record.partial = True
+        if record.partial:
+            break
+    whole = [one for one in found if not one.partial]
+    if len(whole) < 2:
+        found[0].partial, found[0].stopped_by = found[-1].partial, found[-1].stopped_by
+        return found[0]
+    from gpusim.running.draws import merged  # where it is asked for
+
+    record = merged(whole)
+    record.partial, record.stopped_by = len(whole) < draws, found[-1].stopped_by
+    return record
+
+
 def _run_variant(
     job: Job,
     variant: Variant,
@@ -48,9 +75,11 @@ def _run_variant(
     reporter: Reporter,
     interrupt: Interrupt,
     timeline: Watcher | None,
+    draw: int,
 ) -> None:
     engine_spec = job.engine_spec if variant.uses_engine else None
-    context = Context(job.gpu, reporter, interrupt, job.options.launches, engine_spec, job.options.timing, timeline)
+    launches = replace(job.options.launches, perturbation=job.options.launches.perturbation + draw)
+    context = Context(job.gpu, reporter, interrupt, launches, engine_spec, job.options.timing, timeline)
     start = time.perf_counter()
     if variant.decide is not None:
         try:

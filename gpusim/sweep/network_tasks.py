@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, get_args
 
+from gpusim.base.axis_roles import PERTURBATION
 from gpusim.base.errors import UserError, unknown_name
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
+from gpusim.core.perturbation import MOST
 from gpusim.networks.job import NetworkJob, work_of_network
 from gpusim.networks.run import DataChoice, Wanted
 from gpusim.networks.script import Phase
+from gpusim.running.job import check_draws, launches
 from gpusim.store.work import Work
 from gpusim.sweep.tasks import JobTask
 
@@ -25,14 +28,19 @@ def of_point(name: str, said: Mapping[str, Any], settings: NetworkSettings) -> t
     batch = said.get("batch", network.batch or 1)
     if not isinstance(batch, int) or isinstance(batch, bool) or batch < 1:
         raise UserError(f"batch: {batch!r} is not allowed: must be a whole number of at least 1")
+    draw = said.get(PERTURBATION, 0)
+    if not isinstance(draw, int) or isinstance(draw, bool) or not 0 <= draw < MOST:
+        raise UserError(f"{PERTURBATION}: {draw!r} is not allowed: must be a whole number from 0 to {MOST - 1}")
     layers = said.get("layers")
     wanted = Wanted(
         batch,
         said.get("phase") == "train",
         None if layers is None else str(layers),
         said.get("data", "auto"),
+        launches=launches(perturbation=draw),
         engine=said.get("engine", "off"),
     )
+    check_draws(draw, 1, settings.sampling is not None, timed=True)
     work = work_of_network(network, settings, wanted, None)
     return work, JobTask(NetworkJob, (network, settings, wanted), work.inputs)
 

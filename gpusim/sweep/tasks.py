@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from gpusim.base.axis_roles import PERTURBATION
 from gpusim.base.errors import GpusimError, UserError, nearest
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, reporting
@@ -171,5 +172,9 @@ _KINDS: dict[str, Callable[[str, Sequence[tuple[str, Any]], Path], tuple[Work, T
     "exec": _exec,
     "net": _net,
 }
-_BESIDE = {"run": (CONFIG,), "exec": (CONFIG,), "net": (NETWORK, "batch", "phase", "layers", "data", "engine")}
+_BESIDE = {
+    "run": (CONFIG,),
+    "exec": (CONFIG,),
+    "net": (NETWORK, "batch", "phase", "layers", "data", "engine", PERTURBATION),
+}
 _FREE = {"run": ("gpu.base",), "exec": ("arguments.", "gpu.base"), "net": ("gpu.base",)}
