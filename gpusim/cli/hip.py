@@ -36,7 +36,8 @@ class HipOptions:
         BoundsChoice,
         typer.Option(
             "--bounds",
-            help="Where an allocation ends for its kernels: with its page, as on a GPU; exact: with its last byte.",
+            help="Where an allocation ends for its kernels: with its page or block of LDS, as on a GPU; exact: with its"
+            " last byte.",
         ),
     ] = "page"
     check: Annotated[
