@@ -44,8 +44,8 @@ class HipOptions:
         BoundsChoice,
         typer.Option(
             "--bounds",
-            help="Where an allocation ends for its kernels: with its page; exact: with its last byte; loose: with the "
-            "driver's 2 MiB, as on a GPU: what lies beyond its page is said once.",
+            help="Where an allocation ends for its kernels: with its page or block of LDS, as on a GPU; exact: with its"
+            " last byte; loose: with the driver's 2 MiB, as on a GPU: what lies beyond its page is said once.",
         ),
     ] = "page"
     check: Annotated[

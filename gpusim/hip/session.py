@@ -47,6 +47,14 @@ class VersionError(UserError):
     """The program's library is of another version of gpusim."""
 
 
+def held_lds(of_kernel: int, dynamic: int, granularity: int) -> int:
+    """Return the bytes of dynamic LDS with which a workgroup has whole blocks, as it has on a GPU.
+
+    rocFFT's real transforms read past what they ask for and use none of it. of_kernel: bytes beside the dynamic ones.
+    """
+    return -(-(of_kernel + dynamic) // granularity) * granularity - of_kernel
+
+
 class Session:
     """Serves one process over `connection`; its device memory is the memory file `file`.
 
@@ -175,6 +183,8 @@ class Session:
         if self._fatal:
             return
         kernel = self._code.kernel(function)
+        if not self._exact:
+            lds = held_lds(kernel.lds_bytes, int(lds), self._gpu.cu.lds_granularity_bytes)  # type: ignore[arg-type]
         launch = Launch(kernel, self._memory, kernarg, (gx, gy, gz), (bx, by, bz), lds)  # type: ignore[arg-type]
         self._run(self._calls.with_buffer(launch), stream)
 

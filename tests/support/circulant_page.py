@@ -1,18 +1,25 @@
 """The figures of docs/block-circulant.md: the fused kernel at layer A of Dong 2020's table 7.3, made by
-`python -m tests.support.circulant_page`.
+`python -m tests.support.circulant_page`; its transforms beside rocFFT's where GPUSIM_VENDOR_ROOT names AMD's libraries.
 """
 
+import os
+import tempfile
+from functools import cache
+from math import isclose, prod
 from pathlib import Path
+from typing import Any
 
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.config.files import opened
-from gpusim.config.gpu import GPU_FOLDER
+from gpusim.config.gpu import GPU_FOLDER, load_gpu
 from gpusim.config.network import network_of
 from gpusim.config.network_run import load_settings
+from gpusim.core.facts import RunFacts
 from gpusim.networks.run import Wanted, run_iteration
 from tests.support.pages import renewed, table
-from workloads.circulant import BLOCKS
+from tests.vendor.programs import VARIABLE, built_calls, run_call
+from workloads.circulant import BLOCKS, FUSED, Blocks, kept
 from workloads.networks.dnnmark import described_by_dnnmark
 
 PAGE = Path(__file__).parents[2] / "docs/block-circulant.md"
@@ -29,23 +36,91 @@ num_output=4096
 """
 
 
+@cache
+def launched(block: int) -> list[tuple[str, str, RunFacts]]:
+    """Pass, kernel and facts of each launch of the fused flow."""
+    network = network_of(described_by_dnnmark(LAYER_A, "layer A"))
+    sets = [f"block_circulant.block={block}", "training.update=none"]
+    settings = load_settings(opened("mi6", GPU_FOLDER), sets)
+    wanted = Wanted(BATCH, train=True, data="synthetic")
+    found = run_iteration(network, settings, wanted, Reporter(quiet=True), Interrupt())
+    return [
+        (str(step.step.what).replace("_", " "), one.kernel, found.of_class[one])
+        for step in found.steps
+        for one in step.classes
+    ]
+
+
+def bound_of(roofline: dict[str, Any], cycles: float) -> str:
+    """The nearest bound and how near it is."""
+    shares = {name: held / cycles for name, held in roofline.items() if name != "latency"}
+    bound = max(shares, key=lambda name: shares[name])
+    return f"{bound} {100 * shares[bound]:.0f} %"
+
+
 def fused() -> str:
     """Each launch of the fused flow, with its nearest bound."""
-    network, rows = network_of(described_by_dnnmark(LAYER_A, "layer A")), []
-    for block in BLOCKS:
-        sets = [f"block_circulant.block={block}", "training.update=none"]
-        settings = load_settings(opened("mi6", GPU_FOLDER), sets)
-        wanted = Wanted(BATCH, train=True, data="synthetic")
-        found = run_iteration(network, settings, wanted, Reporter(quiet=True), Interrupt())
-        for step in found.steps:
-            for one in step.classes:
-                facts = found.of_class[one]
-                shares = {name: cycles / facts.cycles for name, cycles in facts.roofline.items() if name != "latency"}
-                bound = max(shares, key=lambda name: shares[name])
-                cells = [str(block), str(step.step.what).replace("_", " "), f"`{one.kernel}`", f"{facts.time_us:,.0f}"]
-                rows.append([*cells, f"{bound} {100 * shares[bound]:.0f} %"])
+    rows = [
+        [str(block), what, f"`{kernel}`", f"{facts.time_us:,.0f}", bound_of(facts.roofline, facts.cycles)]
+        for block in BLOCKS
+        for what, kernel, facts in launched(block)
+    ]
     return table(["block", "pass", "launch", "time us", "nearest bound"], rows)
 
 
+def stages() -> str:
+    """The forward pass with a GPU for each stage, whose frequencies go over the GPUs' links."""
+    gpu, rows = load_gpu("mi6"), []
+    for block in BLOCKS:
+        blocks = Blocks(BATCH, 8192, 4096, block)
+        times = [facts.time_us for what, _, facts in launched(block) if what == "forward"]
+        _, of_x, product, back = times  # the weights' frequencies stay where they are multiplied, once they are made
+        sizes = [8 * prod(blocks.shape(layout)[:-1]) for layout in ("bj", "bi")]
+        links = [gpu.host_link.copy_us(size) for size in sizes]
+        held = [4 * BATCH * 8192 + sizes[0], sizes[0] + 8 * prod(kept(blocks, FUSED, "ij")[:-1]) + sizes[1]]
+        held.append(sizes[1] + 4 * BATCH * 4096)
+        alone, slowest = of_x + product + back, max(of_x, product, back, *links)
+        numbers = [of_x, links[0], product, links[1], back, alone, slowest]
+        memory = " + ".join(f"{size / 2**20:,.1f}" for size in held)
+        rows.append([str(block), *(f"{one:,.0f}" for one in numbers), f"{alone / slowest:.2f}×", memory])
+    head = ["block", "transform us", "link us", "product us", "link us", "back us", "one GPU us", "slowest stage us"]
+    return table([*head, "batches a second, three GPUs over one", "MiB of the stages"], rows)
+
+
+def transforms() -> str:
+    """Our transforms of layer A beside rocFFT's, of as many blocks."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        program = built_calls(Path(folder))
+        for block in BLOCKS:
+            p, q = 4096 // block, 8192 // block
+            ours = [facts for _, kernel, facts in launched(block) if "transform" in kernel or "inverse" in kernel]
+            # forward: of the weights, of x, back to y; of dy; back to the weights' gradient
+            weights, _, y, _, dweight, _ = ours
+            for what, call, count, facts in (
+                ("to frequencies", "rfft", p * q, weights),
+                ("back", "irfft", p * q, dweight),
+                ("back", "irfft", BATCH * p, y),
+            ):
+                _, result = run_call(program, (call, str(block), str(count)), "mi6")
+                first, again = result["launches"][-2:]
+                assert isclose(first["kernel"]["cycles"], again["kernel"]["cycles"], rel_tol=0.05), "several kernels"
+                theirs = again["kernel"]
+                rows.append(
+                    [
+                        *(str(block), what, f"{count:,}"),
+                        *(f"{facts.time_us:,.0f}", f"{theirs['time_us']:,.0f}"),
+                        *(bound_of(facts.roofline, facts.cycles), bound_of(again["roofline"], theirs["cycles"])),
+                        f"{facts.kernel.wavefront_instructions:,}",
+                        f"{theirs['wavefront_instructions']:,}",
+                        f"{(facts.dram.bytes_read + facts.dram.bytes_written) / 1e6:,.1f}",
+                        f"{again['dram']['bytes'] / 1e6:,.1f}",
+                    ]
+                )
+    head = ["block", "transforms", "blocks", "time us, ours", "rocFFT", "bound, ours", "rocFFT"]
+    return table([*head, "instructions, ours", "rocFFT", "DRAM MB, ours", "rocFFT"], rows)
+
+
 if __name__ == "__main__":
-    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), {"fused": fused}), encoding="utf-8")
+    parts = {"fused": fused, "stages": stages, **({"transforms": transforms} if os.environ.get(VARIABLE) else {})}
+    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), parts), encoding="utf-8")

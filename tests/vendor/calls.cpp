@@ -164,6 +164,38 @@ int fft(size_t n, size_t batch) {
   double again = timed([&] { call(library, "rocfft_execute", plan, buffer, buffer, static_cast<void*>(nullptr)); });
   return report(again, 5.0 * n * std::log2(double(n)) * batch, worst, 1e-5 * n);
 }
+
+// Batches of real values to n/2 + 1 frequencies each, side by side, or back; rocFFT's inverse is n times the values.
+int rfft(size_t n, size_t batch, bool inverse) {
+  void* library = open_library("librocfft.so.0");
+  size_t bins = n / 2 + 1;
+  auto x = numbers(n * batch);
+  std::vector<float> y(2 * bins * batch);
+  auto sums = [&](size_t line, size_t f) {
+    std::complex<double> sum;
+    for (size_t i = 0; i < n; i++) sum += double(x[line * n + i]) * std::polar(1.0, -2 * M_PI * double(f * i % n) / double(n));
+    return sum;
+  };
+  for (size_t line = 0; inverse && line < batch; line++)
+    for (size_t f = 0; f < bins; f++) {
+      auto sum = sums(line, f);
+      y[2 * (line * bins + f)] = sum.real(), y[2 * (line * bins + f) + 1] = sum.imag();
+    }
+  float *dx = on_device(x), *dy = on_device(y);
+  void *plan, *from[] = {inverse ? dy : dx}, *to[] = {inverse ? dx : dy};
+  call(library, "rocfft_setup");
+  call(library, "rocfft_plan_create", &plan, 1, inverse ? 3 : 2, 0, size_t(1), &n, batch, static_cast<void*>(nullptr));
+  double us = timed([&] { call(library, "rocfft_execute", plan, from, to, static_cast<void*>(nullptr)); });
+  double worst = 0;
+  auto found = inverse ? from_device(dx, x.size()) : from_device(dy, y.size());
+  for (size_t line = 0; line < batch; line += 1 + batch / 64)
+    for (size_t f = 0; f < (inverse ? n : bins); f++) {
+      const float* at = &found[2 * (line * bins + f)];
+      worst = std::fmax(worst, inverse ? std::fabs(found[line * n + f] / double(n) - x[line * n + f])
+                                       : std::abs(sums(line, f) - std::complex<double>(at[0], at[1])));
+    }
+  return report(us, 2.5 * n * std::log2(double(n)) * batch, worst, 1e-5 * n);
+}
 }  // namespace
 
 int main(int count, char** words) {
@@ -172,6 +204,7 @@ int main(int count, char** words) {
   if (!strcmp(name, "sgemm")) return sgemm(number(2), number(3), number(4));
   if (!strcmp(name, "csrmm") && number(5) > 0 && number(5) <= number(4)) return csrmm(number(2), number(3), number(4), number(5));
   if (!strcmp(name, "fft")) return fft(number(2), number(3));
-  fprintf(stderr, "calls sgemm M N K | csrmm M N K ENTRIES (of a row, up to K) | fft N BATCH\n");
+  if (!strcmp(name, "rfft") || !strcmp(name, "irfft")) return rfft(number(2), number(3), *name == 'i');
+  fprintf(stderr, "calls sgemm M N K | csrmm M N K ENTRIES (of a row, up to K) | fft, rfft, irfft N BATCH\n");
   return 2;
 }

@@ -1,7 +1,10 @@
 """Do AMD's libraries run on the simulated GPU, unmodified? Where their packages are: see tests.vendor.packages."""
 
+import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,7 +36,14 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "words", [("sgemm", "96", "80", "72"), ("csrmm", "300", "1", "300", "6"), ("fft", "1000", "2")]
+    "words",
+    [
+        ("sgemm", "96", "80", "72"),
+        ("csrmm", "300", "1", "300", "6"),
+        ("fft", "1000", "2"),
+        ("rfft", "32", "70"),
+        ("irfft", "16", "9"),
+    ],
 )
 def test_calls_give_what_the_processor_gives(calls: Path, words: tuple[str, ...]) -> None:
     printed, result = run_call(calls, words, "mi6", "--timing", "off")
@@ -51,6 +61,15 @@ def test_the_page_says_what_is_linked_and_all_of_it_is_there() -> None:
     page = (ROOT / "docs/hip.md").read_text(encoding="utf-8")
     found = linked_table(root() / "usr")
     assert section(page, "linked") == found and found.endswith(" |  |"), "a function is missing"
+
+
+def test_a_network_by_the_library_is_right(tmp_path: Path) -> None:
+    result = tmp_path / "lenet.json"
+    options = ["--phase", "train", "--batch", "2", "--gpu", "mi6", "--timing", "off", "--json", str(result), "--quiet"]
+    sets = ["--set", "products=rocblas_mac", "--set", "convolution=im2col_chunked"]
+    command = [sys.executable, "-c", "from gpusim.cli.start import main; main()", "net", "lenet", *options, *sets]
+    subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
+    assert json.loads(result.read_text())["verification"]["passed"]
 
 
 def test_layers_by_libraries_are_right_and_mac_is_faster(tmp_path: Path) -> None:

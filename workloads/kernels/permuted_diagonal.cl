@@ -15,7 +15,7 @@ INLINE void multiply(bool transposed, global const float *restrict w, global con
   const uint mine = item >> shift, last = (1u << shift) - 1u, place = item & last;
   float sum[IMAGES];
   _Pragma("unroll") for (uint n = 0; n < IMAGES; ++n) sum[n] = 0.0f;
-  for (uint other = 0; other < sums; ++other) {
+  _Pragma("unroll 4") for (uint other = 0; other < sums; ++other) {
     const uint turn = mine + other;
     /* the place of the block that has the value, which is its row */
     const uint met = (transposed ? place - turn : place + turn) & last;
