@@ -1,7 +1,7 @@
 """A launch executed under watch: shadows laid out beside a functional context, and what was found in them."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,15 +65,18 @@ def checked(
     max_instructions: int = MAX_INSTRUCTIONS,
     observer: Callable[[Progress], bool] | None = None,
     serve: Callable[[], None] | None = None,
+    shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
 ) -> Checked:
     """Execute a launch under watch.
 
-    observer, serve: as of `isa.execution.emulator.run_functional`. Raises what FunctionalContext raises.
+    observer, serve, shadows: as of `isa.execution.emulator.run_functional`. Raises what FunctionalContext raises.
     """
     compile_s = compile_checks()
     context = FunctionalContext(
         launch, residency.wavefront_slots, residency.workgroup_slots, max_instructions, shared_trace=True
     )
+    if shadows is not None:
+        context.register_regions(shadows)
     watch = _Watch(context)
     x, y, z = launch.workgroups
     run, kept = new_run(context, range(x * y * z), residency)
