@@ -13,8 +13,8 @@ from tests.support.pages import renewed, table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "report.md"
 INTERVALS = (0, 10_000, 1_000, 100)
-ROUNDS = 3
-SIZES = {"sgemm_wide": 64, "vector_add": 1 << 20, "transpose": 1024, "histogram": 1 << 16, "collatz": 1 << 14}
+ROUNDS = 5
+SIZES = {"sgemm_wide": 512, "vector_add": 1 << 21, "transpose": 1024, "histogram": 1 << 17, "collatz": 1 << 15}
 
 
 def runs() -> Iterator[tuple[str, dict[int, RunFacts]]]:
