@@ -4,16 +4,20 @@ The run loop stops at the end of each interval, between two cycles, and the coun
 nothing of it, and a run without intervals does nothing for them.
 """
 
+import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from gpusim.base.counters import Counter
 from gpusim.base.sums import plain_sum
 from gpusim.core.counters import MACHINE_TABLES
 from gpusim.core.cu.counters import STALL_REASONS
 from gpusim.core.loop import RUNNING
+from gpusim.jit import address_of
 from memory.wheel import SIZE
 
 if TYPE_CHECKING:
@@ -61,8 +65,13 @@ class Snapshots:
         self._next = int(m.wheel.now) + every
         present = [(t, c) for t, c in _COUNTERS if not t.present or int(attrgetter(t.present)(m))]
         self._paths = [(table.section, counter.name) for table, counter in present]
-        self._read = [(counter.read, attrgetter(table.state)(m)) for table, counter in present]
-        self._taken: list[tuple[int, int, list[int]]] = []  # kernel cycle, resident wavefronts, counts since the begin
+        places = [_places(m, f"{table.state}.{counter.state_field}", counter) for table, counter in present]
+        places.append(_places(m, "run.waves_left"))
+        self._places = np.concatenate(places)
+        self._starts = np.cumsum([0, *map(len, places[:-1])])
+        self._words = _words(m)
+        self._cycles: list[int] = []  # kernel cycles of the snapshots
+        self._taken: list[np.ndarray] = []  # counts since the begin, then resident wavefronts
 
     def delayed(self, cycles: int) -> None:
         """Leave out cycles that are none of the kernel's and come next."""
@@ -73,9 +82,9 @@ class Snapshots:
         """Run the machine to cycle `limit` by `run`, which is given a cycle and returns what run_cycles returns."""
         m = self._m
         while True:
-            now = int(m.wheel.now)
-            # where nothing will happen any more, run_cycles says so after a turn of the wheel
-            stop = self._next if m.wheel.row.any() else now + 2 * SIZE
+            stop = self._next
+            if self._every < 2 * SIZE and not m.wheel.row.any():
+                stop = int(m.wheel.now) + 2 * SIZE  # nothing will happen any more: run_cycles says so by then
             status = int(run(min(limit, stop)))
             now = int(m.wheel.now)
             if now >= self._next:
@@ -83,23 +92,53 @@ class Snapshots:
             if status != RUNNING or now >= limit:
                 return status
 
+    def _read(self) -> np.ndarray:
+        """Return the counts, each a sum over its unit's instances, and the resident wavefronts."""
+        return np.add.reduceat(self._words[self._places], self._starts)
+
     def _take(self, now: int) -> None:
-        counts = [read(state) for read, state in self._read]
-        self._taken.append((now - self._delay, int(self._m.run.waves_left), counts))
+        self._cycles.append(now - self._delay)
+        self._taken.append(self._read())
         if len(self._taken) == 2 * MOST:
-            del self._taken[::2]
+            del self._taken[::2], self._cycles[::2]
             self._every *= 2
         self._next = now + self._every
 
     def series(self, facts: "RunFacts") -> Series:
         """Return the series of the launch that has ended with `facts`, whose counts are the sums of the series'."""
+        kept = [k for k, cycle in enumerate(self._cycles) if cycle < facts.cycles]
+        resident = int(self._read()[-1])
         last = [facts.sections[section][name] for section, name in self._paths]
-        taken = [one for one in self._taken if one[0] < facts.cycles]
-        taken.append((facts.cycles, int(self._m.run.waves_left), last))
-        before = [[0] * len(last), *(counts for _, _, counts in taken)]
-        steps = [[b - a for a, b in zip(*pair, strict=True)] for pair in pairwise(before)]
-        counts = {f"{s}.{name}": list(c) for (s, name), c in zip(self._paths, zip(*steps, strict=True), strict=True)}
-        return _bounded(Series(self._asked, [end for end, _, _ in taken], counts, [waves for _, waves, _ in taken]))
+        rows = np.array([[0] * (len(last) + 1), *(self._taken[k] for k in kept), [*last, resident]], np.int64)
+        steps = np.diff(rows[:, :-1], axis=0).T.tolist()
+        counts = {f"{section}.{name}": step for (section, name), step in zip(self._paths, steps, strict=True)}
+        ends = [*(self._cycles[k] for k in kept), facts.cycles]
+        return _bounded(Series(self._asked, ends, counts, rows[1:, -1].tolist()))
+
+
+def _words(m: Any) -> np.ndarray:
+    """Return the machine record as an array of int64, at the same place in memory."""
+    row, layout = m.wheel.row, m.dtype
+    wheel, at = layout.fields["wheel"][:2]
+    start = address_of(row) - at - wheel.fields["row"][1]
+    return np.ctypeslib.as_array((ctypes.c_int64 * (layout.itemsize // 8)).from_address(start))
+
+
+def _places(m: Any, path: str, counter: Counter | None = None) -> np.ndarray:
+    """Return where in the machine record, in words, the numbers of a field lie, or those that a counter adds up."""
+    layout, places = m.dtype, np.zeros((), np.int64)
+    for name in path.split("."):
+        kind, at = layout.fields[name][:2]
+        layout, shape = (kind, ()) if kind.subdtype is None else kind.subdtype
+        rows = np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape) * layout.itemsize
+        places = places.reshape(places.shape + (1,) * len(shape)) + at + rows
+    if layout != np.int64:
+        raise TypeError(f"{path}: of type {layout}, and not int64")
+    if counter is not None and counter.elements:
+        places = places[..., list(counter.elements)]
+    if counter is not None and counter.per:
+        places = places[: int(attrgetter(f"{path.rpartition('.')[0]}.{counter.per}")(m))]
+    return places.reshape(-1) // 8
 
 
 def joined(launches: Sequence[tuple[Series, int]]) -> Series:

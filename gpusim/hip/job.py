@@ -32,8 +32,8 @@ class HipJob(Job):
     """A program on the simulated GPU (gpusim.running.job.Job).
 
     timing: False executes kernels for their results alone; launches: how each is run; kernels: a regular expression:
-    only kernels whose name it matches are timed; bounds: where an allocation ends; keep: each launch's metrics are part of the record; check: launches are executed under watch, and what is found is part
-    of the record.
+    only kernels whose name it matches are timed; bounds: where an allocation ends; keep: each launch's metrics are part
+    of the record; check: launches are executed under watch, and what is found is part of the record.
     """
 
     kind = "hip"

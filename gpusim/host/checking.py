@@ -1,4 +1,4 @@
-"""Launches executed under watch for what they do wrong, without timing."""
+"""Launches executed under watch for what they do wrong, without timing; sparse loads as the engine answers them."""
 
 import time
 
@@ -7,6 +7,7 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.occupancy import residency
 from gpusim.host.command_processor import LaunchCommand, Observer
 from isa.checking.checker import Checked, checked
+from spartan.shadows import shadows_of
 
 
 def check_launch(command: LaunchCommand, gpu: GpuSpec, observe: Observer | None = None) -> tuple[RunFacts, Checked]:
@@ -15,7 +16,9 @@ def check_launch(command: LaunchCommand, gpu: GpuSpec, observe: Observer | None 
     Raises what FunctionalContext raises, and OccupancyError.
     """
     launch, begun = command.launch, time.perf_counter()
-    found = checked(launch, residency(launch, gpu), command.max_instructions, observe, command.serve)
+    found = checked(
+        launch, residency(launch, gpu), command.max_instructions, observe, command.serve, shadows_of(launch) or None
+    )
     x, y, z = launch.workgroups
     kernel = {
         "name": launch.kernel.name,

@@ -40,7 +40,8 @@ def _plain_record(record: RunRecord) -> dict[str, Any]:
     held = {f.name: getattr(record, f.name) for f in fields(record) if f.init and f.name not in _NESTED}
     verification = record.verification
     return held | {
-        "launches": [plain_facts(facts) for facts in record.launches],
+        # parts have the patterns of all their launches, of which a program may have thousands
+        "launches": [plain_facts(facts, patterns=not record.parts) for facts in record.launches],
         "verification": None if verification is None else asdict(verification),
         "commands": [asdict(command) for command in record.commands],
         "energy": None if record.energy is None else asdict(record.energy),
@@ -86,13 +87,16 @@ def _restored_record(held: Mapping[str, Any]) -> RunRecord:
     )
 
 
-def plain_facts(facts: RunFacts) -> dict[str, Any]:
-    """Convert the facts of a launch, or the sum of several, to data that can be written as JSON."""
+def plain_facts(facts: RunFacts, patterns: bool = True) -> dict[str, Any]:
+    """Convert the facts of a launch, or the sum of several, to data that can be written as JSON.
+
+    patterns: keep the access patterns, which take as much room as all counts.
+    """
     return {
         "sections": facts.sections,
         "partial": facts.partial,
         "hotspots": [{**vars(h), "source": _plain_line(h.source)} for h in facts.hotspots],
-        "patterns": [{**vars(one), "source": _plain_line(one.source)} for one in facts.patterns],
+        "patterns": [{**vars(one), "source": _plain_line(one.source)} for one in facts.patterns if patterns],
         "resident": [{**vars(group), "source": _plain_line(group.source)} for group in facts.resident],
         "sampling": None if facts.sampling is None else _plain_sampling(facts.sampling),
         **({} if facts.series is None else {"series": vars(facts.series)}),

@@ -1,7 +1,7 @@
 """A launch executed under watch: shadows laid out beside a functional context, and what was found in them."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,10 +67,11 @@ def checked(
     max_instructions: int = MAX_INSTRUCTIONS,
     observer: Callable[[Progress], bool] | None = None,
     serve: Callable[[], None] | None = None,
+    shadows: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
 ) -> Checked:
     """Execute a launch under watch.
 
-    observer, serve: as of `isa.execution.emulator.run_functional`. Raises what FunctionalContext raises, and
+    observer, serve, shadows: as of `isa.execution.emulator.run_functional`. Raises what FunctionalContext raises, and
     CodeObjectError for another GPU than gfx803.
     """
     kernel = launch.kernel
@@ -85,6 +86,8 @@ def checked(
         shared_trace=True,
         workgroups=residency.workgroups,
     )
+    if shadows is not None:
+        context.register_regions(shadows)
     watch = _Watch(context)
     x, y, z = launch.workgroups
     run, kept = new_run(context, range(x * y * z), residency)

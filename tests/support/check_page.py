@@ -1,0 +1,125 @@
+"""The tables of docs/check.md: `python -m tests.support.check_page`, in some five minutes.
+
+What checks find of kernels with a seeded fault and of those without; the kernels of all operators under watch; what a
+check costs.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from gpusim.bench.cases import CASES as BENCH
+from gpusim.bench.cases import GEMM_SETTINGS
+from gpusim.config.run import load_run
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.host.checking import check_launch
+from gpusim.host.command_processor import LaunchCommand, execute
+from isa.launch import Launch
+from tests.support.operator_contract import built
+from tests.support.pages import renewed, table
+from tests.support.real_kernels import gemm_launches
+from tests.unit.isa import test_checking
+from tests.unit.workloads.test_operators import CASES as PRODUCTS
+from tests.unit.workloads.test_primitives import BUILT
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "check.md"
+GPU = GpuSpec()
+# findings in kernels of operators that are no fault, by the beginning of their names: the kind, and why
+REASONS = {
+    "lrn_": (
+        "barrier",
+        "it keeps wavefronts near one another and hands over nothing; work-items beyond the last pixel have ended, "
+        "whose wavefronts a barrier of GCN no longer waits for",
+    )
+}
+SOURCES = {
+    "wrong": "written with the checks",
+    "aside": "written after them",
+    "held": "kept aside, in another hand",
+}
+TIMED = ("sgemm", "sgemm_wide", "sgemm_dib_tiled", "csc")
+SHAPE = 256, 64, 256
+SMALLER = 8  # than in the benchmark
+RUNS = 3
+
+
+def found_by_source() -> str:
+    """How many of the seeded faults are found at their line, and where something is found that is right."""
+    rows = []
+    for source, what in SOURCES.items():
+        marked = test_checking.marked(source)
+        found = [
+            test_checking.is_found(test_checking.of_kernel(source, kernel), line, kinds[0])
+            for kernel, (line, kinds) in marked.items()
+        ]
+        right = [kernel for file, kernel in test_checking.RIGHT if file == source]
+        rows.append([f"`{source}.cl`", what, str(len(found)), str(sum(found)), *_alarms(source, right)])
+    right = [kernel for file, kernel in test_checking.RIGHT if file == "right"]
+    rows.append(["`right.cl`", "written with the checks", "–", "–", *_alarms("right", right)])
+    head = ["file", "kernels", "with a seeded fault", "found at its line", "without a fault", "of them with a finding"]
+    return table(head, rows)
+
+
+def _alarms(source: str, kernels: list[str]) -> list[str]:
+    return [str(len(kernels)), str(sum(bool(test_checking.of_kernel(source, kernel)) for kernel in kernels))]
+
+
+def launches() -> Iterator[Launch]:
+    """Every launch of every operator's case, executed under watch before the next one is made."""
+    for case in (*PRODUCTS, *BUILT):
+        yield from built(case).launches
+
+
+def operators() -> str:
+    """The kernels of operators under watch: how many are clean, and the others."""
+    seen, dirty, count = set[str](), Counter[tuple[str, str]](), 0
+    for launch in launches():
+        _, found = check_launch(LaunchCommand(launch), GPU)
+        seen.add(launch.kernel.short_name)
+        count += 1
+        dirty.update({(launch.kernel.short_name, one.kind) for one in found.findings})
+    listed = {name for name, _ in dirty}
+    rows = [["all others", str(len(seen - listed)), "–", f"nothing in {count - sum(dirty.values()):,} launches"]]
+    for begin, (kind, reason) in REASONS.items():
+        of = sorted(name for name, what in dirty if name.startswith(begin) and what == kind)
+        rows.append([f"`{begin}…`", str(len(of)), kind, reason])
+        listed -= set(of)
+    if listed:
+        raise ValueError(f"findings without a reason: {sorted((n, k) for n, k in dirty if n in listed)}")
+    return table(["kernels", "how many", "finding", "why"], rows)
+
+
+def cost() -> str:
+    """Processor time under watch and without, the least of RUNS."""
+    rows = []
+    for name in TIMED:
+        launch = gemm_launches(name, SHAPE, GPU)[0]
+        rows.append(_timed(name, launch))
+    config = load_run("layerB.yaml", GEMM_SETTINGS)
+    for case in BENCH:
+        if not case.name.startswith("sgemm"):
+            rows.append(_timed(case.name, case.build(config, case.size // SMALLER).launch))
+    return table(["kernel", "instructions", "without timing, ms", "under watch, ms", "times"], rows)
+
+
+def _timed(name: str, launch: Launch) -> list[str]:
+    plain_s = min(execute(launch).seconds for _ in range(RUNS))
+    facts = [check_launch(LaunchCommand(launch), GPU)[0] for _ in range(RUNS)]
+    watched_s = min(one.simulator.cpu_s for one in facts)
+    instructions = facts[0].kernel.wavefront_instructions
+    return [
+        f"`{name}`",
+        f"{instructions:,}",
+        *(f"{1e3 * s:.1f}" for s in (plain_s, watched_s)),
+        f"{watched_s / plain_s:.1f}",
+    ]
+
+
+def main() -> None:
+    """Make the tables anew."""
+    sections = {"seeded": found_by_source, "operators": operators, "cost": cost}
+    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), sections), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
