@@ -117,8 +117,7 @@ def checked_arrays(schedule: Schedule, arrays: Mapping[str, np.ndarray], source:
         below = numbers_below(schedule, tensor) if whole else 0
         if whole and not (array.min() >= 0 and array.max() < below):
             raise UserError(
-                f"{source}: '{name}' has values from {array.min()} to {array.max()}; allowed are 0 to"
-                f" {below - 1}"
+                f"{source}: '{name}' has values from {array.min()} to {array.max()}; allowed are 0 to {below - 1}"
             )
         found[name] = array
     return found

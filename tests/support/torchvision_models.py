@@ -19,26 +19,23 @@ from typing import Any
 import numpy as np
 
 from gpusim.base.errors import GpusimError
-from gpusim.base.interrupt import Interrupt
-from gpusim.base.progress import Reporter
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import network_of
 from gpusim.config.network_run import NetworkSettings
-from gpusim.networks.binding import Iteration
-from gpusim.networks.execution import Execution, How
-from gpusim.networks.storage import Storage, network_plan
 from gpusim.networks.training import Training
-from gpusim.networks.values import fill
+from tests.support.network_runs import executed
 from workloads.networks.graph import Network
 from workloads.networks.onnx_file import described_by_onnx
-from workloads.networks.schedule import inference, training
+from workloads.networks.schedule import training
 
 SEED = 1
 NATIVE = {"inception_v3": 299}  # rows and columns that a model is made for, where they are not 224
 CLOSE = 2e-3  # of PyTorch's result, relative to its largest value: FP32 against FP32 through a hundred layers
 # models that take other sizes than their own: what a convolution's kernels do at an edge is met at this size as well
 SMALL = {
-    **dict.fromkeys(("convnext", "densenet", "efficientnet", "mnasnet", "mobilenet", "regnet", "resnet", "resnext"), 64),
+    **dict.fromkeys(
+        ("convnext", "densenet", "efficientnet", "mnasnet", "mobilenet", "regnet", "resnet", "resnext"), 64
+    ),
     **dict.fromkeys(("shufflenet", "squeezenet", "wide_resnet", "googlenet", "swin"), 64),
     "inception": 96,
 }
@@ -64,6 +61,8 @@ def module_of(name: str) -> Any:
         if isinstance(part, torch.nn.BatchNorm2d):
             torch.nn.init.uniform_(part.running_var, 0.5, 1.5)
             torch.nn.init.normal_(part.running_mean, 0.0, 0.1)
+        if isinstance(part, torch.nn.Linear) and not part.weight.any():  # a head that begins with zeros hides all else
+            torch.nn.init.normal_(part.weight, 0.0, 0.02)
     return module
 
 
@@ -76,20 +75,6 @@ def exported(name: str, size: int) -> tuple[Network, Any]:
     module = module_of(name)
     contents = onnx_of(torch, module, torch.zeros((1, 3, size, size)), name)
     return network_of(described_by_onnx(contents, name)), module.eval()
-
-
-def run_one(network: Network, image: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """One image through all kernels, without timing: the result, and what differs from NumPy."""
-    settings = NetworkSettings(gpu=load_gpu("mi6"))
-    schedule = inference(network, len(image))
-    storage = Storage.allocate(network_plan(schedule, Iteration.under(settings)), settings.gpu)
-    fill(storage, settings.seed, {next(iter(network.inputs)): image})
-    with Interrupt() as interrupt:
-        how = How(timing=False, verified=True)
-        execution = Execution(storage, settings.gpu, how, Reporter(quiet=True), interrupt)
-        results = execution.run(Iteration.under(settings))
-    wrong = [f"{one.name}: {mismatch}" for one in results for mismatch in one.mismatches]
-    return storage.array(schedule.outputs[network.outputs[0].name]).copy(), wrong
 
 
 def trained(network: Network, image: np.ndarray) -> str:
@@ -129,7 +114,8 @@ def row_of(name: str, whole: bool, stages: str) -> dict[str, Any]:
 
             with torch.no_grad():
                 wanted = module(torch.from_numpy(image)).numpy()
-            result, wrong = run_one(network, image)
+            outputs, wrong = executed(network, {next(iter(network.inputs)): image})
+            result = next(iter(outputs.values()))
             off = float(np.abs(result.reshape(wanted.shape) - wanted).max() / np.abs(wanted).max())
             found["off"] = off
             found["runs"] = f"no: {wrong[0]}" if wrong else "yes" if off < CLOSE else f"no: off by {off:.1e}"
@@ -144,15 +130,23 @@ def row_of(name: str, whole: bool, stages: str) -> dict[str, Any]:
 
 def page(rows: list[dict[str, Any]]) -> str:
     """The table."""
-    lines = ["| model | image | layers | G operations | loads | runs | off PyTorch's | trains | CPU s |", "|---" * 9 + "|"]
+    lines = [
+        "| model | image | layers | G operations | loads | runs | off PyTorch's | trains | CPU s |",
+        "|---" * 9 + "|",
+    ]
     for row in sorted(rows, key=lambda row: row["model"]):
         off = f"{row['off']:.0e}" if "off" in row else "–"
         lines.append(
             f"| `{row['model']}` | {row['size']} | {row['layers']} | {row.get('operations', 0) / 1e9:.2f} | {row['loads']} |"
             f" {row['runs'] or '–'} | {off} | {row['trains'] or '–'} | {row['cpu_s']:.0f} |"
         )
-    count = {key: sum(row[key] and not row[key].startswith("no") for row in rows) for key in ("loads", "runs", "trains")}
-    lines += ["", f"Of {len(rows)}: {count['loads']} load, {count['runs']} run, {count['trains']} train or are laid out."]
+    count = {
+        key: sum(row[key] and not row[key].startswith("no") for row in rows) for key in ("loads", "runs", "trains")
+    }
+    lines += [
+        "",
+        f"Of {len(rows)}: {count['loads']} load, {count['runs']} run, {count['trains']} train or are laid out.",
+    ]
     return "\n".join(lines)
 
 

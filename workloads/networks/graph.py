@@ -168,7 +168,9 @@ def _check_numbers(described: Described, drawn: DescribedLayer, kind_of: Mapping
     whole = {one.inputs[0]: one.name for one in described.layers if kind_of[one.name].READS_NUMBERS and one.inputs}
     for name in drawn.inputs:
         if name in whole:
-            raise UserError(f"{where}: reads '{name}', which holds whole numbers since layer '{whole[name]}' takes such")
+            raise UserError(
+                f"{where}: reads '{name}', which holds whole numbers since layer '{whole[name]}' takes such"
+            )
 
 
 def _shaped(where: str, drawn: DescribedLayer, kind: LayerKind, inputs: Sequence[Shape]) -> Layer:

@@ -71,7 +71,9 @@ class Combine(LayerKind):
             raise ShapeError(f"{shown(left)} and {shown(right)}: sizes must be equal, or 1 where one is repeated")
         found = tuple(max(a, b) for a, b in zip(*full, strict=True))
         if self.stored is not None and len(self.stored) > len(inputs[0]):
-            raise ShapeError(f"stored values of {shown(self.stored)} have more axes than an input of {shown(inputs[0])}")
+            raise ShapeError(
+                f"stored values of {shown(self.stored)} have more axes than an input of {shown(inputs[0])}"
+            )
         return found
 
     def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:

@@ -180,7 +180,11 @@ class _Reading:
         lines = [
             f"{len(self.missing)} of {len(self.graph.node)} nodes are not supported, {_percent(share)} of the network's"
             f" operations"
-            + (f"; {self.unread} further nodes read what they give, of a shape that is not known" if self.unread else "")
+            + (
+                f"; {self.unread} further nodes read what they give, of a shape that is not known"
+                if self.unread
+                else ""
+            )
         ]
         groups: dict[tuple[str, str], list[_Missing]] = {}
         for one in self.missing:

@@ -65,7 +65,12 @@ def torch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> types.ModuleType:
     fake.nn = types.SimpleNamespace(Module=Module, modules=modules)
     fake.zeros = lambda shape: shape
     fake.onnx = types.SimpleNamespace(export=exported, TrainingMode=types.SimpleNamespace(PRESERVE="PRESERVE"))
-    fake.made = {"module": Module(Norm(), Module(), Dropout()), "both": (Module(), (1, 3, 6, 6)), "number": 3, "odd": Module()}
+    fake.made = {
+        "module": Module(Norm(), Module(), Dropout()),
+        "both": (Module(), (1, 3, 6, 6)),
+        "number": 3,
+        "odd": Module(),
+    }
     monkeypatch.setitem(sys.modules, "torch", fake)
     monkeypatch.chdir(tmp_path)
     text = "import torch\n" + "".join(f"def {name}(): return torch.made['{name}']\n" for name in fake.made)
