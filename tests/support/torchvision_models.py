@@ -2,10 +2,10 @@
 
 python -m tests.support.torchvision_models [--jobs N] [--known FILE.json] [MODEL ...]
 
-A model is made with random weights, exported, and read. "runs": one image goes through every kernel on the simulated GPU,
-without timing; each result is compared with NumPy in FP64, and the network's with PyTorch's own. "trains": one iteration on
-one image (two where statistics over a batch of one value would be needed), each result compared with NumPy. Rows that are
-done are kept in FILE.json (known-torchvision.json), so that a stopped run goes on.
+A model is made with random weights, exported, and read. "runs": one image goes through every kernel on the simulated
+GPU, without timing; each result is compared with NumPy in FP64, and the network's with PyTorch's own. "trains": one
+iteration on one image (two where statistics over a batch of one value would be needed), each result compared.
+Rows that are done are kept in FILE.json (known-torchvision.json), so that a stopped run goes on.
 """
 
 import argparse
@@ -135,9 +135,9 @@ def page(rows: list[dict[str, Any]]) -> str:
         "|---" * 9 + "|",
     ]
     for row in sorted(rows, key=lambda row: row["model"]):
-        off = f"{row['off']:.0e}" if "off" in row else "–"
+        off, work = f"{row['off']:.0e}" if "off" in row else "–", row.get("operations", 0) / 1e9
         lines.append(
-            f"| `{row['model']}` | {row['size']} | {row['layers']} | {row.get('operations', 0) / 1e9:.2f} | {row['loads']} |"
+            f"| `{row['model']}` | {row['size']} | {row['layers']} | {work:.2f} | {row['loads']} |"
             f" {row['runs'] or '–'} | {off} | {row['trains'] or '–'} | {row['cpu_s']:.0f} |"
         )
     count = {
