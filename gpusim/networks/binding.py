@@ -20,7 +20,7 @@ from workloads.networks.graph import Layer
 from workloads.networks.kind import Pass
 from workloads.networks.kinds import KINDS as KIND_CLASSES
 from workloads.networks.pointwise import OfInput
-from workloads.networks.schedule import Schedule, Step
+from workloads.networks.schedule import Schedule, Step, classes_of
 from workloads.operators.activation import ActivationBackward, ActivationForward
 from workloads.operators.add import Add
 from workloads.operators.batch_norm import BatchNormBackward, BatchNormInference, BatchNormTraining
@@ -197,12 +197,18 @@ def _part(case: Case, use: Use) -> Part:
     return Part(use.primitive, held, use.apart)
 
 
+def _by_label(case: Case) -> Shape:
+    """Return the shape of the classes' values of every label."""
+    classes = classes_of(case.layer.shape) or 1
+    return case.schedule.batch * math.prod(case.layer.shape) // classes, classes
+
+
 def _loss(case: Case) -> Use:
-    return Use(SoftmaxLossForward(case.shape("x")))
+    return Use(SoftmaxLossForward(_by_label(case)))
 
 
 def _loss_gradient(case: Case) -> Use:
-    return Use(SoftmaxLossBackward(case.shape("y")))
+    return Use(SoftmaxLossBackward(_by_label(case)))
 
 
 def _gradient_sum(case: Case) -> Use:

@@ -39,7 +39,7 @@ def _default(value: object) -> str:
 
 def operators() -> str:
     """ONNX operators that are read."""
-    return ", ".join(f"`{name}`" for name in (*READERS, "Constant", "Transpose"))
+    return ", ".join(f"`{name}`" for name in (*READERS, "Constant", "Shape", "Size"))
 
 
 def totals() -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gpusim.base.interrupt import Interrupt
@@ -13,13 +14,19 @@ from gpusim.base.progress import Reporter
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
+from gpusim.networks.binding import Iteration
 from gpusim.networks.choice import Place
+from gpusim.networks.execution import Execution, How
 from gpusim.networks.job import NetworkJob
 from gpusim.networks.run import NetworkRecord, Wanted
+from gpusim.networks.storage import Storage, network_plan
+from gpusim.networks.values import checked_arrays, fill
 from gpusim.report import terminal
 from gpusim.report.document import document
 from gpusim.results.record import KernelChoice, RunRecord
 from gpusim.running import runner
+from workloads.networks.graph import Network
+from workloads.networks.schedule import inference
 
 GPU = load_gpu("mi6")
 
@@ -91,3 +98,18 @@ def piped(tree: Mapping[str, Any]) -> str:
     out = io.StringIO()
     terminal.show(tree, out)
     return out.getvalue()
+
+
+def executed(
+    network: Network, given: Mapping[str, np.ndarray], batch: int = 1
+) -> tuple[dict[str, np.ndarray], list[str]]:
+    """An inference through all kernels, without timing: outputs by the layer's name, and what differs from NumPy."""
+    settings = NetworkSettings(gpu=load_gpu("mi6"))
+    schedule = inference(network, batch)
+    storage = Storage.allocate(network_plan(schedule, Iteration.under(settings)), settings.gpu)
+    fill(storage, settings.seed, checked_arrays(schedule, given, "given"))
+    with Interrupt() as interrupt:
+        how = How(timing=False, verified=True)
+        results = Execution(storage, settings.gpu, how, Reporter(quiet=True), interrupt).run(Iteration.under(settings))
+    wrong = [f"{one.name}: {mismatch}" for one in results for mismatch in one.mismatches]
+    return {layer.name: storage.array(schedule.outputs[layer.name]).copy() for layer in network.outputs}, wrong

@@ -2,10 +2,10 @@
 
 python -m tests.support.torchvision_models [--jobs N] [--known FILE.json] [MODEL ...]
 
-A model is made with random weights, exported, and read. "runs": one image goes through every kernel on the simulated GPU,
-without timing; each result is compared with NumPy in FP64, and the network's with PyTorch's own. "trains": one iteration on
-one image (two where statistics over a batch of one value would be needed), each result compared with NumPy. Rows that are
-done are kept in FILE.json (known-torchvision.json), so that a stopped run goes on.
+A model is made with random weights, exported, and read. "runs": one image goes through every kernel on the simulated
+GPU, without timing; each result is compared with NumPy in FP64, and the network's with PyTorch's own. "trains": one
+iteration on one image (two where statistics over a batch of one value would be needed), each result compared.
+Rows that are done are kept in FILE.json (known-torchvision.json), so that a stopped run goes on.
 """
 
 import argparse
@@ -19,19 +19,14 @@ from typing import Any
 import numpy as np
 
 from gpusim.base.errors import GpusimError
-from gpusim.base.interrupt import Interrupt
-from gpusim.base.progress import Reporter
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import network_of
 from gpusim.config.network_run import NetworkSettings
-from gpusim.networks.binding import Iteration
-from gpusim.networks.execution import Execution, How
-from gpusim.networks.storage import Storage, network_plan
 from gpusim.networks.training import Training
-from gpusim.networks.values import fill
+from tests.support.network_runs import executed
 from workloads.networks.graph import Network
 from workloads.networks.onnx_file import described_by_onnx
-from workloads.networks.schedule import inference, training
+from workloads.networks.schedule import training
 
 SEED = 1
 NATIVE = {"inception_v3": 299}  # rows and columns that a model is made for, where they are not 224
@@ -66,6 +61,8 @@ def module_of(name: str) -> Any:
         if isinstance(part, torch.nn.BatchNorm2d):
             torch.nn.init.uniform_(part.running_var, 0.5, 1.5)
             torch.nn.init.normal_(part.running_mean, 0.0, 0.1)
+        if isinstance(part, torch.nn.Linear) and not part.weight.any():  # a head that begins with zeros hides all else
+            torch.nn.init.normal_(part.weight, 0.0, 0.02)
     return module
 
 
@@ -78,20 +75,6 @@ def exported(name: str, size: int) -> tuple[Network, Any]:
     module = module_of(name)
     contents = onnx_of(torch, module, torch.zeros((1, 3, size, size)), name)
     return network_of(described_by_onnx(contents, name)), module.eval()
-
-
-def run_one(network: Network, image: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """One image through all kernels, without timing: the result, and what differs from NumPy."""
-    settings = NetworkSettings(gpu=load_gpu("mi6"))
-    schedule = inference(network, len(image))
-    storage = Storage.allocate(network_plan(schedule, Iteration.under(settings)), settings.gpu)
-    fill(storage, settings.seed, {next(iter(network.inputs)): image})
-    with Interrupt() as interrupt:
-        how = How(timing=False, verified=True)
-        execution = Execution(storage, settings.gpu, how, Reporter(quiet=True), interrupt)
-        results = execution.run(Iteration.under(settings))
-    wrong = [f"{one.name}: {mismatch}" for one in results for mismatch in one.mismatches]
-    return storage.array(schedule.outputs[network.outputs[0].name]).copy(), wrong
 
 
 def trained(network: Network, image: np.ndarray) -> str:
@@ -131,7 +114,8 @@ def row_of(name: str, whole: bool, stages: str) -> dict[str, Any]:
 
             with torch.no_grad():
                 wanted = module(torch.from_numpy(image)).numpy()
-            result, wrong = run_one(network, image)
+            outputs, wrong = executed(network, {next(iter(network.inputs)): image})
+            result = next(iter(outputs.values()))
             off = float(np.abs(result.reshape(wanted.shape) - wanted).max() / np.abs(wanted).max())
             found["off"] = off
             found["runs"] = f"no: {wrong[0]}" if wrong else "yes" if off < CLOSE else f"no: off by {off:.1e}"
@@ -151,9 +135,9 @@ def page(rows: list[dict[str, Any]]) -> str:
         "|---" * 9 + "|",
     ]
     for row in sorted(rows, key=lambda row: row["model"]):
-        off = f"{row['off']:.0e}" if "off" in row else "–"
+        off, work = f"{row['off']:.0e}" if "off" in row else "–", row.get("operations", 0) / 1e9
         lines.append(
-            f"| `{row['model']}` | {row['size']} | {row['layers']} | {row.get('operations', 0) / 1e9:.2f} | {row['loads']} |"
+            f"| `{row['model']}` | {row['size']} | {row['layers']} | {work:.2f} | {row['loads']} |"
             f" {row['runs'] or '–'} | {off} | {row['trains'] or '–'} | {row['cpu_s']:.0f} |"
         )
     count = {

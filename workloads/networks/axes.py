@@ -35,13 +35,14 @@ def axis_of(shape: Shape, axis: int) -> int:
     """Return the axis counted from the front; raise ShapeError where the shape has none such."""
     if not -len(shape) <= axis < len(shape):
         raise ShapeError(
-            f"axis {axis} of an input of {shown(shape)}: allowed are {-len(shape)} to {len(shape) - 1}, without the batch"
+            f"axis {axis} of an input of {shown(shape)}: allowed are {-len(shape)} to {len(shape) - 1}, without the"
+            " batch"
         )
     return axis % len(shape)
 
 
 def axes_of(shape: Shape, axes: Sequence[int]) -> tuple[int, ...]:
-    """Return several axes counted from the front, in order; raise ShapeError for one that is not there or comes twice."""
+    """Return axes counted from the front, in order; raise ShapeError for one that is not there or comes twice."""
     found = tuple(sorted(axis_of(shape, axis) for axis in axes))
     if len(set(found)) < len(found):
         raise ShapeError(f"axes {list(axes)} of an input of {shown(shape)}: one comes twice")

@@ -89,8 +89,7 @@ class Combine(LayerKind):
         """Return one pass for both gradients, or one for each of data and stored values, which read what they need."""
         multiplies = self.operation in ("multiply", "divide")
         if self.stored is None:
-            reads = ("x*", "dy") if multiplies else ("dy",)
-            return (PassSpec(Pass.BACKWARD_DATA, reads, ("dx*",)),)
+            return (PassSpec(Pass.BACKWARD_DATA, ("x*", "dy") if multiplies else ("dy",), ("dx*",)),)
         reads = ("x", self.role, "dy") if multiplies else ("dy",)
         data = PassSpec(Pass.BACKWARD_DATA, reads, ("dx",))
         if not self.trained:

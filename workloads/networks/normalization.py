@@ -1,4 +1,4 @@
-"""Normalization: over neighbouring channels (LRN), the batch, features or groups of channels, or all values (softmax)."""
+"""Normalization: over neighbouring channels (LRN), the batch, features, groups of channels, or all values (softmax)."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal
@@ -135,7 +135,7 @@ class GroupNorm(RowNorm):
 
 
 class Softmax(LayerKind):
-    """e^x over the sum of e^x of all channels (DNNMark, equation 11), of another axis, or of all values of the image."""
+    """e^x over the sum of e^x of all channels (DNNMark, equation 11), of another axis, or of all values."""
 
     BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("y", "dy"), ("dx",)),)
 

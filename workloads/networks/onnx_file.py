@@ -1,8 +1,8 @@
 """ONNX files: their nodes become layers, their initializers give the shapes and values of parameters.
 
 What follows from constants and shapes alone is computed, with a batch of one. Nodes that no kind of layer has are
-collected, with their share of the work; if the user wants so they are left out, and what they would give is made up. The
-package `onnx` is imported when there is a file to read, and only then.
+collected, with their share of the work; if the user wants so they are left out, and what they would give is made up.
+The package `onnx` is imported when there is a file to read, and only then.
 """
 
 import importlib
@@ -241,13 +241,13 @@ class _Reading:
                 kind.elem_type in whole and self._chooses(value.name)
             ):
                 raise UserError(
-                    f"{where}: type {self._type_name(kind.elem_type)} is not allowed: must be FLOAT, or whole numbers that"
-                    " choose rows of a table (Gather)"
+                    f"{where}: type {self._type_name(kind.elem_type)} is not allowed: must be FLOAT, or whole numbers"
+                    " that choose rows of a table (Gather)"
                 )
             if not 2 <= len(kind.shape.dim) <= MOST_INPUT_AXES + 1:
                 raise UserError(
-                    f"{where}: {len(kind.shape.dim)} axes are not allowed: must be 2 to {MOST_INPUT_AXES + 1}, as batch ×"
-                    " channels × rows × columns, or batch × features"
+                    f"{where}: {len(kind.shape.dim)} axes are not allowed: must be 2 to {MOST_INPUT_AXES + 1}, as batch"
+                    " × channels × rows × columns, or batch × features"
                 )
             for axis, dim in enumerate(kind.shape.dim):
                 if axis and not 1 <= dim.dim_value <= MAX_INPUT:

@@ -1,7 +1,7 @@
 """What each ONNX operator becomes: kinds of layers with their values (ONNX operator schemas, ai.onnx).
 
-Shapes are a file's with a batch of one; a layer's are an image's, which leave out a first axis of one. To add an operator:
-a function, and its row in READERS.
+Shapes are a file's with a batch of one; a layer's are an image's, which leave out a first axis of one. To add an
+operator: a function, and its row in READERS.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,7 +46,7 @@ class StoredValues:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A layer's parameter: the stored tensor, whether it is transposed, a factor, and a shape that it is repeated to."""
+    """A layer's parameter: the stored tensor, whether it is transposed, a factor, a shape that it is repeated to."""
 
     name: str
     transposed: bool = False
@@ -59,7 +59,9 @@ Source = Union[str, View, StoredValues, "Made"]
 
 @dataclass(frozen=True)
 class Made:
-    """A layer. inputs: tensors of the file, or other layers; shape: that of the output in the file, with a batch of one."""
+    """A layer. inputs: tensors of the file, or other layers; shape: the output's in the file, with a batch of one, none
+    where it is what the kind gives.
+    """
 
     kind: str
     values: Mapping[str, Any]
@@ -609,7 +611,7 @@ def _pad(node: Node) -> Made | Same:
     padded = tuple(b + size + a for b, size, a in zip(before, shape, after, strict=True))
     if padded == shape:
         return Same(node.inputs[0], shape)
-    source, axes_left = _whole(node, [k for k in range(len(shape)) if before[k] or after[k] or (k and shape[k] >= 1)])
+    source, _ = _whole(node, [0] if before[0] or after[0] else [])
     cut = len(shape) - len(image_shape(shape)) if isinstance(source, str) else 0
     values = {"before": before[cut:], "after": after[cut:]} | ({"value": value} if value else {})
     return Made("pad", values, (source,), padded)

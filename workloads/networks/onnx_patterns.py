@@ -18,8 +18,8 @@ class Patterns:
         self.readers.update(outputs)
 
     def formulas(self) -> dict[str, tuple[str, str, set[str]]]:
-        """Return formulas by their last node's output: the operator, what it is applied to, and the first outputs of all
-        nodes that it takes the place of.
+        """Return formulas by their last node's output: the operator, what it is applied to, and the first outputs of
+        all nodes that it takes the place of.
         """
         found = {}
         for node in self.nodes:

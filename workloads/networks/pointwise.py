@@ -177,7 +177,7 @@ class CausalMask(LayerKind):
 
 
 class Rotary(LayerKind):
-    """Rotary position embedding of [..., positions, width], as Llama has it (Su 2021): pairs half a row apart are turned."""
+    """Rotary position embedding of [..., positions, width], as Llama has it: pairs half a row apart turn (Su 2021)."""
 
     OPERATIONS: ClassVar = 3
     FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x",), ("y",), in_place=("x", "y"))

@@ -86,7 +86,7 @@ class Schedule:
 
 
 def classes_of(shape: Shape) -> int | None:
-    """Return the number of classes of an output: a value for each, of an image or of every position; None for others."""
+    """Return the classes of an output with a value for each, of an image or of every position; None for others."""
     if elements(shape) == shape[0]:
         return shape[0]
     return shape[1] if len(shape) == 2 else None

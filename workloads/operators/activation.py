@@ -106,8 +106,8 @@ def _few(x: Numbers, a: float, b: float) -> Numbers:
     return 4.0 * (1.0 + np.abs(x))
 
 
-# erf is that of Abramowitz and Stegun 7.1.26, 2.6 units off; what is multiplied with x is as far off times |x|, what goes
-# through an exponential of x² as far times x² more, of a value that falls as fast
+# erf is that of Abramowitz and Stegun 7.1.26, 2.6 units off; what is multiplied with x is as far off times |x|, what
+# goes through an exponential of x² as far times x² more, of a value that falls as fast
 INPUT_FUNCTIONS: Mapping[str, InputFunction] = {
     "clip": InputFunction(
         lambda x, a, b: np.where(x < a, a, np.where(x > b, b, x)),

@@ -15,7 +15,7 @@ from workloads.operators.operator import GpuFacts
 from workloads.operators.places import AXES, WIDE, contiguous, merged, sizes_words, steps_words
 from workloads.operators.primitive import Divisible, Primitive, Value
 from workloads.operators.reductions import Step, launches_of, scratch_of, steps_of, summed
-from workloads.operators.tensor import Operand, Shape, Tensor, positive
+from workloads.operators.tensor import Operand, Shape, Tensor, normal, positive
 from workloads.operators.verify import SMALLEST_NORMAL, UNIT_ROUNDOFF
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ class _Combine(Primitive):
     @property
     def operands(self) -> Mapping[str, Operand]:
         """Both operands; a divisor is drawn away from 0."""
-        left = Operand(self.left, by_image=self.stored != "x0")
-        by = {"data": positive} if self.operation == "divide" else {}
-        return {"x0": left, "x1": Operand(self.right, by_image=self.stored != "x1", **by)}
+        drawn = positive if self.operation == "divide" else normal
+        right = Operand(self.right, data=drawn, by_image=self.stored != "x1")
+        return {"x0": Operand(self.left, by_image=self.stored != "x0"), "x1": right}
 
     @property
     def y(self) -> Operand:

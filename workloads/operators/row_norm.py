@@ -249,7 +249,7 @@ class RowNormBackward(_RowNorm):
         found = [self.launch_rows("norm_backward", {**read, "scale": tensors["scale"], "dx": tensors["dx"]}, memory)]
         if self.groups:
             planes = self.shape[0] * self.channels
-            values = {**read, **sums, "planes": planes, "size": self.size}
+            values: dict[str, object] = {**read, **sums, "planes": planes, "size": self.size}
             values["by_channels"] = divisor(self.channels // self.groups)
             groups = -(-planes * WAVEFRONT // GROUP)
             found.append(launch("row_norm", "norm_gradients_planes", memory, (groups,), values))

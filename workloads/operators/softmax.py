@@ -49,6 +49,7 @@ class _Softmax(ChannelPrimitive):
         away = x.astype(np.float64) - x.max(axis=1, keepdims=True)
         terms = np.exp(away)
         y = terms / terms.sum(axis=1, keepdims=True)
+        away = np.maximum(away, -1e30)  # of what is minus infinity, as a mask is, the term is exact
         # a term counts in the sum as much as it is of it
         of_sum = (y * np.abs(away)).sum(axis=1, keepdims=True)
         bound = UNIT_ROUNDOFF * (self.additions + 12 + 3 * (np.abs(away) + of_sum)) * y + 2 * SMALLEST_NORMAL

@@ -145,7 +145,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     (with_layers(), "layers: a network has at least one"),
     (
         with_layers(CONV, shape=[3, 8, 8, 8, 8]),
-        r"input: \[3, 8, 8, 8, 8\] is not allowed: must be 1 to 4 sizes, as \[channels, rows, columns\] or \[features\]",
+        r"input: \[3, 8, 8, 8, 8\] is not allowed: must be 1 to 4 sizes, as \[channels, rows, columns\]",
     ),
     (with_layers(CONV, shape=[0, 8, 8]), "each from 1 to 65536"),
     (with_layers(CONV, shape=[1.5, 8, 8]), "is not allowed"),

@@ -343,7 +343,8 @@ GRAPHS: dict[str, Callable[[Writer], str]] = {
     "functions": lambda w: w.node("LeakyRelu", w.node("HardSwish", w.node("HardSigmoid", w.node("Exp", w.node(
         "Clip", w.node("Neg", "image"), number(w, -0.5), number(w, 0.75))))), alpha=0.3),
     "powers": lambda w: w.node("Sqrt", w.node("Add", w.node("Pow", "image", number(w, 2.0)), number(w, 1.5))),
-    "numbers": lambda w: w.node("Sub", number(w, 1.0), w.node("Div", w.node("Mul", "image", number(w, 3.0)), number(w, -0.5))),
+    "numbers": lambda w: w.node("Sub", number(w, 1.0), w.node(
+        "Div", w.node("Mul", "image", number(w, 3.0)), number(w, -0.5))),
     "over": lambda w: w.node("Div", number(w, 2.0), w.node("Exp", "image")),
     "divided": lambda w: w.node("Div", w.stored(2, 1, 1), w.node("Exp", "image")),
     "sums": lambda w: w.node("Sum", "image", w.node("Relu", "image"), w.node("Tanh", "image")),
@@ -355,7 +356,8 @@ GRAPHS: dict[str, Callable[[Writer], str]] = {
     "grouped": lambda w: w.node("InstanceNormalization", "image", w.stored(2), w.stored(2)),
     "turned": lambda w: w.node("Softmax", w.node("Transpose", "image", perm=[0, 2, 3, 1]), axis=2),
     "gemm": lambda w: gemm(w, w.node("Reshape", "image", w.keep(np.array([2, 12]))), (12,), alpha=0.5, beta=-2.0),
-    "gemm_columns": lambda w: gemm(w, w.node("Reshape", "image", w.keep(np.array([2, 12]))), (2, 1), beta=3.0, transB=1),
+    "gemm_columns": lambda w: gemm(w, w.node("Reshape", "image", w.keep(np.array([2, 12]))), (2, 1), beta=3.0,
+                                   transB=1),
     "gemm_turned": lambda w: gemm(w, w.node("Reshape", "image", w.keep(np.array([12, 2]))), (), transA=1, alpha=2.0),
     "gemm_both": lambda w: w.node("Gemm", *[w.node("Reshape", "image", w.keep(np.array([4, 6])))] * 2,
                                   w.stored(4, 4), transB=1, alpha=0.5),

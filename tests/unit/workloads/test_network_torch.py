@@ -45,7 +45,7 @@ class Dropout(Module):
 
 
 def exported(module: Module, inputs: tuple, file: Any, **options: Any) -> None:
-    """Stands for torch.onnx.export: batch normalization with three outputs, as in training, all else as at inference."""
+    """Stands for torch.onnx.export: batch normalization with three outputs as in training, all else as at inference."""
     assert [part.training for part in module.modules()] == [isinstance(p, Norm | Dropout) for p in module.modules()]
     assert options["training"] == "PRESERVE" and not options["do_constant_folding"]
     w = Writer(list(inputs[0]))

@@ -35,12 +35,28 @@ from workloads.shapes import SPARTAN_LAYERS
 
 FEATURES, PHONES = 40, 61  # of TIMIT
 SPEECH = [f"{kind}{nodes}" for kind in ("lstm", "tdnn") for nodes in (256, 512, 1024, 2048)]
+# trained values of the whole model as published, its blocks, and what is not in them: tables and the last normalization
+BLOCKS = {
+    "gpt2-block": (124_439_808, 12, (50_257 + 1024 + 2) * 768),
+    "bert-block": (109_482_240, 12, (30_522 + 512 + 2 + 2) * 768 + 768 * 769),  # with the pooler
+    "llama-block": (1_235_814_400, 16, (128_256 + 1) * 2048),
+    "llama-block-decode": (1_235_814_400, 16, (128_256 + 1) * 2048),
+}
 TABLES = {"alexnet": ALEXNET, "vgg16": VGG_16, "resnet18": RESNET_18}
 ROWS = [(network, row) for network, rows in TABLES.items() for row in rows]
 
 
 def test_every_shipped_network_has_its_published_size() -> None:
-    assert {name.removesuffix(".yaml") for name in files.shipped(NETWORK_FOLDER)} == {*TOTALS, *PUBLISHED, *SPEECH}
+    assert {name.removesuffix(".yaml") for name in files.shipped(NETWORK_FOLDER)} == {
+        *(*TOTALS, *PUBLISHED, *SPEECH, *BLOCKS)
+    }
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_blocks_make_up_the_published_size_of_their_model(name: str) -> None:
+    whole, blocks, rest = BLOCKS[name]
+    found = layer_figures(plan(inference(load_network(name), 1)))
+    assert blocks * sum(one.parameters + one.biases for one in found) + rest == whole
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS, ids=lambda value: value if isinstance(value, str) else value.layer)

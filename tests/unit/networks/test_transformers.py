@@ -1,0 +1,142 @@
+"""Do transformers compute what NumPy computes, go on from keys and values that are kept, and learn?"""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpusim.base.errors import UserError
+from gpusim.config.gpu import load_gpu
+from gpusim.config.network import load_network
+from gpusim.config.network_run import NetworkSettings, TrainingSpec
+from gpusim.networks.training import Training
+from tests.support.network_runs import executed
+from workloads.networks.graph import Network
+from workloads.networks.schedule import training
+from workloads.networks.tensor import Role
+
+WIDTH, HEADS, PAIRS, TOKENS = 24, 4, 2, 7
+SIZE = WIDTH // HEADS
+
+
+def layer(name: str, kind: str, inputs: list[str] | None = None, **values: Any) -> dict[str, Any]:
+    return {"name": name, "kind": kind, **({"inputs": inputs} if inputs is not None else {}), **values}
+
+
+def block(before: str, name: str, tokens: int, past: int = 0) -> list[dict[str, Any]]:
+    """A block in the form of Llama; past: tokens whose keys and values are inputs. Its last layer is NAME.out."""
+
+    def n(part: str) -> str:
+        return f"{name}.{part}"
+
+    def heads(part: str, count: int) -> list[dict[str, Any]]:
+        made = layer(n(part), "fully_connected", [n("norm")], outputs=count * SIZE, each=True, bias=False)
+        split = layer(n(f"{part}.split"), "reshape", shape=[tokens, count, SIZE])
+        return [made, split, layer(n(f"{part}.heads"), "permute", order=[1, 0, 2])]
+
+    keys, group = tokens + past, HEADS // PAIRS
+    made = [layer(n("norm"), "rms_norm", [before]), *heads("q", HEADS), *heads("k", PAIRS), *heads("v", PAIRS)]
+    made += [layer(n("q.turned"), "rotary", [n("q.heads")], first=past)]
+    made += [layer(n("k.turned"), "rotary", [n("k.heads")], first=past)]
+    k, v = n("k.turned"), n("v.heads")
+    if past:
+        made += [
+            layer(n("keys"), "concat", [n("past.k"), k], axis=1),
+            layer(n("values"), "concat", [n("past.v"), v], axis=1),
+        ]
+        k, v = n("keys"), n("values")
+    return [
+        *made,
+        layer(n("q.groups"), "reshape", [n("q.turned")], shape=[PAIRS, group, tokens, SIZE]),
+        layer(n("k.groups"), "reshape", [k], shape=[PAIRS, 1, keys, SIZE]),
+        layer(n("v.groups"), "reshape", [v], shape=[PAIRS, 1, keys, SIZE]),
+        layer(n("scores"), "matmul", [n("q.groups"), n("k.groups")], turned=True),
+        layer(n("scaled"), "affine", factor=SIZE**-0.5),
+        layer(n("mask"), "causal_mask"),
+        layer(n("weights"), "softmax", axis=-1),
+        layer(n("mixed"), "matmul", [n("weights"), n("v.groups")]),
+        layer(n("apart"), "reshape", shape=[HEADS, tokens, SIZE]),
+        layer(n("beside"), "permute", order=[1, 0, 2]),
+        layer(n("merged"), "reshape", shape=[tokens, WIDTH]),
+        layer(n("projection"), "fully_connected", outputs=WIDTH, each=True, bias=False),
+        layer(n("sum"), "add", [n("projection"), before]),
+        layer(n("norm2"), "rms_norm"),
+        layer(n("gate"), "fully_connected", outputs=2 * WIDTH, each=True, bias=False),
+        layer(n("silu"), "silu"),
+        layer(n("up"), "fully_connected", [n("norm2")], outputs=2 * WIDTH, each=True, bias=False),
+        layer(n("gated"), "multiply", [n("silu"), n("up")]),
+        layer(n("down"), "fully_connected", outputs=WIDTH, each=True, bias=False),
+        layer(n("out"), "add", [n("down"), n("sum")]),
+    ]
+
+
+def language_model(words: int) -> Network:
+    layers = [layer("table", "embedding", ["words"], rows=words, width=WIDTH), *block("table", "a", TOKENS)]
+    layers += [layer("norm", "layer_norm"), layer("logits", "fully_connected", outputs=words, each=True, bias=False)]
+    return load_network({"input": {"words": [TOKENS]}, "layers": layers})
+
+
+def parameters(network: Network) -> dict[str, np.ndarray]:
+    random, found = np.random.default_rng(3), {}
+    for one in network.layers:
+        for role, shape in one.anatomy.parameters.items():
+            found[f"{one.name}.{role}"] = random.normal(0.0, 0.2, shape).astype(np.float32) + (role == "scale")
+    return found
+
+
+def test_a_token_after_kept_keys_and_values_gets_what_it_gets_among_all() -> None:
+    whole = load_network({"input": {"x": [TOKENS, WIDTH]}, "layers": [
+        *block("x", "a", TOKENS), layer("k", "bypass", ["a.k.turned"]), layer("v", "bypass", ["a.v.heads"])
+    ]})  # fmt: skip
+    past = TOKENS - 1
+    last = load_network({
+        "input": {"x": [1, WIDTH], "a.past.k": [PAIRS, past, SIZE], "a.past.v": [PAIRS, past, SIZE]},
+        "layers": block("x", "a", 1, past),
+    })  # fmt: skip
+    x = np.random.default_rng(1).standard_normal((2, TOKENS, WIDTH), np.float32)
+    given = parameters(whole)
+    prefilled, wrong = executed(whole, {**given, "x": x}, batch=2)
+    assert not wrong
+    kept = {f"a.past.{one}": prefilled[one][:, :, :past] for one in ("k", "v")}
+    decoded, wrong = executed(last, {**given, **kept, "x": x[:, past:]}, batch=2)
+    assert not wrong
+    np.testing.assert_allclose(decoded["a.out"][:, 0], prefilled["a.out"][:, past], rtol=1e-5, atol=1e-5)
+    assert np.abs(prefilled["a.out"][:, past] - x[:, past]).max() > 0.1
+
+
+def test_no_token_sees_those_after_it() -> None:
+    network = language_model(11)
+    words = np.random.default_rng(1).integers(0, 11, (1, TOKENS))
+    other = words.copy()
+    other[0, -1] = (other[0, -1] + 1) % 11
+    given = parameters(network)
+    (one, _), (two, _) = (executed(network, {**given, "words": each}) for each in (words, other))
+    np.testing.assert_array_equal(one["logits"][0, :-1], two["logits"][0, :-1])
+    assert (one["logits"][0, -1] != two["logits"][0, -1]).any()
+
+
+def test_a_language_model_learns_its_sentences() -> None:
+    network = language_model(11)
+    settings = NetworkSettings(gpu=load_gpu("mi6"), training=TrainingSpec(rate=0.3, momentum=0.5))
+    taught = Training(network, settings, batch=2, given=parameters(network))
+    words = np.random.default_rng(2).integers(0, 11, (2, TOKENS + 1))
+    batch = {"words": words[:, :-1], "labels": words[:, 1:]}
+    losses = [taught.step(batch, compared=number == 0) for number in range(4)]
+    assert losses[0] > 1.8 and losses[-1] < losses[0] * 0.7, losses
+
+
+def test_every_position_has_a_label() -> None:
+    schedule = training(language_model(11), 3)
+    assert schedule.tensors["labels"].shape == schedule.tensors["losses"].shape == (3, TOKENS)
+    assert {t.dtype for t in schedule.tensors.values() if t.role is Role.INPUT} == {"uint32"}
+
+
+def test_words_that_no_table_has_are_refused() -> None:
+    with pytest.raises(UserError, match="'words' has values from 0 to 11; allowed are 0 to 10"):
+        executed(language_model(11), {"words": np.array([[0, 1, 2, 3, 4, 5, 11]])})
+    layers = [layer("table", "embedding", ["words"], rows=3, width=2), layer("relu", "relu", ["words"])]
+    with pytest.raises(UserError, match="layer 'relu': reads 'words', which holds whole numbers since layer 'table'"):
+        load_network({"input": {"words": [4]}, "layers": layers})
+    layers = [layer("relu", "relu", ["words"]), layer("table", "embedding", ["relu"], rows=3, width=2)]
+    with pytest.raises(UserError, match="layer 'table': reads 'relu': must be an input of the network"):
+        load_network({"input": {"words": [4]}, "layers": layers})
