@@ -411,7 +411,9 @@ class FunctionalContext:
             stray = self.state.stray
             stray.pc = (stray.pc - self.state.program) // self.table.itemsize  # compiled code has its row's address
             error = self._described(stray, list)
-            self.launch.memory.strays.append(f"{error}; let through, {int(self.state.strays):,} such accesses of lanes in all")
+            self.launch.memory.strays.append(
+                f"{error}; let through, {int(self.state.strays):,} such accesses of lanes in all"
+            )
 
     def _described(self, fault: Any, resident: Callable[[], list[WavefrontGroup]]) -> ExecutionFault:
         code, address = fault.code, fault.address & (1 << 64) - 1

@@ -15,7 +15,7 @@ from argparse import ArgumentParser
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tests.support.pages import table
+from tests.support.pages import renewed, table
 from tests.vendor.programs import Outcome, Shard, root, run_shard
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/vendor-tests.md"
@@ -115,18 +115,38 @@ def names(output: str, mark: str) -> list[str]:
     return list(dict.fromkeys(re.findall(pattern, output, re.MULTILINE)))
 
 
+def of_googletest(output: str, cut: bool) -> tuple[int, int, list[str]]:
+    """How many tests passed and were skipped, and which failed; one within which the program ended is one of these.
+
+    cut: the program was ended, and the test within it says nothing.
+    """
+    passed, failed, skipped = (names(output, mark) for mark in ("OK", "FAILED", "SKIPPED"))
+    passed = [name for name in passed if name not in skipped]
+    begun = names(output, "RUN")
+    if begun and not cut and begun[-1] not in (*passed, *failed, *skipped):
+        failed.append(begun[-1])
+    return len(passed), len(skipped), failed
+
+
+def of_thrust(output: str, cut: bool) -> tuple[int, int, list[str]] | None:
+    """The same of rocThrust's own driver, whose known failures count as skipped; None for another program's output."""
+    if not re.search(r"^Running \d+ unit tests", output, re.MULTILINE):
+        return None
+    totals = re.search(r"^Totals: \d+ failures, (\d+) known .* (\d+) passes", output, re.MULTILINE)
+    failed = re.findall(r"^(?:FAILURE|ERROR): (\w+)", output, re.MULTILINE)
+    if totals is None:
+        return 0, 0, failed if cut else [*failed, "(the program ended)"]
+    return int(totals[2]), int(totals[1]), failed
+
+
 def add(row: Row, shard: Shard, done: Outcome, cut: bool) -> None:
     """Add what a program came to."""
-    passed, failed, skipped = (names(done.output, mark) for mark in ("OK", "FAILED", "SKIPPED"))
-    passed = [name for name in passed if name not in skipped]
-    begun = names(done.output, "RUN")
-    if begun and not cut and begun[-1] not in (*passed, *failed, *skipped):
-        failed.append(begun[-1])  # the program ended in it
-    row.programs += 1
-    row.passed, row.skipped = row.passed + len(passed), row.skipped + len(skipped)
-    row.cut, row.launches, row.cpu_s = row.cut + cut, row.launches + done.launches, row.cpu_s + done.cpu_s
-    if not begun and not cut:
+    passed, skipped, failed = of_thrust(done.output, cut) or of_googletest(done.output, cut)
+    if not (passed or skipped or failed or cut):
         failed.append("(none was run)")
+    row.programs += 1
+    row.passed, row.skipped = row.passed + passed, row.skipped + skipped
+    row.cut, row.launches, row.cpu_s = row.cut + cut, row.launches + done.launches, row.cpu_s + done.cpu_s
     for name in failed:
         known = next((k for k in KNOWN if re.search(k.program, shard.program) and re.fullmatch(k.test, name)), None)
         row.failed.setdefault(known.whose if known else "unexplained", []).append(f"{shard.program} {name}")
@@ -166,12 +186,12 @@ def page_table(rows: dict[str, Row]) -> str:
         *("library", "programs", "passed", "skipped", "compiler's fault", "library's own", "open", "unexplained"),
         *("cut off", "launches", "CPU time"),
     )
-    text = table(head, lines)
+    notes = []
     for library, row in rows.items():
-        tests = [f"`{name}`" for held in row.failed.values() for name in held]
+        tests = [f"{whose}: {', '.join(f'`{name}`' for name in held)}" for whose, held in row.failed.items()]
         if tests or row.why:
-            text += f"\n- {library}: " + "; ".join([*row.why, *([f"failed: {', '.join(tests)}"] if tests else [])])
-    return text
+            notes.append(f"- {library}: " + "; ".join([*row.why, *tests]))
+    return "\n".join((table(head, lines), "", *notes))
 
 
 def main() -> None:
@@ -195,11 +215,9 @@ def main() -> None:
 
 
 def renew(rows: dict[str, Row]) -> None:
-    """Write the table into the page, between its marks."""
+    """Write the table into the page."""
     text = PAGE.read_text(encoding="utf-8")
-    begin, end = "<!-- suites -->\n", "<!-- end of suites -->"
-    before, rest = text.split(begin)
-    PAGE.write_text(f"{before}{begin}{page_table(rows)}\n{end}{rest.split(end)[1]}", encoding="utf-8")
+    PAGE.write_text(renewed(text, {"suites": lambda: page_table(rows)}), encoding="utf-8")
 
 
 if __name__ == "__main__":
