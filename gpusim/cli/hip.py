@@ -52,6 +52,10 @@ class HipOptions:
         bool,
         typer.Option("--check", help="Execute kernels under watch, untimed: races, values never written, barriers."),
     ] = False
+    max_seconds: Annotated[
+        float | None,
+        typer.Option("--max-seconds", metavar="S", min=0, help="End a kernel after so much time; --timeout: all."),
+    ] = None
     root: Annotated[
         Path | None,
         typer.Option("--root", metavar="DIR", help="Folder with another system's libraries, for what needs them."),
@@ -103,6 +107,7 @@ def hip(
         asked.bounds,
         keep=any((options.every, options.json_file, options.out, store_to_write(storing.store))),
         check=asked.check,
+        max_seconds=asked.max_seconds,
     )
 
     files = [*gpu_file.files, Path(program[0])]

@@ -32,8 +32,9 @@ class HipJob(Job):
     """A program on the simulated GPU (gpusim.running.job.Job).
 
     timing: False executes kernels for their results alone; launches: how each is run; kernels: a regular expression:
-    only kernels whose name it matches are timed; bounds: where an allocation ends; keep: each launch's metrics are part
-    of the record; check: launches are executed under watch, and what is found is part of the record.
+    only kernels whose name it matches are timed; bounds: where an allocation ends; keep: each launch's metrics are
+    part of the record; check: launches are executed under watch, and what is found is part of the record;
+    max_seconds: wall time after which a launch is ended.
     """
 
     kind = "hip"
@@ -49,11 +50,13 @@ class HipJob(Job):
         bounds: "Bounds" = "page",
         keep: bool = False,
         check: bool = False,
+        max_seconds: float | None = None,
     ) -> None:
         self.program, self.gpu, self.energy_spec = program, gpu, energy_spec
         self.title = " ".join(program.arguments)
         self.options = JobOptions(timing, verify=False, launches=launches)  # only the program knows its results
         self._kernels, self._bounds, self._keep, self._check = kernels, bounds, keep, check
+        self._max_seconds = max_seconds
 
     @property
     def variants(self) -> Sequence[Variant]:
@@ -72,7 +75,13 @@ class HipJob(Job):
             "kernels": self._kernels,
             "bounds": self._bounds,
             "check": self._check,
-            "run": {"checked": how.checked, "hotspots": how.hotspots, "max_cycles": how.max_cycles, "every": how.every},
+            "run": {
+                "checked": how.checked,
+                "hotspots": how.hotspots,
+                "max_cycles": how.max_cycles,
+                "every": how.every,
+                "max_seconds": self._max_seconds,
+            },
         }
 
     @property
@@ -97,6 +106,7 @@ class HipJob(Job):
                 self._keep,
                 self._bounds,
                 self._check,
+                self._max_seconds,
             )
             made.append(launches := Launches())
             errors = Reporter(quiet=False)

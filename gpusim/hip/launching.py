@@ -27,7 +27,8 @@ class Options:
     timing: through the timing model; kernels: a regular expression: only kernels with a match in their name, demangled
     or mangled, are timed, the others are only executed; launches: how timed ones are run; keep: every launch's metrics;
     bounds: where an allocation ends (`Bounds`: with its page, its last byte, or the block of
-    the driver's that it lies in); check: execute launches under watch, untimed.
+    the driver's that it lies in); check: execute launches under watch,
+    untimed; max_seconds: wall time after which a launch is ended.
     """
 
     gpu: GpuSpec
@@ -37,6 +38,7 @@ class Options:
     keep: bool = False
     bounds: Bounds = "page"
     check: bool = False
+    max_seconds: float | None = None
 
     def timed(self, name: str) -> bool:
         """Tell whether a kernel is simulated."""
@@ -134,14 +136,13 @@ class Launcher:
             facts = executed(launch, self._options.gpu, MAX_WAVEFRONT_INSTRUCTIONS, observer, self._pool, serve)
         return facts
 
-    def note(self, launch: Launch, facts: RunFacts, **more: Any) -> Callable[[float, float], None]:
+    def note(self, launch: Launch, facts: RunFacts, limited: bool, **more: Any) -> Callable[[float, float], None]:
         """Store the facts of a launch, and return a function that is called with its start and end once they are known.
 
-        more: further keys for the launch's place in the program.
+        limited: it was ended at a limit of cycles or of time; more: further keys for the launch's place in the program.
         """
-        most = self._options.launches.max_cycles
         self._launches.partial |= facts.partial
-        self._launches.limited |= facts.partial and bool(most) and facts.cycles >= most
+        self._launches.limited |= limited
         self._launches.sums.setdefault(launch.kernel.name, KernelSums()).add(
             replace(facts, series=None)
         )  # by kernel they were out of order

@@ -32,6 +32,7 @@ from isa.grid import GridError
 from isa.kernarg import explicit
 from isa.launch import Launch
 from isa.object.code_object import CodeObjectError, Kernel
+from isa.object.names import short
 
 _REQUEST = struct.Struct(REQUEST)
 _RECEIVED_AT_ONCE = 1 << 16  # a larger buffer is mapped anew for each message
@@ -72,6 +73,8 @@ class Session:
     ) -> None:
         self.connection = connection
         self._gpu, self._reporter, self._stopped = options.gpu, reporter, stopped
+        self._max_cycles, self._max_s = options.launches.max_cycles, options.max_seconds or float("inf")
+        self._begun_s, self._out_of_time = 0.0, False  # of the launch that runs
         self._exact = options.bounds == "exact"
         self._strays: set[str] = set()  # kernels whose accesses beyond allocations were told of
         self._us_of_byte = 1e6 / options.gpu.dram.bytes_per_s
@@ -190,19 +193,35 @@ class Session:
 
     def _run(self, launch: Launch, stream: int) -> None:
         serve = self._calls.serve if self._calls.are_made_by(launch) else None
+        self._begun_s, self._out_of_time = time.monotonic(), False
         try:
             facts = self._launcher.run(launch, self._go_on, serve)
         except (ExecutionFault, SimulationError):
             self._fatal = True
             raise
         self._tell_strays(launch.kernel.name)
-        note = self._launcher.note(launch, facts, process=self._process, stream=stream)
+        limit = self._limit_reached(facts)
+        if limit:
+            self._reporter.say(
+                f"gpusim: kernel '{short(launch.kernel.name)}' was ended after {limit}. One that waits for the program "
+                "waits for ever: launches and copies are done one after another, in the order of the calls"
+            )
+            self._error = self._error or HipError.LaunchTimeOut
+        note = self._launcher.note(launch, facts, bool(limit), process=self._process, stream=stream)
         if facts.roofline is None:
             self._queue.kernel(stream, 0.0, name=launch.kernel.name)
         else:
             demands = self._demands(launch, facts)
             self._queue.kernel(stream, facts.time_us, demands, note, launch.kernel.name)
         self._fatal |= facts.partial
+
+    def _limit_reached(self, facts: RunFacts) -> str:
+        """Return which limit ended a launch; empty if none did."""
+        if facts.partial and self._out_of_time:
+            return f"{self._max_s:g} seconds (--max-seconds)"
+        if facts.partial and self._max_cycles and facts.cycles >= self._max_cycles:
+            return f"{self._max_cycles:,} cycles (--max-cycles)"
+        return ""
 
     def _tell_strays(self, kernel: str) -> None:
         """Say once for each kernel where it has accessed memory beyond an allocation, and was let through."""
@@ -304,6 +323,9 @@ class Session:
         if now - self._looked_s < _LOOK_S:
             return True
         self._looked_s = now
+        if now - self._begun_s > self._max_s:
+            self._out_of_time = True
+            return False
         poll = select.poll()
         poll.register(self.connection, select.POLLHUP)
         return not self._stopped() and not poll.poll(0)

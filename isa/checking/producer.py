@@ -160,6 +160,8 @@ def _step(context: Context, check: Check, wave: Wavefront, slot):
         origin = pc
     elif kind == Kind.BARRIER:
         _pass_barrier(check, wave, slot, pc, active)
+    elif kind == Kind.GRID_BARRIER:  # what its workgroup has done is known to all that pass it
+        st_i64(check.released, wave.workgroup, max(ld_i64(check.released, wave.workgroup), context.executed + 1))
     elif kind == Kind.END:
         _end(check, wave, slot, pc)
     elif kind != Kind.BUFFER:

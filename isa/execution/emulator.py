@@ -30,6 +30,7 @@ from gpusim.jit import (
 )
 from isa.execution.control_slice import BLOCKS
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter
+from isa.execution.faults import FAULT_GRID_BARRIER
 from isa.execution.resident import AT_BARRIER, AT_GRID_BARRIER, WavefrontGroup, grouped
 from isa.opcodes.opcode import UNIT_NAMES
 from isa.trace import (
@@ -459,7 +460,9 @@ def _resident(context: FunctionalContext, run: Any) -> list[WavefrontGroup]:
         for w in range(first, first + run.wavefronts):
             state, pc = wave_at(run.waves, w).state, context.wavefronts[w].pc
             if state != DONE:
+                fault = context.state.fault
                 at_grid = context.wavefronts[w].status == GRID_BARRIER
+                at_grid |= fault.code == FAULT_GRID_BARRIER and fault.slot == w
                 waits = AT_BARRIER if state == WAITING else AT_GRID_BARRIER if at_grid else ""
                 standing.append((pc - 1, waits) if waits else (pc, "executing"))
     return grouped(context.launch.kernel, context.instructions, standing)

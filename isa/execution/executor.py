@@ -416,12 +416,14 @@ class FunctionalContext:
             stray = self.state.stray
             stray.pc = (stray.pc - self.state.program) // self.table.itemsize  # compiled code has its row's address
             error = self._described(stray, list)
-            self.launch.memory.strays.append(f"{error}; let through, {int(self.state.strays):,} such lines in all")
+            self.launch.memory.strays.append(
+                f"{error}; let through, {int(self.state.strays):,} such accesses of lanes in all"
+            )
 
     def _described(self, fault: Any, resident: Callable[[], list[WavefrontGroup]]) -> ExecutionFault:
         code, address = fault.code, fault.address & (1 << 64) - 1
         wave = self.wavefronts[fault.slot]
-        instruction = self.instructions[fault.pc]
+        instruction = self.instructions[fault.pc - (code == FAULT_GRID_BARRIER)]  # it stands behind it
         where = ""
         if code == FAULT_BRANCH:
             linked = address - int(self.state.code_address) + self.program.kernel.code_address

@@ -48,10 +48,11 @@ _TEXT = {
     FAULT_PRIVATE: "access outside the work-item's private memory",
     FAULT_PASSAGE: "a loop is not as long, or not the same every time, as its first wavefront's",
     FAULT_GRID_BARRIER: "the grid's barrier waits for wavefronts that never come: it needs all workgroups of the grid "
-    "resident at once, and all of them at the barrier; missing are",
+    "resident at once, and all of them at the barrier",
     FAULT_TRAP: "the kernel stopped itself (trap)",
 }
 ENDLESS = {FAULT_LIMIT, FAULT_NO_END}
+_OF_SIZE = {**dict.fromkeys(ENDLESS, " instructions"), FAULT_GRID_BARRIER: " more would have to come"}
 _WITH_ADDRESS = {FAULT_UNMAPPED, FAULT_READ_ONLY, FAULT_LDS, FAULT_MISALIGNED, FAULT_SPARSE, FAULT_PRIVATE}
 
 _NULL_BYTES = 4096
@@ -99,7 +100,7 @@ class ExecutionFault(UserError):
         if address is not None:
             text += f", address {address:#x}{f' ({size_bytes} bytes)' if size_bytes else ''}{where}"
         elif size_bytes:
-            text += f", {size_bytes:,} instructions" if code in ENDLESS else f", {size_bytes}"
+            text += f", {size_bytes:,}{_OF_SIZE.get(code, '')}"
         super().__init__(text)
 
 

@@ -15,6 +15,7 @@ from isa.object.elf_image import STT_FUNC, STT_KERNEL, STT_OBJECT, Image, Malfor
 from isa.object.kernel_descriptor import (
     DESCRIPTOR_BYTES,
     KERNEL_CODE_BYTES,
+    STACK_BYTES,
     Descriptor,
     read_descriptor,
     read_kernel_code,
@@ -312,7 +313,7 @@ def _kernel(
         sgprs=descriptor.sgprs,
         vgprs=descriptor.vgprs,
         lds_bytes=descriptor.lds_bytes,
-        private_segment_bytes=descriptor.private_segment_bytes,
+        private_segment_bytes=descriptor.private_segment_bytes + (STACK_BYTES if descriptor.asks(11) else 0),
         kernarg_bytes=kernarg_bytes,
         float_mode=rsrc1 >> 12 & 0xFF,
         ieee_mode=bool(rsrc1 >> 23 & 1),

@@ -19,6 +19,7 @@ MAX_PRIVATE_BYTES = 8191 * 1024 // 64  # COMPUTE_TMPRING_SIZE.WAVESIZE: 13 bits 
 MAX_KERNARG_BYTES = 1 << 20  # assumed; far above OpenCL's CL_DEVICE_MAX_PARAMETER_SIZE of any device
 MAX_USER_SGPRS = 16
 _WAVE32 = 1 << 10
+STACK_BYTES = 16 << 10  # of a work-item of a kernel that says it cannot tell its own: the most that ROCclr gives one
 _USER_SGPRS = (4, 2, 2, 2, 2, 2, 1)  # registers that property bits 0 to 6 ask for
 _GRID_COUNT_BIT = 7
 
@@ -47,7 +48,8 @@ class Descriptor(NamedTuple):
     def asks(self, bit: int) -> bool:
         """Tell whether a property bit is set.
 
-        The bits are 0 private segment buffer, 1 dispatch, 2 queue, 3 kernarg, 4 id, 5 scratch init, 6 size.
+        The bits are 0 private segment buffer, 1 dispatch, 2 queue, 3 kernarg, 4 id, 5 scratch init, 6 size,
+        11 a stack whose size the kernel cannot tell (recursion, calls through pointers; code object version 5).
         """
         return bool(self.properties >> bit & 1)
 

@@ -132,6 +132,55 @@ def test_programs_are_compiled_while_they_run() -> None:
         assert case("compile") == "_Z5twiceIiEvPT_\n"
 
 
+def test_copies_and_fills_beyond_an_allocation_are_refused_and_said_once() -> None:
+    done = run(["--timing", "off"], PROGRAMS / "edges", "copies")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr.count("reaches beyond the allocation of 1000 bytes") == 1
+    assert done.stderr.count("beyond the variable of 40 bytes") == 1
+
+
+def test_too_much_lds_is_an_error_of_the_launch_itself() -> None:
+    done = run(["--timing", "off"], PROGRAMS / "edges", "launches")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1048576 bytes of LDS does not fit a compute unit" in done.stderr
+
+
+@pytest.mark.parametrize("options", [(), ("--timing", "off"), ("--check",)], ids=["timed", "executed", "checked"])
+def test_a_grid_synchronizes(options: tuple[str, ...]) -> None:
+    done = run([*options, "--quiet"], PROGRAMS / "edges", "grid", 8)
+    assert done.returncode == 0 and done.stdout == "hipSuccess\n", done.stdout + done.stderr
+
+
+def test_a_grid_that_is_too_large_or_not_complete_at_its_barrier_is_reported() -> None:
+    done = run(["--timing", "off"], PROGRAMS / "edges", "grid", 1000)
+    assert done.stdout == "hipErrorCooperativeLaunchTooLarge\n" and "1000 workgroups: the GPU holds" in done.stderr
+    done = run(["--timing", "off"], PROGRAMS / "edges", "grid", 4, 1)
+    assert done.stdout == "hipErrorLaunchFailure\n" and "1 more would have to come" in done.stderr
+    done = run(["--quiet"], PROGRAMS / "edges", "grid", 4, 1)
+    assert done.stdout == "hipErrorLaunchFailure\n"
+    assert "3 wavefronts at 0x3688 ds_gws_barrier v4 gds: waiting at the grid's barrier" in done.stderr
+
+
+def test_recursion_and_malloc_in_kernels_run_on_little_memory() -> None:
+    assert case("deep", program="edges") == case("heap", program="edges") == ""
+
+
+def test_an_access_in_the_drivers_block_is_let_through_and_said_once() -> None:
+    done = run(["--timing", "off", "--bounds", "loose"], PROGRAMS / "edges", "beyond", 2000)
+    assert done.stdout == "hipSuccess\n" and done.stderr.count("access outside every allocation") == 1
+    done = run(["--timing", "off", "--bounds", "loose"], PROGRAMS / "edges", "beyond", 600000)
+    assert done.stdout == "hipErrorLaunchFailure\n"
+    done = run(["--timing", "off"], PROGRAMS / "edges", "beyond", 2000)
+    assert done.stdout == "hipErrorLaunchFailure\n"
+
+
+@pytest.mark.parametrize("limit", [("--max-cycles", "20000"), ("--timing", "off", "--max-seconds", "0.3")])
+def test_a_kernel_that_waits_for_the_program_is_ended_at_a_limit(limit: tuple[str, ...]) -> None:
+    done = run([*limit, "--quiet"], PROGRAMS / "edges", "waiting")
+    assert done.returncode == 1 and done.stdout == "hipErrorLaunchTimeOut\n"
+    assert done.stderr.count("'wait_for' was ended after") == 1 and "waits for ever" in done.stderr
+
+
 def test_a_kernels_fault_is_a_launch_failure_with_all_that_is_known() -> None:
     done = run(["--timing", "off", "--bounds", "exact"], PROGRAMS / "runtime", "fault")
     assert done.returncode == 3 and done.stdout == "hipErrorLaunchFailure\n"
@@ -329,7 +378,7 @@ def test_a_printing_kernel_takes_the_same_cycles_each_time(tmp_path: Path) -> No
         (["--timing", "off", "--hotspots"], "nothing is timed"),
         (["--timeline-of", "launches"], "--timeline FILE names its file"),
         (["--timeline", "x.json", "--timeline-of", "launches", "--window", "0:9"], "of launches all are"),
-        (["--bounds", "some"], "'some' is not one of 'page', 'exact'"),
+        (["--bounds", "some"], "'some' is not one of 'page', 'exact', 'loose'"),
         (["--timing", "off", "--kernels", "x"], "nothing is timed"),
         (["--kernels", "("], "no regular expression"),
         (["--root", "."], "has no lib64/ld-linux-x86-64.so.2"),

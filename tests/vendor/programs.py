@@ -34,6 +34,7 @@ class Shard:
     shards: int = 1
     index: int = 0
     timed: bool = False
+    options: tuple[str, ...] = ()  # of gpusim hip
 
 
 SHARDS = (
@@ -94,7 +95,7 @@ def run_shard(shard: Shard) -> Outcome:
         result = Path(folder) / "result.json"
         program = root() / _TESTS / shard.package / shard.program
         timing = "on" if shard.timed else "off"
-        options = ["--timing", timing, "--root", str(root()), "--quiet", "--json", str(result)]
+        options = ["--timing", timing, *shard.options, "--root", str(root()), "--quiet", "--json", str(result)]
         done = subprocess.run(
             _with_data([*_gpusim(), *options, "--", str(program)]),
             env=environment,

@@ -156,7 +156,7 @@ API hipError_t hipDeviceGetLimit(size_t* value, int limit) {
   if (hipError_t error = check(0)) return error;
   if (!value || limit < 0 || limit > 2) return fail(hipErrorUnsupportedLimit);
   // stack of a work-item, printf's buffer, the heap: libraries ask for it to know what memory there is
-  const size_t limits[] = {1024, 1 << 20, device().capacity};
+  const size_t limits[] = {16 << 10, 1 << 20, device().capacity};
   *value = limits[limit];
   return hipSuccess;
 }

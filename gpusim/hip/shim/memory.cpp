@@ -64,12 +64,11 @@ bool fits(const char* what, const void* at, size_t size) {
   uint64_t left = address - start < held_bytes ? held_bytes - (address - start) : 0;
   if (size <= left) return true;
   if (!said.insert({start, held_bytes}).second) return false;
-  if (left)
-    complain("%s of %zu bytes at %p reaches beyond the %s of %zu bytes at %#zx, of which %zu are left: not done", what,
-             size, at, kind, size_t(held_bytes), size_t(start), size_t(left));
+  if (left || (held_bytes && address == start + held_bytes))
+    complain("%s of %zu bytes at %p reaches beyond the %s of %zu bytes at %#zx: not done", what, size, at, kind,
+             size_t(held_bytes), size_t(start));
   else
-    complain("%s of %zu bytes at %p, which lies in no allocation: not done; the nearest before it has %zu bytes at %#zx",
-             what, size, at, size_t(held_bytes), size_t(start));
+    complain("%s of %zu bytes at %p, which lies in no allocation: not done", what, size, at);
   return false;
 }
 

@@ -5,7 +5,7 @@ import weakref
 
 import numpy as np
 
-from isa.device_memory import DeviceMemory
+from isa.device_memory import SLACK, VIRTUAL_BASE, WRITABLE, DeviceMemory
 
 
 def test_it_is_no_part_of_a_cycle() -> None:
@@ -19,3 +19,23 @@ def test_it_is_no_part_of_a_cycle() -> None:
         assert gone() is None
     finally:
         gc.enable()
+
+
+def test_what_is_not_allocated_of_a_chunk_with_an_allocation_is_slack() -> None:
+    chunk = 1 << 20
+    memory = DeviceMemory(8 << 20, slack_bytes=chunk)
+
+    def rights(address: int) -> int:
+        return int(memory.permissions[(address - VIRTUAL_BASE) // 64])
+
+    first = memory.allocate(100, "first")
+    large = memory.allocate(2 * chunk, "large")
+    assert rights(first.address) & WRITABLE and rights(first.address + 4096) == SLACK
+    assert rights(large.end) == SLACK and rights(VIRTUAL_BASE + 5 * chunk) == 0
+    memory.view(first)[:] = 1
+    memory.image[first.address + 4096 - VIRTUAL_BASE] = 7  # a write that was let through
+    memory.free(large)
+    assert rights(large.address) == SLACK and rights(large.address + chunk) == 0
+    memory.free(first)
+    assert rights(first.address) == rights(first.address + 4096) == 0
+    assert not memory.view(memory.allocate(8192, "later")).any()

@@ -26,4 +26,5 @@ def test_the_page_is_current_and_complete(found):
 def test_refusals_are_found(found):
     states = {row.opcode.mnemonic: row.state for rows in found.values() for row in rows}
     assert states["s_getreg_b32"] == PARTLY and states["v_mac_f32"] == IMPLEMENTED
-    assert states["ds_gws_init"] == states["image_load"] == states["s_setvskip"] == "no"
+    assert states["ds_gws_barrier"] == states["ds_gws_init"] == IMPLEMENTED
+    assert states["ds_gws_sema_p"] == states["image_load"] == states["s_setvskip"] == "no"
