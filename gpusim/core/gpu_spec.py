@@ -14,6 +14,7 @@ from memory.dram.spec import DramSpec
 from memory.network.state import MAX_CUS, RESPONSE_DEPTH, CrossbarSpec
 from memory.translation.spec import TranslationSpec
 
+ARCHITECTURES = ("gfx803", "gfx900", "gfx906")
 CACHES = ("flushed", "warm")  # what a launch may find in L2 and the TLBs
 
 
@@ -59,6 +60,12 @@ class GpuSpec(Spec):
     """A GPU; the defaults are the Radeon Instinct MI6 of the source's evaluation."""
 
     name: str = param("MI6", "name in reports", "Dong 2020, table 6.3")
+    architecture: str = param(
+        "gfx803",
+        "instruction set of its code objects",
+        "LLVM AMDGPU guide, processors: Radeon Instinct MI6",
+        among=ARCHITECTURES,
+    )
     clock_ghz: float = param(1.237, "core clock in GHz", "AMD Radeon Instinct MI6 data sheet", ge=0.01, le=10)
     shader_arrays: int = param(
         9, "shader arrays, served in turn by the dispatcher", "Dong 2020, table 6.3", ge=1, le=64

@@ -27,7 +27,8 @@ class Architecture:
     instructions; shared_aperture_high, private_aperture_high: bits 63:32 of flat addresses of LDS and of private memory
     (where Linux' amdkfd puts them: kfd_flat_memory.c); element_bytes: of a swizzled buffer, 0 where its resource says
     it; aperture_registers: operands 235 to 238 and SH_MEM_BASES tell the apertures; flat_scratch_address: FLAT_SCRATCH
-    is the address of the wavefront's private memory, not an offset and a size; resource_word3: word 3 of the private
+    is the address of the wavefront's private memory, not an offset and a size; first_trap_register: code of TTMP0, from
+    which on GFX8 has TBA and TMA before; resource_word3: word 3 of the private
     segment's buffer resource (LLVM: SIInstrInfo::getScratchRsrcWords23).
     """
 
@@ -43,6 +44,7 @@ class Architecture:
     element_bytes: int
     aperture_registers: bool
     flat_scratch_address: bool
+    first_trap_register: int
     resource_word3: int
 
     @cached_property
@@ -99,6 +101,7 @@ GFX803 = Architecture(
     element_bytes=0,
     aperture_registers=False,
     flat_scratch_address=False,
+    first_trap_register=112,
     resource_word3=1 << 19 | 3 << 21 | 1 << 23,  # 4-byte elements, index stride 64, the lane is the index
 )
 _GFX9 = {
@@ -110,6 +113,7 @@ _GFX9 = {
     "element_bytes": 4,
     "aperture_registers": True,
     "flat_scratch_address": True,
+    "first_trap_register": 108,
     "resource_word3": 3 << 21 | 1 << 23,
 }
 GFX900 = Architecture(name="gfx900", version=(9, 0, 0), mach=0x2C, extensions=("gfx9", "packed", "mad_mix"), **_GFX9)
