@@ -121,7 +121,7 @@ def read_lines(path: Path) -> list[tuple[list[int], str]]:
 
 def _lines(tool: str, wanted: Sequence[Opcode], architecture: Architecture = GFX803) -> Iterator[str]:
     """Oracle lines of opcodes: every form, some several times; only what the tool can be trusted about."""
-    draw = random.Random(architecture.mach if architecture is not GFX803 else 803)
+    draw = random.Random(int(architecture.name[3:]))
     version = version_of(tool)
     items = [
         random_words(draw, opcode, form, architecture)
