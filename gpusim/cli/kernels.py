@@ -30,14 +30,20 @@ def kernels_build(
         ),
     ] = None,
     debug: Annotated[bool, typer.Option("-g", help="Keep line tables, for faults, hotspots and disassembly.")] = False,
+    gpu: Annotated[
+        str, typer.Option("--gpu", metavar="NAME", help="Build for gfx803, gfx900 or gfx906.", show_default=True)
+    ] = "gfx803",
 ) -> None:
     """Compile kernels into code objects beside their sources: through clang and lld; LLVM IR works without either."""
     interrupt_python()
+    from isa.opcodes import ARCHITECTURES
     from workloads.toolchain import build
 
+    if gpu not in ARCHITECTURES:
+        raise UserError(f"--gpu {gpu}: code is built for {', '.join(ARCHITECTURES)}")
     if debug and not sources:
         raise UserError("-g is for sources that are named: the shipped code objects are kept without line tables")
-    for path, how in build.build_sources(sources or build.shipped_sources(), debug):
+    for path, how in build.build_sources(sources or build.shipped_sources(), debug, gpu):
         print(f"{path}  ({how})")
 
 

@@ -35,7 +35,7 @@ from isa.encoding.disassembler import disassemble
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, program_of
 from isa.execution.resident import WavefrontGroup, group_lines, note_resident
 from isa.launch import Launch
-from isa.object.code_object import Kernel
+from isa.object.code_object import CodeObjectError, Kernel
 from isa.trace import LINE_BYTES
 from memory.cache.l2_contents import dirty_lines
 from memory.dram.controller import bus_busy_cycles
@@ -93,9 +93,16 @@ def simulate(
     every: cycles of the intervals in which counts are kept apart too (gpusim.core.series), 0: none.
     A delay of the first dispatch is none of the kernel's cycles.
 
-    Raises what the functional part found wrong (isa.execution.faults), OccupancyError, DeadlockError, LawViolation.
+    Raises CodeObjectError for code of another GPU's instruction set, what the functional part found wrong
+    (isa.execution.faults), OccupancyError, DeadlockError, LawViolation.
     Where the wavefronts stand is part of partial facts and of the errors of an endless loop and of a deadlock.
     """
+    kernel = launch.kernel
+    if kernel.gpu != gpu.architecture:
+        raise CodeObjectError(
+            f"kernel '{kernel.short_name}' is built for {kernel.gpu}, and the GPU {gpu.name} executes"
+            f" {gpu.architecture}: a GPU with `architecture: {kernel.gpu}` could run it"
+        )
     fit, held = occupancy(launch, gpu.cu), residency(launch, gpu)
     compile_s = prepare_core()
     uses_engine = engine_spec is not None and bool(launch.regions)

@@ -78,7 +78,7 @@ def decode_one(code: bytes, address: int, offset: int, end: int, architecture: A
         raise DecodeError(
             f"0x{here:x}: {_words(bits, 4 * layout.words)}: {opcode.mnemonic} ({encoding.upper()}): {problem}"
         )
-    return Instruction(here, size, opcode, fields, literal)
+    return Instruction(here, size, opcode, fields, literal, architecture=architecture)
 
 
 class _Plan:

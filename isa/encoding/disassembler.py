@@ -64,64 +64,75 @@ def _operands(instruction: Instruction) -> list[str]:
 
 
 def _operand(instruction: Instruction, name: str, kind: str) -> str:
-    fields, encoding = instruction.fields, instruction.opcode.encoding
+    fields, encoding, ttmp = (
+        instruction.fields,
+        instruction.opcode.encoding,
+        instruction.architecture.first_trap_register,
+    )
     if name == "vcc":
-        return register_text(fields["sdst"], "b64") if encoding == "vopc" and "sdst" in fields else "vcc"
+        return register_text(fields["sdst"], "b64", ttmp) if encoding == "vopc" and "sdst" in fields else "vcc"
     if name == "simm16":
         return _constant(instruction, kind)
     if name == "literal":
         assert instruction.literal is not None
         return literal_text(instruction.literal, kind) if kind == "b32" else f"0x{instruction.literal:x}"
     if name == "offset":
-        return _scalar_offset(fields)
+        return _scalar_offset(fields, ttmp)
     value = fields[name]
     if name == "saddr":
-        return "off" if value == NO_SCALAR_ADDRESS else register_text(value, "b64" if encoding == "global" else "b32")
+        return (
+            "off"
+            if value == NO_SCALAR_ADDRESS
+            else register_text(value, "b64" if encoding == "global" else "b32", ttmp)
+        )
     if kind == "segment":
         count = address_dwords(instruction)
         return vgpr_text(value, f"b{32 * count}") if count else "off"
     if name == "vsrc1" and fields.get("src1_scalar"):
-        return _modified(instruction, 1, register_text(value, kind), False)
+        return _modified(instruction, 1, source_text(value, kind, None, ttmp), 128 <= value <= 248)
     if name in ("vdst", "vsrc1", "addr", "data", "data0", "data1"):
         text = vgpr_text(value, kind)
         return _modified(instruction, 1, text, False) if name == "vsrc1" else text
     if name == "sbase":
-        return register_text(2 * value, kind)
+        return register_text(2 * value, kind, ttmp)
     if name in ("sdst", "sdata"):
-        return number_text(value) if kind == "imm" else register_text(value, kind)
+        return number_text(value) if kind == "imm" else register_text(value, kind, ttmp)
     if kind == "index":
         return gpr_idx_text(value)
     if kind == "i16" and "float_constants" in instruction.opcode.flags:
         kind = "f16"
     if encoding == "vop3p":
         return _packed_source(instruction, int(name[-1]), kind)
-    text = source_text(value, kind, instruction.literal)
+    text = source_text(value, kind, instruction.literal, ttmp)
     if encoding in ("vop1", "vop2", "vopc", "vop3"):
         return _modified(instruction, int(name[-1]), text, 128 <= value <= 248)
     return text
 
 
-def _scalar_offset(fields: dict[str, int]) -> str:
+def _scalar_offset(fields: dict[str, int], ttmp: int) -> str:
     if "soffset_en" not in fields:
-        return f"0x{fields['offset']:x}" if fields["imm"] else register_text(fields["offset"] & 0x7F, "b32")
+        return f"0x{fields['offset']:x}" if fields["imm"] else register_text(fields["offset"] & 0x7F, "b32", ttmp)
     offset = fields["offset"] - (fields["offset"] >> 20 << 21)
     if fields["soffset_en"]:
-        register = register_text(fields["soffset"], "b32")
+        register = register_text(fields["soffset"], "b32", ttmp)
         return f"{register} offset:{'-' if offset < 0 else ''}0x{abs(offset):x}" if fields["imm"] else register
     if fields["imm"]:
         return f"{'-' if offset < 0 else ''}0x{abs(offset):x}"
-    return register_text(fields["offset"] & 0x7F, "b32")
+    return register_text(fields["offset"] & 0x7F, "b32", ttmp)
 
 
 def _packed_source(instruction: Instruction, number: int, kind: str) -> str:
     """Write a source of VOP3P; those of mixed precision have their magnitude and negation with the operand."""
-    fields = instruction.fields
+    fields, ttmp = instruction.fields, instruction.architecture.first_trap_register
     if kind != "mix":
         scalar = "f16" if kind == "f16x2" else "b32" if "x" in kind else kind
-        return source_text(fields[f"src{number}"], scalar, None)
-    text = source_text(fields[f"src{number}"], "f32", None)
+        return source_text(fields[f"src{number}"], scalar, None, ttmp)
+    code = fields[f"src{number}"]
+    text = source_text(code, "f32", None, ttmp)
     if fields["neg_hi"] >> number & 1:
         text = f"|{text}|"
+    elif 128 <= code <= 248 and fields["neg"] >> number & 1:
+        return f"neg({text})"
     return f"-{text}" if fields["neg"] >> number & 1 else text
 
 
@@ -243,8 +254,9 @@ def _buffer_operands(instruction: Instruction) -> list[str]:
         texts.append(vgpr_text(fields["vdata"], f"b{bits}"))
     registers = fields["offen"] + fields["idxen"]
     texts.append(vgpr_text(fields["vaddr"], f"b{32 * registers}") if registers else "off")
-    texts.append(register_text(4 * fields["srsrc"], "b128"))
-    texts.append(source_text(fields["soffset"], "b32", None))
+    ttmp = instruction.architecture.first_trap_register
+    texts.append(register_text(4 * fields["srsrc"], "b128", ttmp))
+    texts.append(source_text(fields["soffset"], "b32", None, ttmp))
     return texts
 
 

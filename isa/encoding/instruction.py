@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from isa.opcodes import GFX803, Architecture
 from isa.opcodes.opcode import Opcode
 
 
@@ -10,7 +11,8 @@ class Instruction:
     """A decoded instruction at byte `address` (as linked), `size` bytes long; `fields` are its encoding's raw fields.
 
     literal: the 32-bit literal constant that follows, if any. SDWA and DPP words are in `fields` under their names.
-    jump_targets: of a jump through a register, the addresses that the code is known to compute for it.
+    jump_targets: of a jump through a register, the addresses that the code is known to compute for it;
+    architecture: of the GPU that the code is for.
     """
 
     address: int
@@ -19,6 +21,7 @@ class Instruction:
     fields: dict[str, int] = field(default_factory=dict)
     literal: int | None = None
     jump_targets: tuple[int, ...] = ()
+    architecture: Architecture = GFX803
 
     @property
     def branch_target(self) -> int | None:

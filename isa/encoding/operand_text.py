@@ -15,7 +15,7 @@ _SINGLES = {
     253: "src_scc",
     254: "src_lds_direct",
 }
-_TTMP_0, _TTMP_END = 112, 124
+_TTMP_END = 124
 _FLOATS = ("0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0")
 _FLOAT_0, _FLOAT_INVERSE_2PI = 240, 248
 _FLOAT_BITS = {
@@ -37,25 +37,28 @@ def vgpr_text(number: int, kind: str) -> str:
     return f"v{number}" if count == 1 else f"v[{number}:{number + count - 1}]"
 
 
-def register_text(number: int, kind: str) -> str:
-    """Write the scalar or special register with operand number `number`; groups begin at an aligned number."""
+def register_text(number: int, kind: str, first_ttmp: int) -> str:
+    """Write the scalar or special register with operand number `number`; groups begin at an aligned number.
+
+    first_ttmp: number of the first register of the trap handler.
+    """
     count = max(1, bits_of(kind) // 32)
     if number in _SINGLES:
         return _SINGLES[number]
     if count > 1:
         number -= number % min(count, 4)
-        if count == 2 and number in _PAIRS:
+        if count == 2 and number in _PAIRS and not first_ttmp <= number < _TTMP_END:
             return _PAIRS[number]
-    elif number & ~1 in _PAIRS:
+    elif number & ~1 in _PAIRS and not first_ttmp <= number < _TTMP_END:
         return _PAIRS[number & ~1] + ("_hi" if number & 1 else "_lo")
     name = "s"
-    if _TTMP_0 <= number < _TTMP_END:
-        name, number = "ttmp", number - _TTMP_0
+    if first_ttmp <= number < _TTMP_END:
+        name, number = "ttmp", number - first_ttmp
     return f"{name}{number}" if count == 1 else f"{name}[{number}:{number + count - 1}]"
 
 
-def source_text(number: int, kind: str, literal: int | None) -> str:
-    """Write a source operand: VGPR (256 and up), inline constant, literal or scalar register."""
+def source_text(number: int, kind: str, literal: int | None, first_ttmp: int) -> str:
+    """Write a source operand: VGPR (256 and up), inline constant, literal or scalar register (as `register_text`)."""
     if number >= 256:
         return vgpr_text(number - 256, kind)
     if number == 255 and literal is not None:
@@ -70,7 +73,7 @@ def source_text(number: int, kind: str, literal: int | None) -> str:
         return _FLOATS[number - _FLOAT_0]
     if number == _FLOAT_INVERSE_2PI:
         return "0.15915494309189532" if bits_of(kind) == 64 else "0.15915494"
-    return register_text(number, kind)
+    return register_text(number, kind, first_ttmp)
 
 
 def literal_text(value: int, kind: str) -> str:

@@ -134,7 +134,11 @@ def _operand_check(opcode: Opcode, name: str, kind: str, architecture: Architect
     if name == "vdst" and "atomic" in opcode.flags and opcode.encoding == "flat":
         return lambda fields: vgpr_problem(fields["vdst"], bits) if fields["glc"] else None
     if name == "vsrc1":
-        return lambda fields: (scalar_problem if fields.get("src1_scalar") else vgpr_problem)(fields["vsrc1"], bits)
+        return lambda fields: (
+            source_problem(fields["vsrc1"], bits, False)
+            if fields.get("src1_scalar")
+            else vgpr_problem(fields["vsrc1"], bits)
+        )
     if name in ("vdst", "addr", "data", "data0", "data1"):
         return lambda fields: vgpr_problem(fields[name], bits)
     literal = opcode.encoding in ("sop1", "sop2", "sopc", "vop1", "vop2", "vopc")

@@ -2,20 +2,23 @@
 
 Functions return the words they added to the memory record at `out` (always one: a DS record has no lines), or
 a negative fault code. Where the manual leaves room: an access outside the workgroup's allocation is a fault (the
-hardware drops it), M0's limit is not applied, dwords need 4-byte alignment and 64-bit atomics 8-byte alignment.
+hardware drops it), but for a store past all LDS of a compute unit, which is dropped: Tensile gives lanes that have
+nothing to store such an address. M0's limit is not applied, dwords need 4-byte alignment and 64-bit atomics 8-byte
+alignment.
 """
 
 from gpusim.jit import ctz, jit, ld_u32, popcount, st_i32, st_i64
 from isa.architecture import LANES, M0, ROW_BYTES
 from isa.execution.coalescing import lds_addresses, note_bank_pattern
 from isa.execution.codes import Access, LaneExchange
-from isa.execution.data_movement import atomic_at, copy_row, gather, scatter
+from isa.execution.data_movement import atomic_at, copy_row, gather, scatter, store_lane
 from isa.execution.faults import FAULT_LDS, FAULT_MISALIGNED
 from isa.execution.memory_access import fault
 from isa.execution.program_table import ProgramRow
 from isa.execution.state import LDS_PATTERN_WAYS, Context, Wavefront, pattern_at, work_at
 from isa.trace import BUSY_SHIFT, LEAST_SHIFT, RECORD_ATOMIC, RECORD_LDS, RECORD_RETURN, RECORD_STORE
 
+LDS_BYTES = 1 << 16  # of a compute unit (GCN3 ISA manual, section 1.2)
 CYCLES_OF_A_DWORD = 2  # 64 lanes of 4 bytes over 32 banks
 EXCHANGE_CYCLES = 2  # 64 lanes of 4 bytes over the 128 B/cycle crossbar
 
@@ -33,6 +36,27 @@ def bad_lane(context: Context, row: ProgramRow, active, offset, limit, align):
             if at & (align - 1):
                 return fault(context, FAULT_MISALIGNED, i, at, size)
     return FAULT_LDS
+
+
+@jit
+def store_within(context: Context, wave: Wavefront, row: ProgramRow, active, align):
+    """Execute a DS store lane by lane, without those past all LDS; 0, or a fault."""
+    work = work_at(context.work, 0)
+    vectors = wave.vectors
+    lds = context.lds + wave.workgroup_slot * context.lds_stride
+    size = row.size
+    for i in range(LANES):
+        if (active >> i) & 1:
+            for second in range(2 if row.paired else 1):
+                at = work.address[i] + (row.offset1 - row.offset if second else 0)
+                if at >= LDS_BYTES:
+                    continue
+                if at < 0 or at + size > context.lds_bytes:
+                    return fault(context, FAULT_LDS, i, at, size)
+                if at & (align - 1):
+                    return fault(context, FAULT_MISALIGNED, i, at, size)
+                store_lane(lds + at, vectors + (row.data1 if second else row.data), i, size)
+    return 0
 
 
 @jit
@@ -62,9 +86,13 @@ def lds_access(context: Context, wave: Wavefront, row: ProgramRow, active, out):
     align = size if kind == Access.ATOMIC or size < 4 else 4
     low = first + pattern.lowest
     high = first + pattern.highest + size
+    paired = row.paired
+    if kind == Access.STORE and high > LDS_BYTES:
+        code = store_within(context, wave, row, active, align)
+        st_i64(out, 0, flags | (pattern.busy << (BUSY_SHIFT + paired)))
+        return code if code < 0 else 1
     if low < 0 or high > limit or pattern.low_bits & (align - 1):
         return bad_lane(context, row, active, 0, limit, align)
-    paired = row.paired
     apart = row.offset1 - offset
     busy = pattern.busy
     if paired:

@@ -6,7 +6,7 @@ first asked for.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -21,28 +21,27 @@ if TYPE_CHECKING:
 class Architecture:
     """An instruction set architecture of AMD's, as its code objects name it.
 
-    generation: LLVM's name of it; version: of kernel headers of code object version 2 (major, minor, stepping);
-    mach: EF_AMDGPU_MACH of the ELF header; sgpr_granule: scalar registers are given out in multiples of it; extensions:
-    modules of `isa.opcodes`, each with an EXTENSION, in order; max_vm_count: of the counter of vector memory
-    instructions; shared_aperture_high, private_aperture_high: bits 63:32 of flat addresses of LDS and of private memory
-    (where Linux' amdkfd puts them: kfd_flat_memory.c); element_bytes: of a swizzled buffer, 0 where its resource says
-    it; aperture_registers: operands 235 to 238 and SH_MEM_BASES tell the apertures; flat_scratch_address: FLAT_SCRATCH
-    is the address of the wavefront's private memory, not an offset and a size; resource_word3: word 3 of the private
-    segment's buffer resource (LLVM: SIInstrInfo::getScratchRsrcWords23).
+    name: as of EF_AMDGPU_MACH in code objects (isa.object.targets); generation: LLVM's name of it; version: of kernel
+    headers of code object version 2 (major, minor, stepping); sgpr_granule: scalar registers are given out in multiples
+    of it; extensions: modules of `isa.opcodes`, each with an EXTENSION, in order; shared_aperture_high,
+    private_aperture_high: bits 63:32 of flat addresses of LDS and of private memory (where Linux' amdkfd puts them:
+    kfd_flat_memory.c); element_bytes: of a swizzled buffer, 0 where its resource says it; aperture_registers: operands
+    235 to 238 and SH_MEM_BASES tell the apertures; flat_scratch_address: FLAT_SCRATCH is the address of the wavefront's
+    private memory, not an offset and a size; first_trap_register: code of TTMP0, before which GFX8 has TBA and TMA;
+    resource_word3: word 3 of the private segment's buffer resource (LLVM: SIInstrInfo::getScratchRsrcWords23).
     """
 
     name: str
     generation: str
     version: tuple[int, int, int]
-    mach: int
     sgpr_granule: int
     extensions: tuple[str, ...]
-    max_vm_count: int
     shared_aperture_high: int
     private_aperture_high: int
     element_bytes: int
     aperture_registers: bool
     flat_scratch_address: bool
+    first_trap_register: int
     resource_word3: int
 
     @cached_property
@@ -90,34 +89,34 @@ GFX803 = Architecture(
     name="gfx803",
     generation="GFX8",
     version=(8, 0, 3),
-    mach=0x2A,
     sgpr_granule=8,
     extensions=(),
-    max_vm_count=15,
     shared_aperture_high=0x2000_0000,
     private_aperture_high=0x2000_0001,
     element_bytes=0,
     aperture_registers=False,
     flat_scratch_address=False,
+    first_trap_register=112,
     resource_word3=1 << 19 | 3 << 21 | 1 << 23,  # 4-byte elements, index stride 64, the lane is the index
 )
-_GFX9 = {
-    "generation": "GFX9",
-    "sgpr_granule": 16,
-    "max_vm_count": 63,
-    "shared_aperture_high": 0x0001_0000,
-    "private_aperture_high": 0x0002_0000,
-    "element_bytes": 4,
-    "aperture_registers": True,
-    "flat_scratch_address": True,
-    "resource_word3": 3 << 21 | 1 << 23,
-}
-GFX900 = Architecture(name="gfx900", version=(9, 0, 0), mach=0x2C, extensions=("gfx9", "packed", "mad_mix"), **_GFX9)
-GFX906 = Architecture(
+GFX900 = Architecture(
+    name="gfx900",
+    generation="GFX9",
+    version=(9, 0, 0),
+    sgpr_granule=16,
+    extensions=("gfx9", "packed", "mad_mix"),
+    shared_aperture_high=0x0001_0000,
+    private_aperture_high=0x0002_0000,
+    element_bytes=4,
+    aperture_registers=True,
+    flat_scratch_address=True,
+    first_trap_register=108,
+    resource_word3=3 << 21 | 1 << 23,
+)
+GFX906 = replace(
+    GFX900,
     name="gfx906",
     version=(9, 0, 6),
-    mach=0x2F,
     extensions=("gfx9", "packed", "fma_mix", "dot", "half_rate_doubles"),
-    **_GFX9,
 )
 ARCHITECTURES = {one.name: one for one in (GFX803, GFX900, GFX906)}

@@ -69,7 +69,7 @@ v_addc_u32 v43, vcc, 0, v43, vcc
 @cache
 def _arithmetic() -> tuple[Any, ...]:
     """Opcodes of arithmetic that names its registers in its fields alone."""
-    from tests.support.gfx803_words import opcodes
+    from tests.support.instruction_words import opcodes
 
     left_out = ("movrel", "setreg", "getreg", "gpr_idx", "pc_", "setvskip", "cbranch", "bitset", "rfe", "s_mov_fed")
     left_out += ("interp", "call", "clrexcp", "saveexec", "v_readlane", "v_readfirstlane")
@@ -97,7 +97,7 @@ def arithmetic(choose: random.Random) -> str:
     """A random instruction that no loader refuses, as words in the assembler's notation."""
     from isa.encoding.decoder import DecodeError, decode
     from isa.opcodes.formats import FORMATS
-    from tests.support.gfx803_words import ENCODING_BITS
+    from tests.support.instruction_words import ENCODING_BITS
     from tests.support.isa_coverage import refusal
 
     while True:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from isa.encoding.decoder import DecodeError, decode
 from isa.opcodes.opcode import BRANCH, LDS, SMEM, VMEM
 from tests.corpus.build import BASE, Variant, committed
-from tests.support.gfx803_words import forms, opcodes, random_words
+from tests.support.instruction_words import forms, opcodes, random_words
 from tests.support.isa_coverage import refusal
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -36,8 +36,7 @@ _KERNEL = """
         .amdhsa_next_free_sgpr {sgprs}
         .amdhsa_reserve_vcc 0
         .amdhsa_reserve_flat_scratch 0
-        .amdhsa_reserve_xnack_mask 0
-        .amdhsa_group_segment_fixed_size {lds_bytes}
+{reserved}        .amdhsa_group_segment_fixed_size {lds_bytes}
     .end_amdhsa_kernel
 """
 
@@ -48,18 +47,23 @@ class Assembly:
 
     path: Path
     sources: dict[str, str] = field(default_factory=dict)
+    gpu: str = "gfx803"
 
     def kernel(self, name: str, text: str, vgprs: int = 8, sgprs: int = 16, lds_bytes: int = 0) -> str:
         """Add a kernel; returns its name. s0 holds the work-group's number, v0 the work-item's, all else 0."""
         assert name not in self.sources, f"two kernels are named {name}"
         local = text.strip("\n").replace(".L", f".L{name}_")  # labels are the kernel's own
-        self.sources[name] = _KERNEL.format(name=name, text=local, vgprs=vgprs, sgprs=sgprs, lds_bytes=lds_bytes)
+        # what later GPUs reserve follows from their features
+        reserved = "        .amdhsa_reserve_xnack_mask 0\n" if self.gpu == "gfx803" else ""
+        self.sources[name] = _KERNEL.format(
+            name=name, text=local, vgprs=vgprs, sgprs=sgprs, lds_bytes=lds_bytes, reserved=reserved
+        )
         return name
 
     @property
     def source(self) -> str:
         """The assembly text of the whole object."""
-        body = '.amdgcn_target "amdgcn-amd-amdhsa--gfx803"\n.amdhsa_code_object_version 5\n'
+        body = f'.amdgcn_target "amdgcn-amd-amdhsa--{self.gpu}"\n.amdhsa_code_object_version 5\n'
         body += "".join(self.sources.values())
         symbol = _HASH_SYMBOL + hashlib.sha256(body.encode()).hexdigest()[:16]
         return f"{body}\n    .globl {symbol}\n    .set {symbol}, 0\n"
@@ -69,7 +73,7 @@ class Assembly:
         with TemporaryDirectory() as scratch:
             source = Path(scratch) / f"{self.path.stem}.s"
             source.write_text(self.source)
-            build(source, target)
+            build(source, target, gpu=self.gpu)
 
     @cached_property
     def _loaded(self) -> dict[str, Kernel]:

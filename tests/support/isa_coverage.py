@@ -16,9 +16,9 @@ from isa.execution.constants import Constants
 from isa.execution.program_table import PROGRAM_ROW
 from isa.execution.translation import BUILDERS
 from isa.lanes import library
-from isa.opcodes import GFX803
+from isa.opcodes import ARCHITECTURES, GFX803, Architecture
 from isa.opcodes.opcode import Opcode
-from tests.support.gfx803_words import ENCODING_BITS, forms, random_words
+from tests.support.instruction_words import ENCODING_BITS, forms, random_words
 
 SAMPLES = 40  # words tried of an opcode and form
 IMPLEMENTED, PARTLY, REFUSED = "yes", "partly", "no"
@@ -33,9 +33,12 @@ _TITLES = {
     "vop1": "vector, one source",
     "vop2": "vector, two sources",
     "vopc": "vector comparisons",
+    "vop3p": "vector, packed halves, mixed precision, dot products",
     "vop3": "vector, three sources, and the long forms of VOP1, VOP2 and VOPC",
     "ds": "local data share",
     "flat": "flat memory",
+    "global": "global memory",
+    "scratch": "private memory",
     "mubuf": "untyped buffers",
     "mtbuf": "typed buffers",
     "mimg": "images",
@@ -45,7 +48,7 @@ _TITLES = {
 _HEAD = """# Instruction coverage
 
 Generated from the opcode table (`isa/opcodes`) and the program builder (`isa/execution/translation.py`) by
-`.ci/generate`; do not edit. Every opcode of `gfx803` that LLVM knows is in the table; each was offered to the program
+`.ci/generate`; do not edit. Every opcode that LLVM knows of these GPUs is in the table; each was offered to the program
 builder in {samples} random valid encodings of every form it has (plain, SDWA, DPP).
 
 What is refused is refused when a kernel is loaded, with mnemonic, encoding and address, before anything runs. Beyond
@@ -81,7 +84,7 @@ def refusal(instruction: Instruction) -> str | None:
     return None
 
 
-def coverage_of(opcode: Opcode) -> Coverage:
+def coverage_of(opcode: Opcode, architecture: Architecture = GFX803) -> Coverage:
     """Tries an opcode's forms."""
     if "refused" in opcode.flags or opcode.encoding not in ENCODING_BITS:
         return Coverage(opcode, REFUSED, (_GRAPHICS,))
@@ -89,9 +92,11 @@ def coverage_of(opcode: Opcode) -> Coverage:
     tried, reasons = 0, Counter[str]()
     for form in forms(opcode):
         for _ in range(SAMPLES):
-            words = random_words(draw, opcode, form)
+            words = random_words(draw, opcode, form, architecture)
             try:
-                (instruction,) = decode(b"".join(word.to_bytes(4, "little") for word in words))
+                (instruction,) = decode(
+                    b"".join(word.to_bytes(4, "little") for word in words), architecture=architecture
+                )
             except DecodeError:
                 continue  # not a valid instruction after all
             if any(instruction.fields.get(bit) for bit in _NEVER) and "gds_only" not in opcode.flags:
@@ -106,31 +111,54 @@ def coverage_of(opcode: Opcode) -> Coverage:
     return Coverage(opcode, state, tuple(sorted(reasons)))
 
 
-def coverage() -> dict[str, list[Coverage]]:
-    """Of every opcode, by encoding."""
-    return {encoding: [coverage_of(table[n]) for n in sorted(table)] for encoding, table in GFX803.tables.items()}
+def coverage(architecture: Architecture = GFX803) -> dict[str, list[Coverage]]:
+    """Of every opcode, by encoding; of a later architecture what the one before has not."""
+    names = list(ARCHITECTURES)
+    at = names.index(architecture.name)
+    before = set(ARCHITECTURES[names[at - 1]].opcodes()) if at else set()
+    tables = {
+        encoding: [coverage_of(table[n], architecture) for n in sorted(table) if table[n] not in before]
+        for encoding, table in architecture.tables.items()
+    }
+    return {encoding: rows for encoding, rows in tables.items() if rows}
 
 
-def markdown(found: dict[str, list[Coverage]]) -> str:
-    """The page."""
+def markdown(found: dict[str, dict[str, list[Coverage]]]) -> str:
+    """The page, by architecture."""
     lines = [_HEAD.format(samples=SAMPLES)]
+    for name, one in found.items():
+        lines += _section(name, one)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _section(name: str, found: dict[str, list[Coverage]]) -> list[str]:
+    names = list(ARCHITECTURES)
+    at = names.index(name)
+    architecture = ARCHITECTURES[name]
+    added = f", what `{names[at - 1]}` has not or has otherwise" if at else ""
+    lines = [f"## `{name}` ({architecture.generation}){added}", ""]
+    gone = [o for o in ARCHITECTURES[names[at - 1]].opcodes() if o not in set(architecture.opcodes())] if at else []
+    kept = {o.mnemonic for o in architecture.opcodes()}
+    away = [f"`{o.mnemonic}`" for o in gone if o.mnemonic not in kept and "promoted" not in o.flags]
+    if away:
+        lines += [f"Gone, or under another name: {', '.join(dict.fromkeys(away))}.", ""]
     lines += ["| encoding | | opcodes | executed | in part | refused |", "|---|---|---|---|---|---|"]
     for encoding, rows in found.items():
         states = Counter(row.state for row in rows)
         counts = " | ".join(str(states[state]) for state in (IMPLEMENTED, PARTLY, REFUSED))
         lines.append(f"| {encoding.upper()} | {_TITLES[encoding]} | {len(rows)} | {counts} |")
-    lines += ["", "## Refused", ""]
+    lines += ["", "### Refused", ""]
     for encoding, rows in found.items():
         lines += _by_reason(encoding, [row for row in rows if row.state == REFUSED])
-    lines += ["", "## Executed in part", "", "The forms named are refused, all others are executed.", ""]
+    lines += ["", "### Executed in part", "", "The forms named are refused, all others are executed.", ""]
     for encoding, rows in found.items():
         lines += _by_reason(encoding, [row for row in rows if row.state == PARTLY])
-    lines += ["", "## Executed", ""]
+    lines += ["", "### Executed", ""]
     for encoding, rows in found.items():
         names = [f"`{row.opcode.mnemonic}`" for row in rows if row.state == IMPLEMENTED]
         if names:
             lines += [f"**{encoding.upper()}** ({len(names)}): {', '.join(names)}", ""]
-    return "\n".join(lines).rstrip() + "\n"
+    return lines
 
 
 def _by_reason(encoding: str, rows: list[Coverage]) -> list[str]:
@@ -141,4 +169,4 @@ def _by_reason(encoding: str, rows: list[Coverage]) -> list[str]:
 
 
 if __name__ == "__main__":
-    print(markdown(coverage()), end="")
+    print(markdown({name: coverage(one) for name, one in ARCHITECTURES.items()}), end="")

@@ -1,7 +1,8 @@
 """LLVM's disassembler as oracle: what llvm-mc writes for instruction words. Also writes the committed oracle lines.
 
-python -m tests.support.llvm_oracle > tests/data/isa/oracle.txt             all lines
+python -m tests.support.llvm_oracle > tests/data/isa/oracle.txt             all lines of gfx803
 python -m tests.support.llvm_oracle missing >> tests/data/isa/oracle.txt    those of opcodes that have none yet
+python -m tests.support.llvm_oracle gfx900 > tests/data/isa/oracle_gfx900.txt    what gfx803 has not, likewise of gfx906
 
 LLVM 19 is the oracle: the committed lines are its text. An older one can be asked too, but for `KNOWN_OLD_ERRORS`.
 """
@@ -15,15 +16,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from isa.encoding.decoder import DecodeError, decode_one
+from isa.opcodes import ARCHITECTURES, GFX803, Architecture
 from isa.opcodes.formats import LITERAL
 from isa.opcodes.opcode import Opcode
-from tests.support.gfx803_words import forms, opcodes, random_words
+from tests.support.instruction_words import forms, opcodes, random_words
 
 _PAD, _SEPARATOR = 0xBF801234, 0xBF807ABC  # s_nop 0x1234, s_nop 0x7abc: no random instruction is either
 LINES_AN_OPCODE = 3
 
 
-ORACLE = Path(__file__).resolve().parents[1] / "data" / "isa" / "oracle.txt"
+_DATA = Path(__file__).resolve().parents[1] / "data" / "isa"
+ORACLE = _DATA / "oracle.txt"
+LATER = {name: _DATA / f"oracle_{name}.txt" for name in ARCHITECTURES if name != GFX803.name}
 ORACLE_VERSION = 19
 
 # Text of instructions that LLVM before 19 writes in another way, and why it is the older one that is wrong; seen with
@@ -77,7 +81,7 @@ def literal_kind(words: list[int]) -> str | None:
     return dict(operand.partition(":")[::2] for operand in instruction.opcode.operands.split())["src0"]
 
 
-def oracle_lines(tool: str, items: list[list[int]]) -> list[str | None]:
+def oracle_lines(tool: str, items: list[list[int]], gpu: str = GFX803.name) -> list[str | None]:
     """Text of each item's first instruction, spaces normalised; None where LLVM knows no instruction.
 
     Two s_nop follow each item, so that a wrong length cannot swallow the next one.
@@ -85,7 +89,7 @@ def oracle_lines(tool: str, items: list[list[int]]) -> list[str | None]:
     lines = []
     for words in items:
         lines += [_bytes_text(words), _bytes_text([_PAD]), _bytes_text([_SEPARATOR])]
-    command = [tool, "-arch=amdgcn", "-mcpu=gfx803", "-disassemble"]
+    command = [tool, "-arch=amdgcn", f"-mcpu={gpu}", "-disassemble"]
     result = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, text=True, check=False)
     refused = {int(line.split(":")[1]) for line in result.stderr.splitlines() if line.startswith("<stdin>:")}
     found: list[str | None] = []
@@ -115,19 +119,26 @@ def read_lines(path: Path) -> list[tuple[list[int], str]]:
     return pairs
 
 
-def _lines(tool: str, wanted: Sequence[Opcode]) -> Iterator[str]:
+def _lines(tool: str, wanted: Sequence[Opcode], architecture: Architecture = GFX803) -> Iterator[str]:
     """Oracle lines of opcodes: every form, some several times; only what the tool can be trusted about."""
-    draw = random.Random(803)
+    draw = random.Random(int(architecture.name[3:]))
     version = version_of(tool)
     items = [
-        random_words(draw, opcode, form)
+        random_words(draw, opcode, form, architecture)
         for opcode in wanted
         for form in forms(opcode)
         for _ in range(LINES_AN_OPCODE if form == "plain" else 1)
     ]
-    for words, text in zip(items, oracle_lines(tool, items), strict=True):
+    for words, text in zip(items, oracle_lines(tool, items, architecture.name), strict=True):
         if text is not None and "Invalid" not in text and is_oracle_for(version, words, text):
             yield " ".join(f"{word:08x}" for word in words) + " | " + text
+
+
+def added_opcodes(architecture: Architecture) -> list[Opcode]:
+    """What an architecture has that the one before it in ARCHITECTURES has not."""
+    names = list(ARCHITECTURES)
+    before = set(opcodes(ARCHITECTURES[names[names.index(architecture.name) - 1]]))
+    return [opcode for opcode in opcodes(architecture) if opcode not in before]
 
 
 def main(arguments: list[str]) -> None:
@@ -135,16 +146,20 @@ def main(arguments: list[str]) -> None:
     tool = find_llvm_mc()
     if tool is None:
         raise SystemExit("llvm-mc is not installed")
+    architecture = GFX803
     if arguments == ["missing"]:
         seen = {name for _, text in read_lines(ORACLE) for name in _names(text)}
         wanted = [opcode for opcode in opcodes() if opcode.mnemonic not in seen]
-    elif arguments:
-        raise SystemExit("usage: python -m tests.support.llvm_oracle [missing]")
+    elif arguments and arguments[0] not in LATER:
+        raise SystemExit(f"usage: python -m tests.support.llvm_oracle [missing | {' | '.join(LATER)}]")
     elif version_of(tool) < ORACLE_VERSION:
         raise SystemExit(f"{tool} is LLVM {version_of(tool)}: all lines need LLVM {ORACLE_VERSION}")
+    elif arguments:
+        architecture = ARCHITECTURES[arguments[0]]
+        wanted = added_opcodes(architecture)
     else:
         wanted = list(opcodes())
-    for line in _lines(tool, wanted):
+    for line in _lines(tool, wanted, architecture):
         print(line)
 
 

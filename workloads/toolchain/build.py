@@ -12,10 +12,11 @@ from pathlib import Path
 
 from workloads.toolchain.compilers import (
     CLANGS,
-    TARGET_FLAGS,
+    DEFAULT_GPU,
     Tools,
     for_hip,
     opencl_flags,
+    target_flags,
     version_of,
     with_library,
     without_library,
@@ -50,18 +51,19 @@ def kernel_sources(directory: Path = KERNELS_DIR) -> list[Path]:
     return found
 
 
-def code_object_path(name: str, directory: Path = KERNELS_DIR) -> Path:
-    """Return the path of the code object of source `name` (without suffix)."""
-    return directory / f"{name}.hsaco"
+def code_object_path(name: str, directory: Path = KERNELS_DIR, gpu: str = DEFAULT_GPU) -> Path:
+    """Return the path of the code object of source `name` (without suffix), with the GPU where it is not gfx803."""
+    return directory / (f"{name}.hsaco" if gpu == DEFAULT_GPU else f"{name}.{gpu}.hsaco")
 
 
-def build(source: Path, target: Path, debug: bool = False) -> str:
+def build(source: Path, target: Path, debug: bool = False, gpu: str = DEFAULT_GPU) -> str:
     """Compile or assemble one source and link it into `target`; return what built it. Raise KernelBuildError.
 
     OpenCL C is linked with AMD's device library where the machine has it and a compiler that reads it, else it gets the
     header with OpenCL's built-in functions. The shipped kernels are built without the library, so that they do not
     depend on the machine: the workloads without any built-in function, the bench kernels with the header. Other sources
-    also get the compiler's own code-object version. debug: keep line tables, which change no instruction.
+    also get the compiler's own code-object version. debug: keep line tables, which change no instruction; gpu: that the
+    code is for.
     """
     more = ("-g",) if debug else ()
     if source.suffix not in LANGUAGE_FLAGS:
@@ -69,26 +71,26 @@ def build(source: Path, target: Path, debug: bool = False) -> str:
     if not source.is_file():
         raise KernelBuildError(f"{source}: there is no such file")
     if source.suffix == ".ll" and not compiler_available():
-        target.write_bytes(_linked(source, _compile_ir(source)))
+        target.write_bytes(_linked(source, _compile_ir(source, gpu)))
         return "llvmlite"
     if source.suffix == ".hip":
-        return _build_hip(source, target, more)
+        return _build_hip(source, target, more, gpu)
     folder = source.resolve().parent
     shipped = folder in (each.resolve() for each in SHIPPED_DIRS)
     tools = None if shipped or source.suffix != ".cl" else with_library()
     if tools is not None:
-        _compile(tools, (*opencl_flags(tools.library), *more), source, target)
+        _compile(tools, (*opencl_flags(tools.library), *more), source, target, gpu)
         return tools.text
     tools = _own_tools()
     flags: tuple[str, ...] = (*LANGUAGE_FLAGS[source.suffix], *more)
     if shipped:
         flags = (*flags, *SHIPPED_FLAGS)
     if source.suffix != ".cl":
-        _compile(tools, flags, source, target)
+        _compile(tools, flags, source, target, gpu)
         return f"clang {version_of(tools.clang)}"
     if folder not in (KERNELS_DIR.resolve(), MICROBENCH_DIR.resolve()):
         flags = (*flags, "-include", str(OPENCL_LIBRARY))
-    _compile(tools, flags, source, target)
+    _compile(tools, flags, source, target, gpu)
     return tools.text
 
 
@@ -102,12 +104,12 @@ def _own_tools() -> Tools:
     return tools
 
 
-def _compile(tools: Tools, flags: tuple[str, ...], source: Path, target: Path) -> None:
+def _compile(tools: Tools, flags: tuple[str, ...], source: Path, target: Path, gpu: str = DEFAULT_GPU) -> None:
     """Compile and link in the folder of the source, so that no path of this machine gets into the object."""
     with tempfile.TemporaryDirectory() as scratch:
         relocatable = Path(scratch) / "kernel.o"
         linked = Path(scratch) / "kernel.hsaco"
-        _run([tools.clang, *flags, *TARGET_FLAGS, "-c", source.name, "-o", str(relocatable)], source)
+        _run([tools.clang, *flags, *target_flags(gpu), "-c", source.name, "-o", str(relocatable)], source)
         _run([tools.linker, "-shared", "--no-undefined", str(relocatable), "-o", str(linked)], source)
         target.write_bytes(_with_kernels(source, linked.read_bytes()))
 
@@ -119,9 +121,9 @@ def _with_kernels(source: Path, code: bytes) -> bytes:
     return code
 
 
-def _build_hip(source: Path, target: Path, more: tuple[str, ...]) -> str:
+def _build_hip(source: Path, target: Path, more: tuple[str, ...], gpu: str) -> str:
     try:
-        tools, flags = for_hip()
+        tools, flags = for_hip(gpu)
     except KernelBuildError as error:
         raise KernelBuildError(f"{source.name}: {error}") from None
     with tempfile.TemporaryDirectory() as scratch:
@@ -131,7 +133,7 @@ def _build_hip(source: Path, target: Path, more: tuple[str, ...]) -> str:
     return tools.text
 
 
-def _compile_ir(source: Path) -> bytes:
+def _compile_ir(source: Path, gpu: str) -> bytes:
     """Compile LLVM IR by llvmlite's AMDGPU back end; return the relocatable object."""
     import llvmlite.binding as llvm
 
@@ -145,7 +147,7 @@ def _compile_ir(source: Path) -> bytes:
     if module.triple not in ("", *TRIPLES):
         raise KernelBuildError(f"{source.name}: is for target '{module.triple}', not {TRIPLES[0]}")
     target = llvm.Target.from_triple(TRIPLES[0])
-    machine = target.create_target_machine(cpu="gfx803", opt=3, reloc="pic")
+    machine = target.create_target_machine(cpu=gpu, opt=3, reloc="pic")
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     llvm.create_pass_builder(machine, options).getModulePassManager().run(
         module, llvm.create_pass_builder(machine, options)
@@ -170,10 +172,10 @@ def build_all(directory: Path = KERNELS_DIR) -> list[Path]:
     return [target for target, _ in build_sources(kernel_sources(directory))]
 
 
-def build_sources(sources: list[Path], debug: bool = False) -> list[tuple[Path, str]]:
+def build_sources(sources: list[Path], debug: bool = False, gpu: str = DEFAULT_GPU) -> list[tuple[Path, str]]:
     """Build each source's code object next to it; return the paths written, each with the name of what built it."""
     built: list[tuple[Path, str]] = []
-    targets = [code_object_path(source.stem, source.parent) for source in sources]
+    targets = [code_object_path(source.stem, source.parent, gpu) for source in sources]
     for number, (source, target) in enumerate(zip(sources, targets, strict=True)):
         first = sources[targets.index(target)]
         if targets.index(target) < number:
@@ -181,7 +183,7 @@ def build_sources(sources: list[Path], debug: bool = False) -> list[tuple[Path, 
                 f"{source}: would be built into {target}, as {first}: one of them needs another name"
             )
     for source, target in zip(sources, targets, strict=True):
-        built.append((target, build(source, target, debug)))
+        built.append((target, build(source, target, debug, gpu)))
     return built
 
 

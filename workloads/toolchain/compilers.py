@@ -19,7 +19,7 @@ from workloads.toolchain.errors import KernelBuildError
 LIBRARY_VARIABLE = "GPUSIM_DEVICE_LIBRARY"
 LIBRARY_PACKAGE = "rocm-device-libs, in Debian 13 rocm-device-libs-17"
 HIP_PACKAGE = "libamdhip64-dev"
-TARGET_FLAGS = ("-target", "amdgcn-amd-amdhsa", "-mcpu=gfx803")
+DEFAULT_GPU = "gfx803"
 _ROOT = Path("/")
 # of Debian 12, of Debian 13 (a package for each release of LLVM), of others, of AMD's own packages
 _LIBRARY_PATTERNS = (
@@ -50,6 +50,11 @@ class Tools:
         return f"clang {version_of(self.clang)}, {library}"
 
 
+def target_flags(gpu: str) -> tuple[str, ...]:
+    """Return the flags that make the compiler write code for a GPU."""
+    return ("-target", "amdgcn-amd-amdhsa", f"-mcpu={gpu}")
+
+
 def device_library() -> Path | None:
     """Find the folder of AMD's device library with gfx803's part; None where there is none.
 
@@ -68,7 +73,7 @@ def device_library() -> Path | None:
     return next((f for f in found if all((f / name).is_file() for name in _LIBRARY_FILES)), None)
 
 
-def for_hip() -> tuple[Tools, tuple[str, ...]]:
+def for_hip(gpu: str = DEFAULT_GPU) -> tuple[Tools, tuple[str, ...]]:
     """Return tools and flags for HIP; raise KernelBuildError that says what is missing."""
     tools, root = with_library(), hip_root()
     if tools is None or tools.library is None:
@@ -76,7 +81,7 @@ def for_hip() -> tuple[Tools, tuple[str, ...]]:
     if root is None:
         folders = ", ".join(f"/{pattern}/include" for pattern in _HIP_PATTERNS)
         raise KernelBuildError(f"HIP needs its headers (Debian: {HIP_PACKAGE}); no hip/hip_runtime.h in {folders}")
-    return tools, hip_flags(tools.library, root)
+    return tools, hip_flags(tools.library, root, gpu)
 
 
 def with_library() -> Tools | None:
@@ -106,7 +111,7 @@ def _why_not() -> str:
 @cache
 def can_read(clang: str, library: Path) -> bool:
     """Tell whether the compiler builds a kernel with the library, which may be of a later release of LLVM."""
-    command = [clang, *opencl_flags(library), *TARGET_FLAGS, "-c", "-", "-o", os.devnull]
+    command = [clang, *opencl_flags(library), *target_flags(DEFAULT_GPU), "-c", "-", "-o", os.devnull]
     return subprocess.run(command, input=_PROBE, capture_output=True, text=True, check=False).returncode == 0
 
 
@@ -122,13 +127,13 @@ def opencl_flags(library: Path | None) -> tuple[str, ...]:
     return ("-x", "cl", "-cl-std=CL2.0", library_flag, "-O3", "-fno-ident", "-cl-kernel-arg-info")
 
 
-def hip_flags(library: Path, root: Path) -> tuple[str, ...]:
+def hip_flags(library: Path, root: Path, gpu: str = DEFAULT_GPU) -> tuple[str, ...]:
     """Return the flags for the device side of HIP alone: one linked code object, with the arguments' names.
 
     Without -fuse-cuid=none the object would contain a hash of its source's folder.
     """
     return (
-        *("-x", "hip", "--offload-arch=gfx803", "--offload-device-only", "--no-gpu-bundle-output"),
+        *("-x", "hip", f"--offload-arch={gpu}", "--offload-device-only", "--no-gpu-bundle-output"),
         *("-O3", "-fno-ident", "-fuse-cuid=none", "-fhip-kernel-arg-name"),
         *(f"--rocm-device-lib-path={library}", f"--rocm-path={root}"),
     )

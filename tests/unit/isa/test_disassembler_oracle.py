@@ -8,9 +8,20 @@ from hypothesis import strategies as st
 
 from isa.encoding.decoder import DecodeError, decode_one
 from isa.encoding.disassembler import disassemble
+from isa.opcodes import ARCHITECTURES, GFX803, Architecture
 from isa.opcodes.formats import LITERAL
-from tests.support.gfx803_words import LITERALS, forms, opcodes, random_words
-from tests.support.llvm_oracle import ORACLE, find_llvm_mc, is_oracle_for, oracle_lines, read_lines, version_of
+from tests.support.instruction_words import LITERALS, forms, opcodes, random_words
+from tests.support.llvm_oracle import (
+    LATER,
+    ORACLE,
+    ORACLE_VERSION,
+    added_opcodes,
+    find_llvm_mc,
+    is_oracle_for,
+    oracle_lines,
+    read_lines,
+    version_of,
+)
 
 pytestmark = pytest.mark.compiled_tier  # nothing of this is ever compiled
 
@@ -20,10 +31,10 @@ BATCH = 300
 needs_llvm = pytest.mark.skipif(LLVM_MC is None, reason="llvm-mc is not installed: the oracle cannot be asked")
 
 
-def text_of(words: list[int]) -> str:
+def text_of(words: list[int], architecture: Architecture = GFX803) -> str:
     code = b"".join(word.to_bytes(4, "little") for word in words)
     try:
-        return disassemble(decode_one(code, 0, 0, len(code)))
+        return disassemble(decode_one(code, 0, 0, len(code), architecture))
     except DecodeError as error:
         return f"refused: {error}"
 
@@ -42,6 +53,19 @@ def test_committed_lines_are_written_the_same() -> None:
     assert len(pairs) > 3000
     different = [(text_of(words), text) for words, text in pairs if text_of(words) != text]
     assert different == []
+
+
+@pytest.mark.parametrize("gpu", LATER)
+def test_committed_lines_of_later_gpus(gpu: str) -> None:
+    architecture = ARCHITECTURES[gpu]
+    pairs = read_lines(LATER[gpu])
+    different = [(text_of(words, architecture), text) for words, text in pairs]
+    assert [pair for pair in different if pair[0] != pair[1]] == []
+    seen = set()
+    for words, _ in pairs:
+        code = b"".join(word.to_bytes(4, "little") for word in words)
+        seen.add(decode_one(code, 0, 0, len(code), architecture).opcode)
+    assert [f"{o.encoding} {o.mnemonic}" for o in added_opcodes(architecture) if o not in seen] == []
 
 
 def test_only_old_versions_are_excused() -> None:
@@ -70,13 +94,15 @@ def test_an_old_version_is_excused_by_the_kind_of_the_literal(words: list[int], 
     assert is_oracle_for(14, words, text) == old
 
 
-def differences(items: list[list[int]]) -> tuple[list[tuple[list[int], str, str | None]], int]:
+def differences(
+    items: list[list[int]], architecture: Architecture = GFX803
+) -> tuple[list[tuple[list[int], str, str | None]], int]:
     """What the installed LLVM writes in another way, of what it can be trusted about; and how many were compared."""
     assert LLVM_MC is not None
     version = version_of(LLVM_MC)
     different, compared = [], 0
-    for words, text in zip(items, oracle_lines(LLVM_MC, items), strict=True):
-        ours = text_of(words)
+    for words, text in zip(items, oracle_lines(LLVM_MC, items, architecture.name), strict=True):
+        ours = text_of(words, architecture)
         if not is_oracle_for(version, words, ours):
             continue
         if text is None or "Invalid" in text:
@@ -97,6 +123,21 @@ def test_random_words_are_written_the_same(seed: int) -> None:
     draw = random.Random(seed)
     chosen = [(opcode, form) for opcode in opcodes() for form in forms(opcode)]
     different, compared = differences([random_words(draw, *draw.choice(chosen)) for _ in range(BATCH)])
+    assert different == []
+    assert compared > 0.9 * BATCH
+
+
+@needs_llvm
+@pytest.mark.parametrize("gpu", LATER)
+@settings(max_examples=4, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_random_words_of_later_gpus_are_written_the_same(gpu: str, seed: int) -> None:
+    draw, architecture = random.Random(seed), ARCHITECTURES[gpu]
+    if version_of(LLVM_MC or "") < ORACLE_VERSION:
+        pytest.skip(f"LLVM before {ORACLE_VERSION} is not asked about {gpu}")
+    chosen = [(opcode, form) for opcode in opcodes(architecture) for form in forms(opcode)]
+    items = [random_words(draw, *draw.choice(chosen), architecture) for _ in range(BATCH)]
+    different, compared = differences(items, architecture)
     assert different == []
     assert compared > 0.9 * BATCH
 

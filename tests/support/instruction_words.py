@@ -1,10 +1,11 @@
-"""Random gfx803 instruction words of every format, mostly valid: fields are drawn from what their operands allow."""
+"""Random instruction words of every format, mostly valid: fields are drawn from what their operands allow."""
 
 import random
 
 from isa.encoding.decoder import allows
-from isa.opcodes import GFX803
-from isa.opcodes.formats import DPP, DPP_WORD, FORMATS, SDWA, SDWA_WORD
+from isa.encoding.operand_text import bits_of
+from isa.opcodes import GFX803, Architecture
+from isa.opcodes.formats import DPP, SDWA
 from isa.opcodes.opcode import Opcode
 
 ENCODING_BITS = {
@@ -20,6 +21,9 @@ ENCODING_BITS = {
     "vop3": 0b110100 << 26,
     "ds": 0b110110 << 26,
     "flat": 0b110111 << 26,
+    "scratch": 0b110111 << 26 | 1 << 14,
+    "global": 0b110111 << 26 | 2 << 14,
+    "vop3p": 0b110100111 << 23,
     "mubuf": 0b111000 << 26,
     "mtbuf": 0b111010 << 26,
 }
@@ -31,12 +35,15 @@ _DPP_CONTROLS = (0x101, 0x10F, 0x111, 0x11F, 0x121, 0x130, 0x134, 0x138, 0x13C, 
 _VGPR_FIELDS = ("vdst", "vsrc1", "addr", "data", "data0", "data1", "vdata", "vaddr")
 
 
-def opcodes() -> list[Opcode]:
+def opcodes(architecture: Architecture = GFX803) -> list[Opcode]:
     """Every opcode that the decoder accepts."""
-    return [o for encoding in ENCODING_BITS for o in GFX803.tables[encoding].values() if "refused" not in o.flags]
+    tables = architecture.tables
+    return [o for e in ENCODING_BITS for o in tables.get(e, {}).values() if "refused" not in o.flags]
 
 
-def random_words(draw: random.Random, opcode: Opcode, form: str = "plain") -> list[int]:
+def random_words(
+    draw: random.Random, opcode: Opcode, form: str = "plain", architecture: Architecture = GFX803
+) -> list[int]:
     """Words of one instruction, its literal constant included.
 
     `form`: 'plain', or 'sdwa' and 'dpp' where the opcode allows them.
@@ -47,16 +54,42 @@ def random_words(draw: random.Random, opcode: Opcode, form: str = "plain") -> li
     if layout == "vop3" and {"sdst", "vdst"} <= set(names):
         layout = "vop3b"
     bits = ENCODING_BITS[opcode.encoding]
-    for name, low, width in FORMATS[layout].fields:
+    made = {}
+    for name, low, width in architecture.formats[layout].fields:
         value = opcode.number if name == "op" else _field(draw, opcode, kinds, name, width)
-        bits |= (value & (1 << width) - 1) << low
-    words = [bits >> 32 * i & 0xFFFFFFFF for i in range(FORMATS[layout].words)]
+        made[name] = (value & (1 << width) - 1, low)
+    _match(draw, opcode, made)
+    bits |= sum(value << low for value, low in made.values())
+    words = [bits >> 32 * i & 0xFFFFFFFF for i in range(architecture.formats[layout].words)]
     if form != "plain":
         words[0] = words[0] & ~0x1FF | (SDWA if form == "sdwa" else DPP)
-        return [*words, _extension(draw, kinds, form)]
+        word = "sdwa_vopc" if (form, opcode.encoding) == ("sdwa", "vopc") else form
+        extension = _extension(draw, kinds, architecture.formats[word].fields)
+        if architecture is not GFX803 and form == "sdwa" and extension >> 31:
+            words[0] = words[0] & ~(0xFF << 9) | draw.choice((draw.randrange(100), draw.randrange(128, 209))) << 9
+        return [*words, extension]
     if opcode.encoding in ("sop1", "sop2", "sopc", "vop1", "vop2", "vopc", "sopk") and _has_literal(words[0], names):
         words.append(draw.choice((draw.getrandbits(32), draw.choice(LITERALS))))
     return words
+
+
+def _match(draw: random.Random, opcode: Opcode, made: dict[str, tuple[int, int]]) -> None:
+    """Make fields fit one another: an offset register of SMEM, the scalar address of GLOBAL and SCRATCH."""
+    if "soffset_en" in made:
+        uses = "offset:smem" in opcode.operands
+        imm, enabled = (made["imm"][0], made["soffset_en"][0]) if uses else (0, 0)
+        made["soffset_en"] = enabled, made["soffset_en"][1]
+        made["soffset"] = draw.randrange(100) if enabled else 0, made["soffset"][1]
+        if enabled and not imm:
+            made["offset"] = 0, made["offset"][1]
+        elif uses and imm:
+            made["offset"] = draw.choice((draw.getrandbits(21), draw.randrange(100))), made["offset"][1]
+    if opcode.encoding in ("global", "scratch"):
+        alone = draw.random() < 0.6
+        saddr = 0x7F if alone else draw.randrange(0, 100, 2)
+        made["saddr"] = saddr, made["saddr"][1]
+        if opcode.encoding == "scratch" and not alone:
+            made["addr"] = 0, made["addr"][1]
 
 
 def forms(opcode: Opcode) -> list[str]:
@@ -92,7 +125,7 @@ def _field(draw: random.Random, opcode: Opcode, kinds: dict[str, str], name: str
     if name in ("src0", "src1", "src2", "ssrc0", "ssrc1"):
         if name not in kinds:
             return 0
-        bits = int(kinds[name][1:]) if kinds[name] != "index" else 32
+        bits = bits_of("f32" if kinds[name] in ("index", "mix") else kinds[name])
         place = name[-1]
         if f"vgpr_src{place}" in flags:
             return 256 + draw.randrange(256)
@@ -102,7 +135,7 @@ def _field(draw: random.Random, opcode: Opcode, kinds: dict[str, str], name: str
         scalar = scalar or f"scalar_src{place}" in flags
         if kinds[name] == "index":
             return draw.randrange(32)
-        return _source(draw, scalar, encoding != "vop3", bits)
+        return _source(draw, scalar, encoding not in ("vop3", "vop3p"), bits)
     if name in ("sdst", "sdata") or (name == "vdst" and "sdst" in kinds and "vdst" not in kinds):
         if "sdst" not in kinds and "sdata" not in kinds:
             return 0
@@ -114,8 +147,17 @@ def _field(draw: random.Random, opcode: Opcode, kinds: dict[str, str], name: str
     if name == "simm16":
         return draw.choice((0, 1, draw.randrange(256), draw.randrange(65536))) if name in kinds else 0
     if name in _VGPR_FIELDS:
-        used = name in kinds or (name == "vdst" and encoding == "flat")
+        used = name in kinds or (name == "vdst" and encoding in ("flat", "global", "scratch"))
         return draw.randrange(250) if used else 0
+    if name == "op_sel" and encoding == "vop3":
+        takes = 8 + sum(1 << i for i in range(3) if f"src{i}" in kinds)
+        return draw.getrandbits(4) & takes if "op_sel" in flags and draw.random() < 0.5 else 0
+    if encoding == "vop3p" and name in ("neg", "neg_hi", "op_sel", "op_sel_hi", "op_sel_hi2"):
+        return _packed_field(draw, kinds, name)
+    if name in ("nv", "sdst_en", "saddr") or (name == "soffset" and encoding == "smem"):
+        return 0
+    if name == "soffset_en":
+        return draw.randrange(2)
     if name in ("neg", "abs"):
         takes = [kinds.get(f"src{i}", "-")[0] == "f" or ("float_sources" in flags and i < 2) for i in range(3)]
         return draw.getrandbits(3) & sum(take << i for i, take in enumerate(takes)) if draw.random() < 0.4 else 0
@@ -142,16 +184,36 @@ def _field(draw: random.Random, opcode: Opcode, kinds: dict[str, str], name: str
     return draw.choice((0, draw.getrandbits(width))) if kinds or "gds_only" in flags else 0
 
 
-def _extension(draw: random.Random, kinds: dict[str, str], form: str) -> int:
-    """An SDWA or DPP word that fits the operands."""
+def _packed_field(draw: random.Random, kinds: dict[str, str], name: str) -> int:
+    """Halves and signs of VOP3P: as usual half of the time; no signs of integers."""
+    every = sum(1 << i for i in range(3) if f"src{i}" in kinds)
+    mixed = kinds["src0"] == "mix"
+    usual = {"op_sel_hi": 0 if mixed else every & 3, "op_sel_hi2": 0 if mixed else every >> 2}.get(name, 0)
+    if draw.random() < 0.5 or (name.startswith("neg") and kinds["src0"][0] != "f" and not mixed):
+        return usual
+    chosen = draw.getrandbits(3) & every
+    return chosen >> 2 if name == "op_sel_hi2" else chosen & 3 if name == "op_sel_hi" else chosen
+
+
+def _extension(draw: random.Random, kinds: dict[str, str], fields: tuple[tuple[str, int, int], ...]) -> int:
+    """An SDWA or DPP word of these fields that fits the operands."""
     word = 0
-    for name, low, width in (SDWA_WORD if form == "sdwa" else DPP_WORD).fields:
+    scalar = {number: draw.random() < 0.3 for number in (0, 1)}
+    for name, low, width in fields:
         value = draw.getrandbits(width)
         source = "src0" if name.startswith("src0_") else "vsrc1" if name.startswith("src1_") else ""
         if source and source not in kinds:
             value = 0
         elif name.endswith("_sel"):
             value = draw.randrange(7)
+        elif name.endswith("_scalar"):
+            value = int(scalar[int(name[3])])
+        elif name == "src0" and any(one[0] == "src0_scalar" for one in fields) and scalar[0]:
+            value = draw.randrange(100)
+        elif name == "omod":
+            value = draw.randrange(4) if kinds.get("vdst", "-")[0] == "f" else 0
+        elif name == "sdst":
+            value = draw.randrange(0, 100, 2)
         elif name == "dst_unused":
             value = draw.randrange(3)
         elif name == "dpp_ctrl":
