@@ -111,7 +111,7 @@ def correlate(
         raise UserError(f"{table}: --gpu GPU names the model of the card that was measured: {models}")
     measured, document = load_measured(table, sets)
     file = file_beside(measured.points, document.path)
-    points = _chosen(read_points(file, measured.kernels.like, measured.general_batch), asked.only, file)
+    points = _chosen(read_points(file, measured.kernels.like, measured.general), asked.only, file)
     files = list(dict.fromkeys([*document.files, file]))
     if asked.picture is not None:
         check_format(asked.picture)

@@ -63,6 +63,18 @@ class FitSpec(Spec):
         return self
 
 
+class GeneralSpec(Spec):
+    """The points of kernels for general batches, which take matrices by pointers (_GB_ in their names), where these
+    were measured at another time than the table's others."""
+
+    batch: int = param(1, "products of a call", "user", ge=1, le=65536)
+    alpha: float = param(1.0, "of C = alpha A B + beta C", "user")
+    beta: float = param(0.0, "the same; with 0 C is not read", "user")
+    launch_us: float = param(
+        0.0, "time of a measurement that no kernel takes, in microseconds; never fitted", "user", ge=0, le=1e6
+    )
+
+
 class MeasuredTable(Spec):
     """The values that a comparison with measured points depends on."""
 
@@ -77,9 +89,7 @@ class MeasuredTable(Spec):
     launch_us: float = param(0.0, "time of a measurement that no kernel takes, in microseconds", "user", ge=0, le=1e6)
     alpha: float = param(1.0, "of C = alpha A B + beta C", "user")
     beta: float = param(0.0, "the same; with 0 C is not read", "user")
-    general_batch: int = param(
-        1, "products of a call by kernels that take matrices by pointers (_GB_ in their names)", "user", ge=1, le=65536
-    )
+    general: GeneralSpec = GeneralSpec()
     staggered: Literal["none", "pointers", "all"] = param(
         "none",
         "which kernels' workgroups begin apart in K, as far as their names say (SU), and not all at K = 0: none, those "
@@ -95,7 +105,8 @@ class MeasuredTable(Spec):
 
 @dataclass(frozen=True)
 class Point:
-    """A measured product: C [m, n] = op(A) [m, k] op(B) [k, n]; time_us: of a call, which computes a batch of them."""
+    """A measured product: C [m, n] = op(A) [m, k] op(B) [k, n]. time_us: of a call, which computes a batch of them;
+    own_launch_us: what of it no kernel takes, None: as of the table."""
 
     transposes: str
     m: int
@@ -104,6 +115,7 @@ class Point:
     time_us: float
     kernel: str
     batch: int = 1
+    own_launch_us: float | None = None
 
     @property
     def gflop(self) -> float:
@@ -161,11 +173,11 @@ def _on_base(document: files.Document) -> files.Document:
     return replace(document, data=data, files=[*document.files, *base.files])
 
 
-def read_points(path: Path, like: str = LIKE, general_batch: int = 1) -> list[Point]:
+def read_points(path: Path, like: str = LIKE, general: GeneralSpec = GeneralSpec()) -> list[Point]:
     """Read the points of a CSV file with the columns of COLUMNS; raise UserError with the line of the problem.
 
-    like: the table whose nearest product gives a point its kernel, where there is no column `kernel`; general_batch: as
-    of MeasuredTable.
+    like: the table whose nearest product gives a point its kernel, where there is no column `kernel`; general: as of
+    MeasuredTable.
     """
     try:
         with path.open(newline="", encoding="utf-8") as file:
@@ -174,7 +186,7 @@ def read_points(path: Path, like: str = LIKE, general_batch: int = 1) -> list[Po
                 if not set(names) & set(reader.fieldnames or ()):
                     needed = ", ".join(" or ".join(each) for each in COLUMNS)
                     raise UserError(f"{path}: no column '{' or '.join(names)}' (needed: {needed}; allowed: kernel)")
-            rows = [(reader.line_num, _point(path, reader.line_num, row, general_batch)) for row in reader]
+            rows = [(reader.line_num, _point(path, reader.line_num, row, general)) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if not 0 < len(rows) <= MAX_POINTS:
@@ -203,7 +215,7 @@ def _with_kernel(point: Point, known: Sequence[Point]) -> Point:
     return replace(point, kernel=min(alike, key=lambda one: dist((one.m, one.n, one.k), size)).kernel)
 
 
-def _point(path: Path, line: int, row: dict[str, str | None], general_batch: int) -> Point:
+def _point(path: Path, line: int, row: dict[str, str | None], general: GeneralSpec) -> Point:
     def number(name: str, kind: type[int] | type[float]) -> int | float:
         text = row[name] or ""
         try:
@@ -220,6 +232,6 @@ def _point(path: Path, line: int, row: dict[str, str | None], general_batch: int
         raise UserError(f"{path}:{line}: {column}: '{transposes}' is none of NN, NT, TN, TT")
     m, n, k = (int(number(name, int)) for name in "mnk")
     kernel = row.get("kernel") or ""
-    batch = general_batch if takes_pointers(kernel) else 1
+    batch, own_launch_us = (general.batch, general.launch_us) if takes_pointers(kernel) else (1, None)
     time_us = number("us", float) if "us" in row else 2e-3 * m * n * k * batch / number("measured_gflops", float)
-    return Point(transposes, m, n, k, time_us, kernel, batch)
+    return Point(transposes, m, n, k, time_us, kernel, batch, own_launch_us)

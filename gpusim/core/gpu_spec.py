@@ -5,6 +5,7 @@ from pydantic import model_validator
 from gpusim.base.spec import Spec, param
 from gpusim.core.cu.dispatch_spec import DispatchSpec
 from gpusim.core.cu.spec import ComputeUnitSpec
+from isa.opcodes import ARCHITECTURES
 from memory.cache.instruction import MAX_INSTRUCTION_LINES, InstructionCacheSpec
 from memory.cache.l1_state import MAX_L1_LINES, L1Spec
 from memory.cache.l2_state import L2Spec
@@ -14,7 +15,6 @@ from memory.dram.spec import DramSpec
 from memory.network.state import MAX_CUS, RESPONSE_DEPTH, CrossbarSpec
 from memory.translation.spec import TranslationSpec
 
-ARCHITECTURES = ("gfx803", "gfx900", "gfx906")
 CACHES = ("flushed", "warm")  # what a launch may find in L2 and the TLBs
 
 

@@ -15,10 +15,16 @@ STRIDE_KIB = 2  # operands whose rows lie a multiple of it apart share few sets,
 
 @dataclass(frozen=True)
 class Compared:
-    """A point beside its prediction. launch_us: what the measurement holds beside the kernels."""
+    """A point beside its prediction. table_launch_us: what the table's measurements hold beside the kernels."""
 
     prediction: Prediction
-    launch_us: float
+    table_launch_us: float
+
+    @property
+    def launch_us(self) -> float:
+        """What this measurement holds beside the kernels."""
+        own = self.prediction.point.own_launch_us
+        return self.table_launch_us if own is None else own
 
     @property
     def modelled_us(self) -> float:

@@ -109,7 +109,9 @@ def _off(predictions: Sequence[Prediction], spec: FitSpec) -> np.ndarray:
     """Return |ratio - 1| as an array [launch_us, point]."""
     modelled = np.array([p.time_us for p in predictions])
     measured = np.array([p.point.time_us for p in predictions])
-    return np.asarray(np.abs((modelled + _steps(spec)[:, None]) / measured - 1))
+    own = [p.point.own_launch_us for p in predictions]
+    launch = np.stack([_steps(spec) if us is None else np.full(LAUNCH_STEPS, us) for us in own], axis=1)
+    return np.asarray(np.abs((modelled + launch) / measured - 1))
 
 
 def _best(predictions: Sequence[Prediction], spec: FitSpec) -> tuple[float, float]:

@@ -50,6 +50,6 @@ class KeptPoints:
         sampling = conditions.sampling_of(point)
         sampled = None if sampling is None else sampling.model_dump_json()
         gpu = json.dumps(conditions.gpu.model_dump(mode="json"), sort_keys=True)
-        values = (conditions.alpha, conditions.beta, conditions.staggered)
+        values = (conditions.alpha, conditions.beta, conditions.staggered, conditions.general.model_dump_json())
         how = (gpu, *values, conditions.calls(point), sampled)
         return identity_of("correlate", sources_hash(ALL), self._under, replace(point, time_us=0.0), how)

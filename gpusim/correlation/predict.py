@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +10,7 @@ from gpusim.base.children import Children
 from gpusim.base.errors import GpusimError, UserError
 from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
-from gpusim.config.measured import MeasuredTable, Point
+from gpusim.config.measured import GeneralSpec, MeasuredTable, Point
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.correlation.kernels import KernelSource
 from gpusim.sampling.spec import SamplingSpec
@@ -69,12 +69,15 @@ class Conditions:
     limit_gflop: float
     sampling: SamplingSpec | None
     staggered: str = "none"
+    general: GeneralSpec = field(default_factory=GeneralSpec)
 
     @classmethod
     def of(cls, table: MeasuredTable, limit_gflop: float, sampling: SamplingSpec | None) -> "Conditions":
         """Take the conditions from a table: its GPU at the clock at which it was measured."""
         gpu = table.gpu if table.clock_ghz is None else replaced(table.gpu, "clock_ghz", table.clock_ghz)
-        return cls(gpu, table.alpha, table.beta, table.warm_below_gflop, limit_gflop, sampling, table.staggered)
+        return cls(
+            gpu, table.alpha, table.beta, table.warm_below_gflop, limit_gflop, sampling, table.staggered, table.general
+        )
 
     def with_gpu(self, gpu: GpuSpec) -> "Conditions":
         """Return the same conditions for another GPU."""
@@ -162,8 +165,10 @@ def problem_of(point: Point, conditions: Conditions) -> "tuple[GemmProblem, Gemm
     if not point.kernel:
         raise UserError(f"no {point.transposes} product to take a kernel from: name one in a column 'kernel'")
     kernel = ColumnLanesKernel() if point.kernel == NAME else TensileKernel.named(point.kernel)
-    staggered = conditions.staggered == "all" or (conditions.staggered == "pointers" and takes_pointers(point.kernel))
-    values = (conditions.alpha, conditions.beta, point.batch, staggered)
+    general = takes_pointers(point.kernel)
+    scalars = conditions.general if general else conditions
+    staggered = conditions.staggered == "all" or (conditions.staggered == "pointers" and general)
+    values = (scalars.alpha, scalars.beta, point.batch, staggered)
     return GemmProblem(point.transposes, point.m, point.n, point.k, *values), kernel
 
 

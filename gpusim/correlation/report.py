@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple, TextIO
 
 from gpusim.base.errors import UserError
@@ -112,7 +112,7 @@ def head(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) 
     clock = table.gpu.clock_ghz if table.clock_ghz is None else table.clock_ghz
     if fitted is not None:
         clock = fitted.values.get("clock_ghz", clock)
-    launch = rows[0].launch_us
+    launch = rows[0].table_launch_us
     found = (
         ""
         if fitted is None
@@ -181,8 +181,11 @@ def _restored_fit(held: Mapping[str, Any]) -> Fitted:
 
 
 def _restored_row(held: Mapping[str, Any]) -> Compared:
-    batch = held.get("batch", 1)  # earlier versions had none
-    point = Point(held["transposes"], held["m"], held["n"], held["k"], held["measured_us"], held["kernel"], batch)
+    point = Point(held["transposes"], held["m"], held["n"], held["k"], held["measured_us"], held["kernel"])
+    launch_us = held["launch_us"]
+    table_launch_us = held.get("table_launch_us", launch_us)  # earlier versions had one for all, and no batches
+    own_launch_us = None if launch_us == table_launch_us else launch_us
+    point = replace(point, batch=held.get("batch", 1), own_launch_us=own_launch_us)
     simulated = held["simulated_share"]
     half_width_us = held.get("kernels_half_width_us", None if simulated < 1 else 0.0)  # earlier versions: extrapolated
     prediction = Prediction(
@@ -196,7 +199,7 @@ def _restored_row(held: Mapping[str, Any]) -> Compared:
         simulated,
         half_width_us,
     )
-    return Compared(prediction, held["launch_us"])
+    return Compared(prediction, table_launch_us)
 
 
 def point_said(row: Compared) -> dict[str, Any]:
@@ -208,6 +211,7 @@ def point_said(row: Compared) -> dict[str, Any]:
         "measured_us": p.point.time_us,
         "modelled_us": row.modelled_us,
         "launch_us": row.launch_us,
+        "table_launch_us": row.table_launch_us,
         "kernels_us": p.time_us,
         "kernels_half_width_us": p.half_width_us,
         "kernels_first_us": p.first_us,

@@ -21,7 +21,7 @@ TABLES = sorted(p.stem for p in (SHIPPED / FOLDER).glob("*.yaml"))
 @pytest.mark.parametrize("name", TABLES)
 def test_a_shipped_table_is_whole(name: str) -> None:
     table, document = load_measured(name)
-    points = read_points(document.path.parent / table.points, general_batch=table.general_batch)
+    points = read_points(document.path.parent / table.points, general=table.general)
     for point in points:
         # GFLOPS: a multiply-accumulate a lane and cycle, half as many of FP64, twice as many of FP16
         peak = 64 * table.gpu.cus * 2 * table.gpu.clock_ghz * 4 / point.element_bytes
