@@ -40,7 +40,7 @@ def of_point(name: str, said: Mapping[str, Any], settings: NetworkSettings) -> t
         launches=launches(perturbation=draw),
         engine=said.get("engine", "off"),
     )
-    check_draws(draw, 1, settings.sampling is not None, timed=True)
+    check_draws(draw, 1, settings.sampling is not None, timed=True, every=0)
     work = work_of_network(network, settings, wanted, None)
     return work, JobTask(NetworkJob, (network, settings, wanted), work.inputs)
 
