@@ -57,7 +57,7 @@ def estimated_job(job: Job) -> Estimated | None:
         if not isinstance(task, CommandTask):
             return None
         found = found.beside(_variant(task, job.gpu, job.options, fitted, rates))
-    return found
+    return replace(found, cpu_s=found.cpu_s * job.options.draws)
 
 
 def estimated_network(network: Network, settings: NetworkSettings, wanted: Wanted) -> Estimated:
@@ -67,7 +67,7 @@ def estimated_network(network: Network, settings: NetworkSettings, wanted: Wante
     # of made-up values no more memory is touched than launches do, one after another
     touched = max((one.asked.read_bytes + one.asked.written_bytes for one in found.placed), default=0.0)
     device_bytes = max(found.planned.live_bytes) if is_real(wanted, found.planned) else touched
-    return Estimated(variants * found.cycles, variants * cost.cpu_s, device_bytes / 1e6)
+    return Estimated(variants * found.cycles, variants * wanted.draws * cost.cpu_s, device_bytes / 1e6)
 
 
 def job_by_bounds(job: Job) -> ByBounds:

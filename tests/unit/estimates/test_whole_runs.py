@@ -70,6 +70,7 @@ def test_fewer_cycles_or_a_part_cost_less() -> None:
     whole = cost()
     assert cost("run.max_cycles=1000") < whole / 5
     assert cost("run.sampling={}") < whole
+    assert cost("run.draws=10") > 5 * whole
 
 
 def test_commands_estimate_without_a_store_and_run_nothing(
