@@ -17,6 +17,8 @@ from pathlib import Path
 
 from tests.support.pages import renewed, table
 from tests.vendor.programs import Outcome, Shard, root, run_shard
+from workloads.toolchain.compilers import for_hip
+from workloads.toolchain.errors import KernelBuildError
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/vendor-tests.md"
 RESULTS = PAGE.with_suffix(".json")
@@ -68,6 +70,9 @@ SUITES: dict[str, tuple[Shard, ...]] = {
     ),
 }
 _LOOSE = ("hipSPARSE",)  # its tests write beyond their own buffers, which a card lets pass
+
+
+_COMPILED = ("rocFFT", "hipFFT")  # their kernels are compiled as the program runs
 
 
 @dataclass(frozen=True)
@@ -160,6 +165,12 @@ def add(row: Row, shard: Shard, done: Outcome, cut: bool) -> None:
 def run(library: str, seconds: float, of: int) -> Row:
     """Run a library's programs."""
     row = Row()
+    if library in _COMPILED:
+        try:
+            for_hip()
+        except KernelBuildError as missing:
+            row.why.append(f"not run: {missing}")
+            return row
     options = ("--timeout", f"{seconds:g}", *(("--bounds", "loose") if library in _LOOSE else ()))
     for shard in SUITES[library]:
         part = replace(shard, shards=shard.shards * of, options=options)
