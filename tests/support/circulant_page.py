@@ -4,7 +4,7 @@
 
 import os
 import tempfile
-from functools import cache
+from functools import cache, partial
 from math import isclose, prod
 from pathlib import Path
 from typing import Any
@@ -37,10 +37,10 @@ num_output=4096
 
 
 @cache
-def launched(block: int) -> list[tuple[str, str, RunFacts]]:
-    """Pass, kernel and facts of each launch of the fused flow."""
+def launched(block: int, matrix: str = "circulant") -> list[tuple[str, str, RunFacts]]:
+    """Pass, kernel and facts of each launch of layer A, of circulant blocks by the fused flow."""
     network = network_of(described_by_dnnmark(LAYER_A, "layer A"))
-    sets = [f"block_circulant.block={block}", "training.update=none"]
+    sets = [f"block_circulant.block={block}", f"block_circulant.matrix={matrix}", "training.update=none"]
     settings = load_settings(opened("mi6", GPU_FOLDER), sets)
     wanted = Wanted(BATCH, train=True, data="synthetic")
     found = run_iteration(network, settings, wanted, Reporter(quiet=True), Interrupt())
@@ -58,12 +58,12 @@ def bound_of(roofline: dict[str, Any], cycles: float) -> str:
     return f"{bound} {100 * shares[bound]:.0f} %"
 
 
-def fused() -> str:
-    """Each launch of the fused flow, with its nearest bound."""
+def launches(matrix: str) -> str:
+    """Each launch of layer A, with its nearest bound."""
     rows = [
         [str(block), what, f"`{kernel}`", f"{facts.time_us:,.0f}", bound_of(facts.roofline, facts.cycles)]
         for block in BLOCKS
-        for what, kernel, facts in launched(block)
+        for what, kernel, facts in launched(block, matrix)
     ]
     return table(["block", "pass", "launch", "time us", "nearest bound"], rows)
 
@@ -122,5 +122,6 @@ def transforms() -> str:
 
 
 if __name__ == "__main__":
-    parts = {"fused": fused, "stages": stages, **({"transforms": transforms} if os.environ.get(VARIABLE) else {})}
+    parts = {"fused": partial(launches, "circulant"), "permuted": partial(launches, "permuted_diagonal")}
+    parts |= {"stages": stages, **({"transforms": transforms} if os.environ.get(VARIABLE) else {})}
     PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), parts), encoding="utf-8")

@@ -139,8 +139,9 @@ class Im2colChunkedForward(_Chunked, ConvolutionForward):
         return tuple(made)
 
     def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
-        c, how = self.convolution, {"buffer_bytes": self.buffer_bytes, "by": self.by}
-        return Im2colChunkedBackwardWeights(c, **how), Im2colChunkedBackwardData(c, **how)
+        c, buffer_bytes, by = self.convolution, self.buffer_bytes, self.by
+        weights = Im2colChunkedBackwardWeights(c, buffer_bytes=buffer_bytes, by=by)
+        return weights, Im2colChunkedBackwardData(c, buffer_bytes=buffer_bytes, by=by)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -74,8 +74,20 @@ class PermutedDiagonal(Primitive):
         x_width, y_width = widths[::-1] if transposed else widths
         of_y, summed = ("j", "i") if transposed else ("i", "j")
         across = sizes[of_y] * self.block
-        values = {"w": weight, "x": x, "y": y, "shift": self.block.bit_length() - 1, "columns": sizes["j"]}
-        values |= {"sums": sizes[summed], "across": across, "x_width": x_width, "y_width": y_width}
+        values: dict[str, Any] = {
+            "w": weight,
+            "x": x,
+            "y": y,
+            "shift": self.block.bit_length() - 1,
+            "columns": sizes["j"],
+        }
+        values |= {
+            "columns": sizes["j"],
+            "sums": sizes[summed],
+            "across": across,
+            "x_width": x_width,
+            "y_width": y_width,
+        }
         groups = (-(-across // GROUP), -(-self.shape[0] // IMAGES))
         kernel = f"permuted_diagonal{'_transposed' if transposed else ''}"
         return launch("permuted_diagonal", kernel, x.memory, groups, {**values, "images": self.shape[0]})
@@ -123,7 +135,7 @@ class PermutedDiagonalForward(PermutedDiagonal):
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         y = tensors["y"]
-        made = (self.product(tensors["weight"], tensors["x"], y, transposed=False),)
+        made: tuple[Launch, ...] = (self.product(tensors["weight"], tensors["x"], y, transposed=False),)
         if self.bias:
             made += BiasForward(y.shape).launches({"x": y, "bias": tensors["bias"], "y": y}, gpu)
         return made
@@ -158,7 +170,7 @@ class PermutedDiagonalBackwardWeights(PermutedDiagonal):
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         count = self.weight.size
-        values = {"x": tensors["x"], "dy": tensors["dy"], "dw": tensors["dweight"]}
+        values: dict[str, Any] = {"x": tensors["x"], "dy": tensors["dy"], "dw": tensors["dweight"]}
         values |= {"by_row": divisor(self.blocks.sizes["j"] * self.block), "shift": self.block.bit_length() - 1}
         values |= {"count": count, "x_width": self.blocks.inputs, "y_width": self.outputs, "images": self.shape[0]}
         groups = (-(-count // GROUP),)
