@@ -97,14 +97,14 @@ BINARY = (
 def build() -> None:
     """Compile the two code objects."""
     from workloads.toolchain.build import OPENCL_LIBRARY
-    from workloads.toolchain.compilers import TARGET_FLAGS, opencl_flags, with_library
+    from workloads.toolchain.compilers import DEFAULT_GPU, opencl_flags, target_flags, with_library
 
     tools = with_library()
     assert tools is not None, "needs rocm-device-libs and a clang that reads it"
     header = (*opencl_flags(None), "-DHEADER", "-include", str(OPENCL_LIBRARY))
     for flags, target in ((header, HEADER), (opencl_flags(tools.library), LIBRARY)):
         relocatable = target.with_suffix(".o")
-        command = [tools.clang, *flags, *TARGET_FLAGS, "-mcode-object-version=5", "-c", SOURCE.name]
+        command = [tools.clang, *flags, *target_flags(DEFAULT_GPU), "-mcode-object-version=5", "-c", SOURCE.name]
         subprocess.run([*command, "-o", str(relocatable)], cwd=DATA, check=True)
         subprocess.run([tools.linker, "-shared", "--no-undefined", relocatable, "-o", target], check=True)
         relocatable.unlink()

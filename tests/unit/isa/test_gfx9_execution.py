@@ -5,10 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.simulator import simulate
 from isa.device_memory import DeviceMemory
+from isa.encoding.decoder import DecodeError, decode_one
 from isa.execution.emulator import run_functional
 from isa.execution.faults import ExecutionFault
 from isa.launch import Launch
+from isa.object.code_object import CodeObjectError
+from isa.opcodes import ARCHITECTURES
 from tests.support.assembly import Assembly
 
 ASSEMBLY = Assembly(Path(__file__).resolve().parents[2] / "data" / "isa" / "gfx9_execution.hsaco", gpu="gfx906")
@@ -232,3 +237,18 @@ def test_stores_past_all_lds_are_dropped():
 def test_stores_past_the_allocation_are_faults():
     with pytest.raises(ExecutionFault, match=r"outside the workgroup's LDS.* lane 6, address 0x400"):
         rows(WRONG, WORDS)
+
+
+def test_a_later_instruction_is_named_with_its_generation():
+    word = ASSEMBLY["vector_forms"].code.index((0xD3A80000).to_bytes(4, "little")[2:]) - 2
+    code = ASSEMBLY["vector_forms"].code[word : word + 8]  # v_dot4_i32_i8
+    with pytest.raises(DecodeError, match=r"GFX9 has v_dot4_i32_i8 there .gfx906."):
+        decode_one(code, 0, 0, 8, ARCHITECTURES["gfx900"])
+    with pytest.raises(DecodeError, match=r"GFX9 has v_dot4_i32_i8 there .gfx906."):
+        decode_one(code, 0, 0, 8)
+
+
+def test_code_of_another_gpu_is_refused_with_what_could_run_it():
+    launch = Launch(ASSEMBLY["scalar_forms"], DeviceMemory(1 << 20), b"", (64, 1, 1), (64, 1, 1))
+    with pytest.raises(CodeObjectError, match=r"is built for gfx906, and the GPU MI6 executes gfx803: .*gfx906"):
+        simulate(launch, GpuSpec())
