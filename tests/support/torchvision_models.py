@@ -142,7 +142,8 @@ def page(rows: list[dict[str, Any]]) -> str:
             f" {row['runs'] or '–'} | {off} | {row['trains'] or '–'} | {row['cpu_s']:.0f} |"
         )
     count = {
-        key: sum(row[key] and not row[key].startswith("no") for row in rows) for key in ("loads", "runs", "trains")
+        key: sum(bool(row[key]) and not row[key].startswith("no") for row in rows)
+        for key in ("loads", "runs", "trains")
     }
     lines += [
         "",
