@@ -28,6 +28,7 @@ from workloads.networks.graph import Network
 from workloads.networks.onnx_file import described_by_onnx
 from workloads.networks.schedule import training
 
+PAGE = Path(__file__).parents[2] / "docs" / "networks.md"
 SEED = 1
 NATIVE = {"inception_v3": 299}  # rows and columns that a model is made for, where they are not 224
 CLOSE = 2e-3  # of PyTorch's result, relative to its largest value: FP32 against FP32 through a hundred layers
@@ -37,7 +38,7 @@ SMALL = {
         ("convnext", "densenet", "efficientnet", "mnasnet", "mobilenet", "regnet", "resnet", "resnext"), 64
     ),
     **dict.fromkeys(("shufflenet", "squeezenet", "wide_resnet", "googlenet", "swin"), 64),
-    "inception": 96,
+    "inception": 139,  # smaller ones end in maps of one value, of which a batch of one has no statistics
 }
 
 
@@ -141,7 +142,8 @@ def page(rows: list[dict[str, Any]]) -> str:
             f" {row['runs'] or '–'} | {off} | {row['trains'] or '–'} | {row['cpu_s']:.0f} |"
         )
     count = {
-        key: sum(row[key] and not row[key].startswith("no") for row in rows) for key in ("loads", "runs", "trains")
+        key: sum(bool(row[key]) and not row[key].startswith("no") for row in rows)
+        for key in ("loads", "runs", "trains")
     }
     lines += [
         "",
@@ -158,7 +160,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--known", type=Path, default=Path("known-torchvision.json"))
     parser.add_argument("--whole", action="store_true", help="at the size that each model is made for")
     parser.add_argument("--stages", default="rt", help="r: run, t: train; none: load and lay out alone")
-    parser.add_argument("--table", action="store_true", help="print what is known, and run nothing")
+    parser.add_argument("--table", action="store_true", help="put what is known into docs/networks.md, and run nothing")
     asked = parser.parse_args(arguments)
     known = {row["model"]: row for row in json.loads(asked.known.read_text())} if asked.known.exists() else {}
     if not asked.table:
@@ -173,7 +175,14 @@ def main(arguments: list[str]) -> None:
                 known[row["model"]] = row
                 asked.known.write_text(json.dumps(list(known.values()), indent=1))
                 print(row, file=sys.stderr, flush=True)
-    print(page(list(known.values())))
+    table = page(list(known.values()))
+    print(table)
+    if asked.table:
+        text = PAGE.read_text(encoding="utf-8")
+        before, _, rest = text.partition("<!-- torchvision -->\n")
+        _, _, after = rest.partition("<!-- end of torchvision -->")
+        renewed = f"{before}<!-- torchvision -->\n{table}\n<!-- end of torchvision -->{after}"
+        PAGE.write_text(renewed, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -38,8 +38,9 @@ class Multiply(LayerKind):
 
 
 class Combine(LayerKind):
-    """Two values combined element by element: of two inputs, or of one and stored values. One of them may be repeated
-    along axes where it has size 1, or that it does not have (NumPy's rule).
+    """Two inputs, or one and stored values, combined element by element.
+
+    One of them may be repeated along axes where it has size 1, or that it does not have (NumPy's rule).
     """
 
     ARITY: ClassVar = (1, 2)

@@ -130,40 +130,41 @@ class Affine(OfInput):
 
 
 class Square(OfInput):
-    """x²."""
+    """The square of x, x²."""
 
     FUNCTION: ClassVar = "square"
 
 
 class SquareRoot(OfInput):
-    """√x."""
+    """The square root of x, √x."""
 
     FUNCTION: ClassVar = "square_root"
 
 
 class Reciprocal(OfInput):
-    """1 / x."""
+    """The reciprocal of x, 1 / x."""
 
     FUNCTION: ClassVar = "reciprocal"
 
 
 class Exponential(OfInput):
-    """e^x."""
+    """The exponential of x, e^x."""
 
     OPERATIONS: ClassVar = 2
     FUNCTION: ClassVar = "exponential"
 
 
 class Erf(OfInput):
-    """The error function."""
+    """The error function erf x."""
 
     OPERATIONS: ClassVar = 12
     FUNCTION: ClassVar = "erf"
 
 
 class CausalMask(LayerKind):
-    """Scores [..., queries, keys]: a key after its query gets a number that softmax turns into 0. The last query sees
-    the last key, so that earlier steps' keys may stand before.
+    """Scores [..., queries, keys] in which a key after its query gets a number that softmax turns into 0.
+
+    The last query sees the last key, so that earlier steps' keys may stand before.
     """
 
     FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x",), ("y",), in_place=("x", "y"))

@@ -124,7 +124,7 @@ class _BatchedProduct(Primitive):
 
     @property
     def operands(self) -> Mapping[str, Operand]:
-        """Both operands."""
+        """Both operands by name."""
         return {"x0": Operand(self.left), "x1": Operand(self.right)}
 
 

@@ -32,7 +32,7 @@ class _Embedding(Primitive):
 
     @property
     def weight(self) -> Operand:
-        """The table."""
+        """The table of rows."""
         return Operand((self.rows, self.width), by_image=False)
 
     @property

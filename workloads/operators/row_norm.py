@@ -73,7 +73,7 @@ class _RowNorm(Primitive):
 
     @property
     def x(self) -> Operand:
-        """The operand."""
+        """The operand that is normalized."""
         return Operand(self.shape)
 
     @property

@@ -10,9 +10,13 @@ from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings, TrainingSpec
 from gpusim.networks.training import Training
+from tests.support.network_numbers import Machine
 from tests.support.network_runs import executed
+from tests.unit.workloads.test_network_schedule import NETWORKS
+from tests.unit.workloads.test_network_schedule import values as values_of
 from workloads.networks.graph import Network
-from workloads.networks.schedule import training
+from workloads.networks.memory import plan
+from workloads.networks.schedule import Update, training
 from workloads.networks.tensor import Role
 
 WIDTH, HEADS, PAIRS, TOKENS = 24, 4, 2, 7
@@ -123,6 +127,26 @@ def test_a_language_model_learns_its_sentences() -> None:
     batch = {"words": words[:, :-1], "labels": words[:, 1:]}
     losses = [taught.step(batch, compared=number == 0) for number in range(4)]
     assert losses[0] > 1.8 and losses[-1] < losses[0] * 0.7, losses
+
+
+@pytest.mark.parametrize("name", ["functions", "moves", "attention"])
+def test_an_iteration_of_every_kind_is_what_numpy_computes_of_the_schedule(name: str) -> None:
+    """What steps become on the GPU against arithmetic that shares nothing with it, gradients included."""
+    settings = NetworkSettings(gpu=load_gpu("mi6"), training=TrainingSpec(update="none"))
+    given = load_network({"input": [2, 6, 5], "layers": NETWORKS[name]})
+    schedule = training(given, 3, update=Update.NONE)
+    values = {key: array.astype(np.float32) for key, array in values_of(schedule).items()}
+    values["labels"] = values["labels"].astype(np.uint32)
+    machine = Machine(plan(schedule), values).run()
+    held = {key: array for key, array in values.items() if schedule.tensors[key].role is Role.PARAMETER}
+    taught = Training(given, settings, batch=3, given=held)
+    loss = taught.step({key: array for key, array in values.items() if key not in held})
+    assert loss == pytest.approx(float(machine.array("loss")[0]), rel=1e-4)
+    for tensor in schedule.tensors.values():
+        if tensor.role is Role.PARAMETER_GRADIENT:
+            wanted = machine.array(tensor.name)
+            off = np.abs(taught.array(tensor.name) - wanted).max()
+            assert off <= 2e-4 * np.abs(wanted).max() + 1e-6, tensor.name
 
 
 def test_every_position_has_a_label() -> None:
