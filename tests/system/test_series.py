@@ -11,9 +11,12 @@ from gpusim.cli.main import invoke
 from gpusim.core import series as over_time
 from gpusim.core.facts import RunFacts, combined
 from gpusim.core.simulator import simulate
+from gpusim.host.command_processor import RunOptions
+from gpusim.networks.execution import How
 from gpusim.report.page.page import picture_files
 from gpusim.report.result import read
-from gpusim.store.records import plain_facts, restored_facts
+from gpusim.results.record import PartRecord, RunRecord
+from gpusim.store.records import plain, plain_facts, restored, restored_facts
 from spartan.engine_spec import EngineSpec
 from tests.support.gemm import random_gemm
 from tests.system.test_engine_modes import SHAPE, SHORT_WINDOW, SMALL_CACHES
@@ -58,6 +61,9 @@ def test_the_perturbed_begin_is_no_part_of_it() -> None:
     facts = run(every=EVERY, perturbation=3)
     assert facts.series is not None and facts.series.ends[0] == EVERY
     assert facts.series.ends[-1] == facts.cycles == run(perturbation=3).cycles
+    stopped = run(max_cycles=facts.series.ends[-2], perturbation=3)
+    for path, values in facts.series.counts.items():
+        assert sum(values[:-1]) == count(stopped, path), path
 
 
 def test_neighbours_are_joined_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,6 +84,23 @@ def test_neighbours_are_joined_where_there_are_too_many(monkeypatch: pytest.Monk
 def test_the_store_gives_back_what_was_counted() -> None:
     facts = run(every=EVERY)
     assert restored_facts(json.loads(json.dumps(plain_facts(facts)))).series == facts.series
+
+
+def test_facts_of_another_interval_do_not_answer() -> None:
+    facts, asked = run(every=EVERY), How(launches=RunOptions(every=EVERY))
+    assert asked.is_answered_by(facts) and How().is_answered_by(facts)
+    assert not replace(asked, launches=RunOptions(every=2 * EVERY)).is_answered_by(facts)
+    assert not asked.is_answered_by(replace(facts, series=None))
+
+
+def test_launches_of_parts_leave_their_patterns_to_these() -> None:
+    """A program's launches may be thousands, and its kernels have the sums of their patterns."""
+    facts = run(every=EVERY)
+    assert facts.patterns
+    (alone,) = restored(plain([RunRecord(True, "k", [facts])]))
+    (parted,) = restored(plain([RunRecord(True, "k", [facts], parts=[PartRecord("k", facts=facts)])]))
+    assert alone.launches[0].patterns == parted.parts[0].facts.patterns == parted.total.patterns == facts.patterns
+    assert parted.launches[0].patterns == [] and parted.launches[0].series == facts.series
 
 
 def test_a_run_writes_it_shows_it_and_keeps_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
