@@ -51,7 +51,6 @@ class MonitoredJob(Job):
 
     def __init__(self, network: Network, settings: NetworkSettings, wanted: Wanted, curves: Curves) -> None:
         _check(settings, wanted)
-        settings = settings.model_copy(update={"sparse_gradients": True})  # whether they are is decided pass by pass
         self.network = with_circulant_layers(network, settings.block_circulant)
         self.settings, self.curves = settings, curves
         self.wanted = replace(wanted, data="synthetic", verify=False)

@@ -35,7 +35,7 @@ LAYERS = [
 ]
 NETWORK = {"input": [4, 6, 6], "layers": LAYERS}
 LENGTH, BATCH = 60, 2
-HOW = {"sparse_convolution": "ellpack_dib_fused"}
+HOW = {"sparse_convolution": "ellpack_dib_fused", "sparse_gradients": True}
 MONITOR = MonitorSpec(initial_period=10, duration=2, first_iteration=0, hibernation_period_unit=40)
 
 
@@ -71,7 +71,7 @@ def test_it_is_made_of_what_runs_of_networks_measure(ran: dict[str, Any]) -> Non
         ("second", "forward"),
         ("second", "backward_weights"),
     ]
-    how = {**HOW, "sparse_gradients": True, "layer_sparsity": {"second": 0.7}}
+    how = {**HOW, "layer_sparsity": {"second": 0.7}}
     sparse = times_of(run_job(NETWORK, how, **of, engine="on", layers="second").tree)
     for one in held["passes"]:
         place = (one["layer"], one["what"])

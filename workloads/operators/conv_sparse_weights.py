@@ -164,7 +164,7 @@ class SparseBackwardWeights(ConvolutionBackwardWeights):
         return super().reference({**inputs, "x": rounded}, first)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """For each chunk and group: im2col, dy's columns, the product; then the chunks' sum, transposed."""
+        """Return, for each chunk and group, im2col, dy's columns, the product; then the chunks' sum, transposed."""
         c, made, first = self.convolution, list["Launch"](), 0
         shape, chunks = self._shapes[0], _chunks(self.convolution)
         for number, images in enumerate(chunks):

@@ -7,8 +7,8 @@ from typing import Any
 
 from gpusim.base.files import folder, write_together
 from gpusim.base.table import Column, Table
-from gpusim.config.claim import ClaimSpec
-from gpusim.config.figure import Figure, RunsFigure
+from gpusim.config.claim import ClaimSpec, Where
+from gpusim.config.figure import ComparedFigure, Figure, RunsFigure, TrainingFigure
 from gpusim.config.layer_figure import LayersFigure, NetworkFigure, RatiosFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.claims import Judged, Verdict, judge, judge_layers
@@ -19,9 +19,9 @@ from gpusim.reproduce.network_points import missing_points
 from gpusim.reproduce.page.network_page import figure_page, network_page
 from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.page.summary import summary
-from gpusim.reproduce.points import does_fit, is_known
+from gpusim.reproduce.points import ANY_DATA, Point, does_fit, is_known, points_of
 from gpusim.reproduce.rules import said
-from gpusim.reproduce.values import MEASURES, Value, times
+from gpusim.reproduce.values import MEASURES, Value, matches, times
 
 PAGE, CLAIMS = "README.md", "claims.md"
 SIMPLE_MEASURES: Mapping[str, Callable[[float], str]] = {
@@ -29,6 +29,7 @@ SIMPLE_MEASURES: Mapping[str, Callable[[float], str]] = {
     "training_speedup": times,
     "mean_speedup": times,
     "slowdown": times,
+    "over_threshold": times,
     "storage_beside_l2": "{:,.0f} bytes".format,
     "network_mib": "{:,.0f} MiB".format,
     "layer_mib": "{:,.1f} MiB".format,
@@ -61,11 +62,42 @@ def _verdict(
 ) -> Verdict:
     shown_by = _shown(figure, claim)
     if reproduction.spec.runs is None:
-        return judge(claim, values, shown_by, is_known(reproduction, figure, results.points))
+        return judge(claim, values, shown_by, _is_complete(reproduction, figure, results, claim, column))
     missing: list[str] = []
     if isinstance(figure, NetworkFigure):
         missing = missing_points(reproduction, figure, results.networks, claim.where, column)
     return judge_layers(claim, values, shown_by, missing)
+
+
+def _is_complete(reproduction: Reproduction, figure: Figure, results: Results, claim: ClaimSpec, column: str) -> bool:
+    """Tell whether all points are known that a claim has by one comparison; of other kinds of figures, all of its."""
+    if isinstance(figure, TrainingFigure):
+        held = [(reproduction.figures[one.figure], one.where) for one in figure.networks.values()]
+    elif isinstance(figure, ComparedFigure):
+        held = [(figure, claim.where)]
+    else:
+        return is_known(reproduction, figure, results.points)
+    return all(
+        point.key in results.points
+        for one, where in held
+        if isinstance(one, ComparedFigure)
+        for point in _points_of_claim(reproduction, one, where, column)
+    )
+
+
+def _points_of_claim(reproduction: Reproduction, figure: ComparedFigure, where: Where, column: str) -> Iterator[Point]:
+    """Yield the points with the labels of a claim, of one comparison's ways; none where the figure has not both."""
+    comparison = reproduction.spec.comparisons[column]
+    ways = {"path": comparison.path, "base": comparison.base}
+    if not {*ways.values()} <= {*figure.paths} or not matches(ways, {n: w for n, w in where.items() if n in ways}):
+        return
+    run = {one for way in ways.values() for one in (way, *reproduction.spec.paths[way].fastest_of)}
+    for point in points_of(reproduction, figure):
+        labels = {n: w for n, w in where.items() if n in point.labels and n not in ways}
+        if point.labels["data"] == ANY_DATA:
+            labels.pop("data", None)
+        if point.labels["path"] in run and matches(point.labels, labels):
+            yield point
 
 
 def _shown(figure: Figure, claim: ClaimSpec) -> Callable[[float], str]:

@@ -282,3 +282,20 @@ def test_matrices_that_do_not_fit_are_named_with_their_size(tmp_path: Path) -> N
     said = {case: does_fit(spartan, figure, case, figure.batches[0]) for case in figure.cases}  # type: ignore[attr-defined]
     assert {case for case, one in said.items() if one != "yes"} == {"conv2", "conv4"}
     assert said["conv2"].startswith("no: ") and said["conv2"].endswith("of 4.0 GiB at 64")
+
+
+def test_a_claim_is_complete_with_its_own_points(reproduction: Reproduction) -> None:
+    """Of data that no claim names, points that were not run leave verdicts as they are; its own do not."""
+    whole = results_of(reproduction, CYCLES)
+    states = {
+        data: {
+            (one.figure, one.claim.text): {name: v.state for name, v in one.verdicts.items()}
+            for one in judged(
+                reproduction, replace(whole, points={k: p for k, p in whole.points.items() if data not in k})
+            )
+        }
+        for data in ("nothing", "most", "half")
+    }
+    mean = ("speed", "mean")
+    assert states["most"][mean] == states["nothing"][mean]
+    assert set(states["half"][mean].values()) == {"not run"}
