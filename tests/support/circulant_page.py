@@ -4,22 +4,22 @@
 
 import os
 import tempfile
-from functools import cache, partial
-from math import isclose, prod
+from functools import cache
+from math import isclose
 from pathlib import Path
 from typing import Any
 
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.config.files import opened
-from gpusim.config.gpu import GPU_FOLDER, load_gpu
+from gpusim.config.gpu import GPU_FOLDER
 from gpusim.config.network import network_of
 from gpusim.config.network_run import load_settings
 from gpusim.core.facts import RunFacts
 from gpusim.networks.run import Wanted, run_iteration
 from tests.support.pages import renewed, table
 from tests.vendor.programs import VARIABLE, built_calls, run_call
-from workloads.circulant import BLOCKS, FUSED, Blocks, kept
+from workloads.circulant import BLOCKS
 from workloads.networks.dnnmark import described_by_dnnmark
 
 PAGE = Path(__file__).parents[2] / "docs/block-circulant.md"
@@ -37,10 +37,10 @@ num_output=4096
 
 
 @cache
-def launched(block: int, matrix: str = "circulant") -> list[tuple[str, str, RunFacts]]:
-    """Pass, kernel and facts of each launch of layer A, of circulant blocks by the fused flow."""
+def launched(block: int) -> list[tuple[str, str, RunFacts]]:
+    """Pass, kernel and facts of each launch of layer A by the fused flow."""
     network = network_of(described_by_dnnmark(LAYER_A, "layer A"))
-    sets = [f"block_circulant.block={block}", f"block_circulant.matrix={matrix}", "training.update=none"]
+    sets = [f"block_circulant.block={block}", "training.update=none"]
     settings = load_settings(opened("mi6", GPU_FOLDER), sets)
     wanted = Wanted(BATCH, train=True, data="synthetic")
     found = run_iteration(network, settings, wanted, Reporter(quiet=True), Interrupt())
@@ -58,33 +58,14 @@ def bound_of(roofline: dict[str, Any], cycles: float) -> str:
     return f"{bound} {100 * shares[bound]:.0f} %"
 
 
-def launches(matrix: str) -> str:
+def fused() -> str:
     """Each launch of layer A, with its nearest bound."""
     rows = [
         [str(block), what, f"`{kernel}`", f"{facts.time_us:,.0f}", bound_of(facts.roofline, facts.cycles)]
         for block in BLOCKS
-        for what, kernel, facts in launched(block, matrix)
+        for what, kernel, facts in launched(block)
     ]
     return table(["block", "pass", "launch", "time us", "nearest bound"], rows)
-
-
-def stages() -> str:
-    """The forward pass with a GPU for each stage, whose frequencies go over the GPUs' links."""
-    gpu, rows = load_gpu("mi6"), []
-    for block in BLOCKS:
-        blocks = Blocks(BATCH, 8192, 4096, block)
-        times = [facts.time_us for what, _, facts in launched(block) if what == "forward"]
-        _, of_x, product, back = times  # the weights' frequencies stay where they are multiplied, once they are made
-        sizes = [8 * prod(blocks.shape(layout)[:-1]) for layout in ("bj", "bi")]
-        links = [gpu.host_link.copy_us(size) for size in sizes]
-        held = [4 * BATCH * 8192 + sizes[0], sizes[0] + 8 * prod(kept(blocks, FUSED, "ij")[:-1]) + sizes[1]]
-        held.append(sizes[1] + 4 * BATCH * 4096)
-        alone, slowest = of_x + product + back, max(of_x, product, back, *links)
-        numbers = [of_x, links[0], product, links[1], back, alone, slowest]
-        memory = " + ".join(f"{size / 2**20:,.1f}" for size in held)
-        rows.append([str(block), *(f"{one:,.0f}" for one in numbers), f"{alone / slowest:.2f}×", memory])
-    head = ["block", "transform us", "link us", "product us", "link us", "back us", "one GPU us", "slowest stage us"]
-    return table([*head, "batches a second, three GPUs over one", "MiB of the stages"], rows)
 
 
 def transforms() -> str:
@@ -122,6 +103,5 @@ def transforms() -> str:
 
 
 if __name__ == "__main__":
-    parts = {"fused": partial(launches, "circulant"), "permuted": partial(launches, "permuted_diagonal")}
-    parts |= {"stages": stages, **({"transforms": transforms} if os.environ.get(VARIABLE) else {})}
+    parts = {"fused": fused, **({"transforms": transforms} if os.environ.get(VARIABLE) else {})}
     PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), parts), encoding="utf-8")
