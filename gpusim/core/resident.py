@@ -22,6 +22,7 @@ from gpusim.core.cu.state import (
     PAUSED,
     READY,
     SLOTS,
+    VM_ENTRIES,
     VM_FULL,
     WAITING,
 )
@@ -35,7 +36,6 @@ from memory.waiting import short_of
 _STATES = {
     AT_BARRIER: AT_BARRIER_TEXT,
     FETCHING: "waiting for instruction fetch",
-    VM_FULL: f"waiting for the oldest of {MAX_IN_FLIGHT} vector memory instructions in flight",
     LGKM_FULL: f"waiting for one of {MAX_IN_FLIGHT} LDS, scalar or flat accesses in flight",
 }
 _PAUSES = {
@@ -72,6 +72,8 @@ def _state(m: Any, w: int, wave: Any, in_lds: int) -> str:
         return _ready(m, w, int(wave["pc"]))
     if state == WAITING:
         return "waiting for " + (" and ".join(_awaited(m, wave, in_lds)) or "its counters")
+    if state == VM_FULL:
+        return f"waiting for the oldest of {int(m.cu.vm_limit)} vector memory instructions in flight"
     return _STATES[state]
 
 
@@ -81,7 +83,7 @@ def _awaited(m: Any, wave: Any, in_lds: int) -> list[str]:
     head, tail, lgkm = int(wave["vm_head"]), int(wave["vm_tail"]), int(wave["lgkm"])
     kinds = ["vector memory"] * (tail - head > word >> VM_SHIFT & VM_MASK)
     if lgkm > word >> LGKM_SHIFT & LGKM_MASK:
-        flat = sum(1 for n in range(head, tail) if wave["vm_left"][n & 15] & FLAT_ENTRY)
+        flat = sum(1 for n in range(head, tail) if wave["vm_left"][n & (VM_ENTRIES - 1)] & FLAT_ENTRY)
         kinds += ["LDS"] * (in_lds > 0) + ["scalar memory"] * (lgkm > in_lds + flat)
         if flat and not kinds:
             kinds.append("flat memory")

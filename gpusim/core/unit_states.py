@@ -35,5 +35,5 @@ def configure_units(m: Any, gpu: GpuSpec, l2_taken: L2Share | None) -> None:
     configure_instruction_cache(m, gpu.instruction_cache, gpu.shader_arrays, gpu.replacement_seed)
     configure_l2(m, gpu.l2, l2_taken, gpu.replacement_seed)
     configure_dram(m, gpu.dram, gpu.clock_hz)
-    configure_cus(m, gpu.cu, gpu.shader_arrays, gpu.cus_per_array)
+    configure_cus(m, gpu.cu, gpu.shader_arrays, gpu.cus_per_array, gpu.architecture)
     configure_dispatch(m, gpu.dispatch, gpu.shader_arrays, gpu.cus_per_array)

@@ -145,7 +145,8 @@ UNITS = (
         "cu.cus",
         prefetch="gpusim.core.cu.issue.simd_address",
         state="gpusim.core.cu.state.CU",
-        configure="gpusim.core.cu.configure.configure_cus(gpu.cu, gpu.shader_arrays, gpu.cus_per_array)",
+        configure="gpusim.core.cu.configure.configure_cus("
+        "gpu.cu, gpu.shader_arrays, gpu.cus_per_array, gpu.architecture)",
     ),
     Unit(
         "DISPATCH",

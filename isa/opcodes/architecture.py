@@ -28,6 +28,7 @@ class Architecture:
     kfd_flat_memory.c); element_bytes: of a swizzled buffer, 0 where its resource says it; aperture_registers: operands
     235 to 238 and SH_MEM_BASES tell the apertures; flat_scratch_address: FLAT_SCRATCH is the address of the wavefront's
     private memory, not an offset and a size; first_trap_register: code of TTMP0, before which GFX8 has TBA and TMA;
+    vmcnt_bits: of the counter of vector memory instructions in flight (ISA manuals, section 4.4);
     resource_word3: word 3 of the private segment's buffer resource (LLVM: SIInstrInfo::getScratchRsrcWords23).
     """
 
@@ -42,6 +43,7 @@ class Architecture:
     aperture_registers: bool
     flat_scratch_address: bool
     first_trap_register: int
+    vmcnt_bits: int
     resource_word3: int
 
     @cached_property
@@ -97,6 +99,7 @@ GFX803 = Architecture(
     aperture_registers=False,
     flat_scratch_address=False,
     first_trap_register=112,
+    vmcnt_bits=4,
     resource_word3=1 << 19 | 3 << 21 | 1 << 23,  # 4-byte elements, index stride 64, the lane is the index
 )
 GFX900 = Architecture(
@@ -111,6 +114,7 @@ GFX900 = Architecture(
     aperture_registers=True,
     flat_scratch_address=True,
     first_trap_register=108,
+    vmcnt_bits=6,
     resource_word3=3 << 21 | 1 << 23,
 )
 GFX906 = replace(

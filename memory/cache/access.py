@@ -72,8 +72,8 @@ assert len(COLUMNS) <= WIDTH
 EXAMINED_FIRST = 16  # executions of an instruction
 EXAMINED_EVERY = 64
 MOST_EXAMINED = 64  # lines of one
-TOKENS = 1 << 10  # that name what is in flight on a CU: wavefront slot and entry
-TOKEN_BITS = 18
+TOKENS = 1 << 12  # that name what is in flight on a CU: wavefront slot and entry
+TOKEN_BITS = 20
 
 ACCESS = State(
     "access",

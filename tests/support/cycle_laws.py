@@ -174,7 +174,9 @@ class CycleLaws:
         n, k = self.slots, self.channels
         waves = cu["wave"][0, :n]
         in_flight = waves["vm_tail"] - waves["vm_head"]
-        self._must((in_flight >= 0).all() and (in_flight <= MAX_IN_FLIGHT).all(), "vmcnt leaves 0 to 15")
+        self._must(
+            (in_flight >= 0).all() and (in_flight <= cu["vm_limit"][0]).all(), "vmcnt leaves 0 to what it can count"
+        )
         lgkm = waves["lgkm"]
         self._must((lgkm >= 0).all() and (lgkm <= MAX_IN_FLIGHT).all(), "lgkmcnt leaves 0 to 15")
         waves = self.run["waves_per_simd"][0]

@@ -12,18 +12,22 @@ from gpusim.core.cu.spec import MAX_WAVES_PER_SIMD, SIMDS, ComputeUnitSpec
 from gpusim.core.cu.state import NEVER, NEXT_SLOT, SLOTS
 from gpusim.jit import address_of
 from isa.launch import Launch
+from isa.opcodes import ARCHITECTURES
 from isa.opcodes.opcode import SMEM, VMEM
 from isa.trace import LINE_BYTES
 from memory.cache.instruction import set_last_code_line
 
 
-def configure_cus(m: Any, spec: ComputeUnitSpec, arrays: int, cus_per_array: int) -> None:
-    """Size the CUs of `arrays` shader arrays in the machine record; all their wavefront slots are free."""
+def configure_cus(m: Any, spec: ComputeUnitSpec, arrays: int, cus_per_array: int, architecture: str) -> None:
+    """Size the CUs of `arrays` shader arrays in the machine record; all their wavefront slots are free.
+
+    architecture: a name of ARCHITECTURES.
+    """
     c, cus = m.cu, arrays * cus_per_array
     c.cus, c.policy = cus, SCHEDULES[spec.schedule].number
     c.branch_cycles, c.launch_cycles = spec.branch_cycles, spec.launch_cycles
     c.lds_latency, c.lds_backlog = spec.lds_latency_cycles, spec.lds_backlog_cycles
-    c.lds_write_passes = spec.lds_write_passes
+    c.lds_write_passes, c.vm_limit = spec.lds_write_passes, (1 << ARCHITECTURES[architecture].vmcnt_bits) - 1
     c.array[:cus] = [cu // cus_per_array for cu in range(cus)]
     c.bit_in_array[:cus] = [1 << cu % cus_per_array for cu in range(cus)]
     c.simd["free"][: cus * SIMDS] = (1 << spec.waves_per_simd) - 1

@@ -11,7 +11,14 @@ from gpusim.core.cu.arbitration import queue_full, slot_freed, wake_next
 from gpusim.core.cu.code_table import COHERENT, COUNTS_LGKM, INVALIDATE
 from gpusim.core.cu.fetch import fetch_filled
 from gpusim.core.cu.lds import lds_results, use_lds
-from gpusim.core.cu.state import FLAT_ENTRY, SLOTS, TRACE_BYTES
+from gpusim.core.cu.state import (
+    FLAT_ENTRY,
+    SLOTS,
+    TOKEN_ENTRY_SHIFT,
+    TOKEN_GENERATION_SHIFT,
+    TRACE_BYTES,
+    VM_ENTRIES,
+)
 from gpusim.core.cu.wave import WHO_PC, code_word, lgkm_down, recheck, vm_answered
 from gpusim.jit import address_in, jit, ld_i64
 from isa.opcodes.opcode import SMEM, VMEM
@@ -47,13 +54,13 @@ def issue_vector_memory(m, now, cu, w):
     word = code_word(m, w)
     record = _take_record(m, w)
     header = ld_i64(record, 0)
-    entry = wave.vm_tail & 15
+    entry = wave.vm_tail & (VM_ENTRIES - 1)
     wave.vm_tail += 1
     flat = 0
     if word & COUNTS_LGKM:
         flat = FLAT_ENTRY
         wave.lgkm += 1
-    token = (w & (SLOTS - 1)) | entry << 6 | wave.generation << 10
+    token = (w & (SLOTS - 1)) | entry << TOKEN_ENTRY_SHIFT | wave.generation << TOKEN_GENERATION_SHIFT
     if m.access.table:
         vector_issued(m, cu, wave.pc, token, record)
     if header & RECORD_LDS:

@@ -29,7 +29,11 @@ MAX_SLOTS = MAX_CUS * SLOTS
 MAX_SIMDS = MAX_CUS * SIMDS
 MAX_WORKGROUPS = SIMDS * MAX_WAVES_PER_SIMD  # resident on a CU
 MAX_WORKGROUP_WAVES = 16
-MAX_IN_FLIGHT = 15  # vmcnt and lgkmcnt have four bits
+MAX_IN_FLIGHT = 15  # lgkmcnt has four bits, as vmcnt has on GFX8
+VM_ENTRIES = 64  # of a wavefront: more than six bits of vmcnt can count (Vega ISA manual, section 4.4), a power of two
+# the token that names a vector memory instruction in flight on a CU: slot | entry | generation
+TOKEN_ENTRY_SHIFT, TOKEN_GENERATION_SHIFT = 6, 12
+assert SLOTS <= 1 << TOKEN_ENTRY_SHIFT and VM_ENTRIES == 1 << TOKEN_GENERATION_SHIFT - TOKEN_ENTRY_SHIFT
 FLAT_ENTRY = 1 << 14  # the instruction counts in lgkmcnt too
 EVENTS = 1024  # LDS results in flight on a CU
 NEVER = 1 << 60
@@ -68,7 +72,7 @@ WAVE = State(
         "generation": Field((), "counts the slot's wavefronts, so that late answers are told apart", i32),
         "pause_reason": Field((), "stall reason of the pause", i16),
         "workgroup": Field((), "workgroup slot on the CU", i16),
-        "vm_left": Field((16,), "answers that an instruction in flight still waits for | FLAT_ENTRY", i16),
+        "vm_left": Field((VM_ENTRIES,), "answers that an instruction in flight still waits for | FLAT_ENTRY", i16),
         "resume": Field((), "cycle in which a paused wavefront goes on"),
         "scalar_result": Field((), "cycle in which it last issued a vector instruction marked SCALAR_RESULT"),
         "waited_since": Field((), "cycle up to which its wait is charged to the instructions it waits for"),
@@ -113,6 +117,7 @@ CU = State(
         "by_age": Field((), "1: the oldest; the policy says so, and the kernel sets no priorities"),
         "branch_cycles": Field((), "cycles from a branch to the wavefront's next issue"),
         "lds_latency": Field((), "cycles from the last bank access to data"),
+        "vm_limit": Field((), "vector memory instructions of a wavefront in flight at most: what vmcnt can count"),
         "lds_write_passes": Field((), "bank cycles of a write or atomic for one of a read"),
         "lds_backlog": Field((), "bank cycles queued from which the LDS takes no more"),
         "launch_cycles": Field((), "cycles from dispatch to first issue"),

@@ -32,7 +32,10 @@ from gpusim.core.cu.state import (
     SLOTS,
     SYNCHRONIZATION,
     THROTTLE,
+    TOKEN_ENTRY_SHIFT,
+    TOKEN_GENERATION_SHIFT,
     TRACE_BYTES,
+    VM_ENTRIES,
     VM_FULL,
     WAITING,
 )
@@ -136,8 +139,8 @@ def enter(m, t, w):
     if (word >> ACTION_SHIFT) & ACTION_MASK == WAIT and not counters_allow(m, w, word):
         wave.state = WAITING
         return
-    # vmcnt and lgkmcnt have four bits: with fifteen in flight the next one waits (GCN3 ISA manual, section 4.4)
-    if (unit == VMEM) & (wave.vm_tail - wave.vm_head >= MAX_IN_FLIGHT):  # one branch, in place of two
+    # with as many in flight as vmcnt or lgkmcnt can count the next one waits (GCN3 ISA manual, section 4.4)
+    if (unit == VMEM) & (wave.vm_tail - wave.vm_head >= m.cu.vm_limit):  # one branch, in place of two
         _wait_for_a_count(m, w, VM_FULL)
         return
     if (unit == LDS or unit == SMEM or word & COUNTS_LGKM) and wave.lgkm >= MAX_IN_FLIGHT:
@@ -162,8 +165,11 @@ def released(m, now, w, reason):
 def _recheck_full(m, now, w, state):
     """Let a wavefront in state VM_FULL or LGKM_FULL continue if that counter has room, after one went down."""
     wave = m.cu.wave[w]
-    in_flight = wave.vm_tail - wave.vm_head if state == VM_FULL else wave.lgkm
-    if in_flight < MAX_IN_FLIGHT:
+    if state == VM_FULL:
+        room = m.cu.vm_limit - (wave.vm_tail - wave.vm_head)
+    else:
+        room = MAX_IN_FLIGHT - wave.lgkm
+    if room > 0:
         released(m, now, w, THROTTLE)
 
 
@@ -255,11 +261,11 @@ def vm_answered(m, now, cu, token):
     """Take an answer for the vector memory instruction `token`; instructions leave vmcnt in order."""
     if m.timeline.on:
         record(m, RETURNED, cu, token, 0)
-    w = cu * SLOTS + (token & 63)
+    w = cu * SLOTS + (token & (SLOTS - 1))
     wave = m.cu.wave[w]
-    if (token >> 10) & 0xFF != wave.generation:
+    if (token >> TOKEN_GENERATION_SHIFT) & 0xFF != wave.generation:
         return
-    e = (token >> 6) & 15
+    e = (token >> TOKEN_ENTRY_SHIFT) & (VM_ENTRIES - 1)
     left = wave.vm_left[e] - 1
     changed = 0
     flat = 0
@@ -271,9 +277,9 @@ def vm_answered(m, now, cu, token):
         changed = 1
     wave.vm_left[e] = left
     h = wave.vm_head
-    if left == 0 and (h & 15) == e:
+    if left == 0 and (h & (VM_ENTRIES - 1)) == e:
         t = wave.vm_tail
-        while h < t and wave.vm_left[h & 15] == 0:
+        while h < t and wave.vm_left[h & (VM_ENTRIES - 1)] == 0:
             h += 1
         wave.vm_head = h
         changed = 1
