@@ -72,7 +72,7 @@ def test_every_exception_is_needed() -> None:
         ("gpusim.report", "isa.execution", "executes nothing"),
         ("gpusim.report.page", "isa.encoding", "executes nothing"),
         ("gpusim.host", "gpusim.report", "runs launches"),
-        ("gpusim.networks", "gpusim.hip", "only for gpusim.jobs gpusim.cli"),
+        ("gpusim.estimates", "gpusim.hip", "only for gpusim.jobs gpusim.networks gpusim.cli"),
         ("gpusim.core", "memory.cache", ""),
         ("gpusim.core", "gpusim.core.cu", ""),
         ("gpusim.cli", "gpusim.hip", ""),
