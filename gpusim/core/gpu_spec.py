@@ -107,6 +107,15 @@ class GpuSpec(Spec):
         """Number of compute units."""
         return self.shader_arrays * self.cus_per_array
 
+    def why_foreign(self, code: str) -> str:
+        """Return why the GPU cannot execute code that is built for the GPU `code`, '' if it can."""
+        if code == self.architecture:
+            return ""
+        return (
+            f"is built for {code}, and the GPU {self.name} executes {self.architecture}: a GPU with"
+            f" `architecture: {code}` could run it"
+        )
+
     @property
     def clock_hz(self) -> float:
         """Core clock in hertz."""

@@ -98,11 +98,8 @@ def simulate(
     Where the wavefronts stand is part of partial facts and of the errors of an endless loop and of a deadlock.
     """
     kernel = launch.kernel
-    if kernel.gpu != gpu.architecture:
-        raise CodeObjectError(
-            f"kernel '{kernel.short_name}' is built for {kernel.gpu}, and the GPU {gpu.name} executes"
-            f" {gpu.architecture}: a GPU with `architecture: {kernel.gpu}` could run it"
-        )
+    if why := gpu.why_foreign(kernel.gpu):
+        raise CodeObjectError(f"kernel '{kernel.short_name}' {why}")
     fit, held = occupancy(launch, gpu.cu), residency(launch, gpu)
     compile_s = prepare_core()
     uses_engine = engine_spec is not None and bool(launch.regions)

@@ -166,11 +166,8 @@ class CommandProcessor:
         launches = [command for command in commands if isinstance(command, LaunchCommand)]
         for one in launches:
             kernel = one.launch.kernel
-            if kernel.gpu != self.gpu.architecture:
-                raise LaunchError(
-                    f"kernel '{kernel.name}': its code is for {kernel.gpu}, and {self.gpu.name} executes that of "
-                    f"{self.gpu.architecture} (gpu.architecture)"
-                )
+            if why := self.gpu.why_foreign(kernel.gpu):
+                raise LaunchError(f"kernel '{kernel.short_name}' {why}")
         of_caches = any(one.warm or one.l1_bypass is not None for one in launches)
         of_cycles = options.checked or options.hotspots or options.timeline is not None or options.max_cycles
         of_cycles = of_cycles or options.perturbation or options.every

@@ -237,8 +237,8 @@ def stepped(on_start: Callable[[Any], Callable[[], None]]) -> Iterator[None]:
     """While it lasts, `simulate` steps its machine: `on_start(m)` gives what visits it after each cycle."""
     before = simulator._loop
 
-    def loop(m: Any, observer: Any, recording: Any, max_cycles: int, steering: Any, serve: Any) -> Any:
-        assert not max_cycles and steering is None and serve is None
+    def loop(m: Any, observer: Any, recording: Any, max_cycles: int, steering: Any, *rest: Any) -> Any:
+        assert not max_cycles and steering is None and not any(rest)
         return step(m, on_start(m))
 
     simulator._loop = loop  # type: ignore[assignment]

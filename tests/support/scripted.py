@@ -13,7 +13,10 @@ from gpusim.core.cu.code_table import (
     COUNTS_LGKM,
     CYCLES_SHIFT,
     INVALIDATE,
+    LGKM_SHIFT,
     SET_PRIORITY,
+    VM_SHIFT,
+    WAIT,
     fetch_table,
 )
 from gpusim.core.cu.configure import set_code_table, set_fetch_table
@@ -139,7 +142,7 @@ class Script:
         return self._add(SMEM | 1 << 28, [len(lines), *lines])
 
     def wait(self, vm: int = 15, lgkm: int = 15) -> "Script":
-        return self._add(INTERNAL | 1 << 12 | vm << 16 | lgkm << 20)
+        return self._add(INTERNAL | WAIT << ACTION_SHIFT | vm << VM_SHIFT | lgkm << LGKM_SHIFT)
 
     def nop(self, more: int) -> "Script":
         return self._add(INTERNAL | 4 << 12 | more << 32)

@@ -17,5 +17,5 @@ def test_code_for_another_gpu_is_refused() -> None:
     block = bytes(kernel.kernarg_bytes)
     launch = Launch(kernel, DeviceMemory(1 << 20), block, (16, 16, 1), (16, 16, 1))
     processor = CommandProcessor(load_gpu("mi25"), Reporter(quiet=True))
-    with pytest.raises(LaunchError, match="its code is for gfx803, and MI25 executes that of gfx900"):
+    with pytest.raises(LaunchError, match="is built for gfx803, and the GPU MI25 executes gfx900"):
         processor.run([LaunchCommand(launch)], RunRecord(False, kernel.name, []))

@@ -39,7 +39,7 @@ PASSED = Verification(True, 0.5, 1.0)
 
 
 def launched(name: str) -> LaunchCommand:
-    kernel, memory = SimpleNamespace(name=name, short_name=name), DeviceMemory(4096)
+    kernel, memory = SimpleNamespace(name=name, short_name=name, gpu="gfx803"), DeviceMemory(4096)
     return LaunchCommand(SimpleNamespace(kernel=kernel, memory=memory, pointers=(), regions=()))  # type: ignore[arg-type]
 
 
