@@ -21,7 +21,7 @@ from gpusim.cli.options import with_values
 
 # the commands in the order of the help: each its function, and what the list of commands says of it in one line
 RESULTS = Group(
-    "A store's runs and sweeps: list, show, name, delete, export.",
+    "A store's runs, sweeps: list, show, name, delete, export.",
     "Results in a store: list runs and sweeps, show, name, delete, export them.",
     {
         "list": Command("gpusim.cli.results.list_", "List runs: what was run, how it ended, its time."),

@@ -16,7 +16,6 @@ from gpusim.base.counters import Counter
 from gpusim.base.sums import plain_sum
 from gpusim.core.counters import MACHINE_TABLES
 from gpusim.core.cu.counters import STALL_REASONS
-from gpusim.core.loop import RUNNING
 from gpusim.jit import address_of
 from memory.wheel import SIZE
 
@@ -80,6 +79,8 @@ class Snapshots:
 
     def advance(self, run: Callable[[int], int], limit: int) -> int:
         """Run the machine to cycle `limit` by `run`, which is given a cycle and returns what run_cycles returns."""
+        from gpusim.core.loop import RUNNING  # what reads stored series needs no machine
+
         m = self._m
         while True:
             stop = self._next

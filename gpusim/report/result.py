@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from gpusim.base.errors import UserError
 from gpusim.base.sums import plain_sum
-from gpusim.core.sampled import DRAWS
 from gpusim.report.values import quantity, shown, value_at
 from gpusim.results import metrics
 from isa.object.names import short
@@ -196,6 +195,8 @@ def sampling_text(sampling: Mapping[str, Any] | None) -> str:
     """Describe in a sentence how and how much was sampled; empty where everything was simulated."""
     if not sampling:
         return ""
+    from gpusim.core.sampled import DRAWS
+
     if sampling["method"] == DRAWS:
         return f"{sampling['reason']}; half-widths (±) at {100 * sampling['confidence']:g} %"
     share = f"{100 * sampling['fraction']:.3g} % of the instructions simulated, {sampling['speed_up']:.3g} times fewer"

@@ -47,10 +47,10 @@ def pictures_of(result: Result) -> dict[str, list[Picture]]:
             _hit_rates(measured),
             *(_histogram(path, result.columns) for path in _HISTOGRAMS),
         ],
-        "series": [time_chart(column) for column in result.columns],
+        "series": [time_chart(column, n) for n, column in enumerate(result.columns)],
         "engine": [_engine(measured)],
         "energy": [_energy(measured)],
-        "guesses": [_guesses(result, column) for column in result.columns],
+        "guesses": [_guesses(result, n) for n in range(len(result.columns))],
         "launch": [_layers(result), _normalized(result)],
     }
     return {key: [picture for picture in drawn if picture is not None] for key, drawn in made.items()}
@@ -194,21 +194,22 @@ def _layers(result: Result) -> Picture | None:
     return _bars("layers", "Time by layer and pass", [row.measured.name for row in timed], series, "us")
 
 
-def _guesses(result: Result, column: Measured) -> Picture | None:
-    """Draw what hangs at most on each value without a source, by the kind of the value."""
+def _guesses(result: Result, n: int) -> Picture | None:
+    """Draw what hangs at most, in column `n`, on each value without a source, by the kind of the value."""
+    column = result.columns[n]
     found = guesses(result, column)[:_MOST_GUESSES]
     if not found:
         return None
     kinds = list(dict.fromkeys(guess.value.kind for guess in found))
     parts = {kind: [100 * guess.share * (guess.value.kind == kind) for guess in found] for kind in kinds}
-    name = f"guesses-{column.name}" if column.name else "guesses"
     title = f"Values without a source, {column.name}" if column.name else "Values without a source"
     rows = [guess.value.path for guess in found]
     table = [(g.value.path, str(g.value.value), g.value.kind, 100 * g.share, g.of) for g in found]
     axis = "% of what it takes part in, at most"
     most = found[0]
     return Picture(
-        name, title, f"Most hangs on {most.value.path} ({most.value.kind}): {percent(most.share)} of {most.of}.",
+        f"guesses-{n}", title,
+        f"Most hangs on {most.value.path} ({most.value.kind}): {percent(most.share)} of {most.of}.",
         ("value", "is", "kind", axis, "of"), table, lambda figure: charts.stacked_bars(figure, rows, parts, axis),
         charts.bars_size(len(rows)),
     )  # fmt: skip

@@ -1,5 +1,6 @@
 """Is what a device cannot do refused before anything runs, and nothing else?"""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -32,7 +33,7 @@ def test_a_device_without_timing_has_no_cycles(options: dict[str, Any]) -> None:
 
 
 def test_a_device_without_timing_has_no_caches_and_no_samples() -> None:
-    launch: Any = None  # never looked at
+    launch: Any = SimpleNamespace(kernel=SimpleNamespace(gpu="gfx803"))  # nothing else is looked at
     with pytest.raises(LaunchError, match="a device without timing has no warm caches"):
         run(False, LaunchCommand(launch), LaunchCommand(launch, warm=True))
     with pytest.raises(LaunchError, match="no L1 to pass"):
@@ -42,7 +43,7 @@ def test_a_device_without_timing_has_no_caches_and_no_samples() -> None:
 
 
 def test_everything_else_is_allowed() -> None:
-    launch: Any = None
+    launch: Any = SimpleNamespace(kernel=SimpleNamespace(gpu="gfx803"))
     run(True, LaunchCommand(launch, warm=True), checked=True, hotspots=3, max_cycles=9, **TIMELINE)
     run(True, LaunchCommand(launch, warm=True), checked=True, hotspots=3, **SAMPLED)
     run(False, LaunchCommand(launch), LaunchCommand(launch, warm=False))
