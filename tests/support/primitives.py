@@ -79,6 +79,7 @@ CONVOLUTIONS = (
     Convolution((3, 6, 7, 11), 4, (3, 3), padding=(0, 2, 1, 0), groups=2),
     Convolution((2, 16, 5, 4), 5, (2, 2)),  # 64 weights of a filter
 )
+WHOLE_BLOCKS = Convolution((2, 8, 8, 8), 6, (3, 3), padding=(1, 1, 1, 1))  # of windows that an engine compacts
 SMALL_BUFFER = 1 << 16  # bytes: chunks of some of the images of CHUNKED
 CHUNKED = Convolution((7, 5, 9, 10), 6, (3, 3), padding=(1, 1, 1, 1))
 
@@ -104,6 +105,12 @@ CONVOLVED: tuple[Primitive, ...] = tuple(
                 for algorithm in ALGORITHMS.values()
                 if algorithm.resized
                 for made in passes(algorithm.within(SMALL_BUFFER), CHUNKED, bias=True)
+            ),
+            *(
+                algorithm.sparse_weights(c)
+                for algorithm in ALGORITHMS.values()
+                for c in (*CONVOLUTIONS[:2], WHOLE_BLOCKS)
+                if algorithm.sparse_weights is not None and not algorithm.sparse_weights.refuses(c)
             ),
             *(
                 algorithm.forward(c, bias=c.kernel != (5, 5), relu=True)

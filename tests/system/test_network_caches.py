@@ -19,10 +19,11 @@ MAP_LINES = 4 * 16 * 32 * 32 * 4 // 64  # of a map of four images
 FLUSHED = {
     "bn1.forward": 15284, "relu1.forward": 1690, "bn2.forward": 15284, "relu2.forward": 1690, "pool.forward": 5555,
     "softmax.loss": 6668, "softmax.loss_gradient": 2871, "pool.backward_data": 2134, "relu2.backward_data": 2078,
-    "bn2.backward": 19360, "relu1.backward_data": 2078, "bn1.backward": 19360, "bn1.update.scale": 3295,
-    "bn1.update.bias": 3295, "bn2.update.scale": 3295, "bn2.update.bias": 3295,
+    "bn2.backward": 19360, "relu1.backward_data": 2078, "bn1.backward": 19360, "bn1.update.scale": 3311,
+    "bn1.update.bias": 3311, "bn2.update.scale": 3311, "bn2.update.bias": 3311,
 }  # fmt: skip
-MADE_UP = FLUSHED | {"softmax.loss_gradient": 2859}
+# made-up values are simulated alone, without the code of others before theirs
+MADE_UP = FLUSHED | {"softmax.loss_gradient": 2859} | dict.fromkeys((n for n in FLUSHED if ".update." in n), 3295)
 
 
 def steps(found: Ran) -> dict[str, StepResult]:

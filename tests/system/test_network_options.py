@@ -174,7 +174,10 @@ def test_a_timeline_has_every_launch_with_its_layer(capsys: pytest.CaptureFixtur
             ["--timeline", "f.pftrace", "--timeline-of", "launches", "--window", "1:5"],
             "--window 1:5: says which cycles",
         ),
-        (["--sample", "--max-cycles", "100"], "a sampled launch has no timeline and no last cycle"),
+        (
+            ["--sample", "--max-cycles", "100"],
+            "a sampled launch has no timeline, no last cycle and no counters over time",
+        ),
     ],
 )
 def test_what_a_network_has_not_is_refused_with_its_reason(
@@ -211,7 +214,8 @@ def test_a_stored_network_is_found_shown_reported_and_compared(capsys: pytest.Ca
     cycles = [ran("--phase", "train", "--batch", batch)["rows"] for batch in ("2", "3")]
     for one, two in zip(*cycles, strict=True):
         name = f"{one['name']} {one['pass'].replace('_', ' ')}"
-        assert ratios[name][2] == f"{two['time_us'] / one['time_us']:.3f}"
+        # a launch that equals one of the first run's answers for it, wherever its tensors lie: 0.5 % here
+        assert float(ratios[name][2]) == pytest.approx(two["time_us"] / one["time_us"], rel=0.01), name
 
 
 def test_a_stopped_run_that_a_store_holds_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:

@@ -491,7 +491,7 @@ OTHER = "input: [4]\nlayers: [{name: a, kind: relu}]\n"
         (["short.yaml", "--inputs", "label.npz", "--phase", "train"], "'labels' has values from 7 to 7; allowed"),
         (["short.yaml", "--outputs", "y.txt"], "--outputs y.txt: the arrays are written as .npz"),
         (["short.yaml", "--outputs", "y.npz", "--data", "synthetic"], "given outputs need real data"),
-        (["short.yaml", "--set", "gpu.memory_mib=2", "--batch", "9000"], "MI6 has 2 MiB (gpu.memory_mib): a batch of "),
+        (["short.yaml", "--set", "gpu.memory_mib=4", "--batch", "9000"], "MI6 has 4 MiB (gpu.memory_mib): a batch of "),
         (["short.yaml", "--set", "training.rat=1"], "rate"),
         (["short.yaml", "--size", "3"], "--size: belongs to --dnnmark"),
         (["short.yaml", "--dnnmark"], "NETWORK short.yaml: --dnnmark runs benchmarks of its own"),

@@ -119,6 +119,7 @@ class Affine(OfInput):
     """factor · x + shift, with two numbers for all values."""
 
     OPERATIONS: ClassVar = 2
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("dy",), ("dx",), in_place=("dy", "dx")),)
     FUNCTION: ClassVar = "affine"
 
     factor: float = param(1.0, "factor", "the network")

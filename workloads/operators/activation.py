@@ -245,7 +245,14 @@ class ActivationBackward(_Activation):
 
     @property
     def takes(self) -> Mapping[str, Operand]:
+        if self.needs_dy_alone:
+            return {"dy": self.x}
         return {"x" if self.of_input else "y": self.argument, "dy": self.x}
+
+    @property
+    def needs_dy_alone(self) -> bool:
+        """Whether the function has the same slope everywhere."""
+        return self.of_input and not INPUT_FUNCTIONS[self.function].slope_operations
 
     @property
     def operations(self) -> int:
@@ -254,12 +261,15 @@ class ActivationBackward(_Activation):
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         values = {**tensors, **self.arguments, "n": self.x.size}
+        if self.needs_dy_alone:
+            values["x"] = tensors["dy"]  # the kernel has the parameter, and no load of it
         return (elementwise("activation", f"{self.function}_backward", values),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         dy = inputs["dy"].astype(np.float64)
         if self.of_input:
-            function, x = INPUT_FUNCTIONS[self.function], inputs["x"].astype(np.float64)
+            function = INPUT_FUNCTIONS[self.function]
+            x = inputs["dy" if self.needs_dy_alone else "x"].astype(np.float64)
             dx = dy * function.slope(x, self.a, self.b)
             off = np.abs(dy) * function.slope_error(x, self.a, self.b) + 2 * np.abs(dx)
             return {"dx": Value(dx, UNIT_ROUNDOFF * off + SMALLEST_NORMAL)}

@@ -345,7 +345,9 @@ def test_gradients_are_finite_differences(forward: Primitive) -> None:
 def test_every_gradient_is_tested() -> None:
     tested = {type(primitive) for primitive in DIFFERENTIABLE}
     backward = {type(made) for primitive in DIFFERENTIABLE for made in primitive.backward_passes()}
-    assert backward == {type(p) for p in CASES if "backward" in p.name or p.name == "split"}
+    # of what is rounded to FP16 there are no small differences
+    exact = [p for p in CASES if not p.skips_zeros_of]
+    assert backward == {type(p) for p in exact if "backward" in p.name or p.name == "split"}
     kept = [p for p in CASES if not isinstance(p, PoolingForward) or p.keep_places]
     kept = [p for p in kept if not isinstance(p, RowNormForward) or p.keep]
     kept = [p for p in kept if not p.skips_zeros_of]  # whose backward passes are the default's
