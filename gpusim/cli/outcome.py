@@ -114,19 +114,17 @@ def _show_found(asked: JobAsked, options: JobOptions, reporter: Reporter, keeper
 
 def _estimate(asked: JobAsked, storing: StoreOptions) -> None:
     """Print what the job would cost: by like runs of the store, and by bounds, of which the store may know nothing."""
-    from gpusim.store.costs import LikeRuns, cost_table, like_notes
+    from gpusim.store.costs import LikeRuns, cost_table
     from gpusim.store.project import store_to_read
     from gpusim.store.reading import Results
 
     path = store_to_write(storing.store) or store_to_read(None)
-    cost, error, known = None, None, 0
+    cost, notes = None, list[str]()
     if path.exists():
         with Results(path) as results:
             like = LikeRuns(results, asked.work.kind)
-            cost, error, known = like.of(asked.work.configuration), like.error(), len(like)
-    rows, notes = [], []
-    if cost is not None:
-        rows, notes = [(f"{asked.work.title}, by like runs", cost)], like_notes(error, known)
+            cost, notes = like.of(asked.work.configuration), like.notes()
+    rows = [] if cost is None else [(f"{asked.work.title}, by like runs", cost)]
     if asked.by_bounds is not None:
         found, more = asked.by_bounds()
         rows.append((f"{asked.work.title}, by bounds", found))

@@ -9,7 +9,7 @@ from gpusim.estimates.checked import load_checked
 from gpusim.estimates.whole_runs import NOTE
 from gpusim.reproduce.plan import Plan, PlannedNetwork
 from gpusim.reproduce.running import stored
-from gpusim.store.costs import Cost, LikeRuns, like_notes
+from gpusim.store.costs import Cost, LikeRuns
 from gpusim.store.keeper import Keeper
 from gpusim.store.reading import Results
 
@@ -49,8 +49,7 @@ def plan_costs(plan: Plan, store: Path) -> PlanCosts:
                 by_rates, by_bounds = by_rates or not network, by_bounds or network
             missing[key] = known or planned.cost
         for held in like.values():
-            if len(held):
-                notes += like_notes(held.error(), len(held))
+            notes += held.notes()
     if by_rates:
         notes += RATES_NOTES
     if by_bounds:

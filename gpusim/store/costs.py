@@ -1,7 +1,8 @@
 """What a run would cost, by like runs of the store: processor time, cycles, memory; and how far off that has been.
 
-A like run is of the same kind, with the configuration that differs in the fewest values, the nearest first. How far off
-such estimates are is found by leaving each stored run out and estimating it from the others.
+A like run is of the same kind and does the same work in the same way: its configuration says the same of the workload,
+and its design differs in the fewest values, the nearest first. Other work costs something else, by no rule that a store
+knows. How far off such estimates are is found by leaving each stored run out and estimating it from the others.
 """
 
 import json
@@ -11,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpusim.base.axis_roles import role_of
+from gpusim.base.sums import plain_sum
 from gpusim.base.table import Column, Table
 from gpusim.results.metrics import leaves
 from gpusim.store.reading import Results
@@ -19,6 +22,8 @@ NEAREST = 3  # like runs that an estimate is the mean of
 FEWEST = 4  # stored runs from which on an error is said
 MOST = 400  # of them that are read, the latest
 _CPU, _CYCLES, _MEMORY = "simulator.cpu_s", "kernel.cycles", "simulator.peak_memory_mb"
+# how often and how far the work is run; of `gpu` its name stands for the values, which may differ
+_WAYS = frozenset(f"run.{name}" for name in ("engine", "sampling", "draws", "timing"))
 _OF_RUNS = """
     SELECT runs.id, runs.wall_s, configurations.json FROM runs JOIN configurations ON configuration = hash
     WHERE kind = ? AND state = 'done' ORDER BY runs.id DESC LIMIT ?
@@ -50,25 +55,56 @@ class LikeRuns:
     """The finished runs of a kind in a store, as what an estimate is made of."""
 
     def __init__(self, results: Results, kind: str) -> None:
-        self._known = list(_known_runs(results, kind))
-
-    def __len__(self) -> int:
-        return len(self._known)
+        self._groups: dict[str, list[_Known]] = {}
+        for one in _known_runs(results, kind):
+            self._groups.setdefault(_work_of(one.values), []).append(one)
+        self._asked = dict[str, None]()
 
     def of(self, configuration: Mapping[str, Any]) -> Cost | None:
         """Estimate the cost of a run with this configuration; None without any like run."""
-        return _estimate(dict(leaves(configuration)), self._known)
+        values = dict(leaves(configuration))
+        work = _work_of(values)
+        if work not in self._groups:
+            return None
+        self._asked[work] = None
+        return _estimate(values, self._groups[work])
 
     def error(self) -> float | None:
-        """Return by which factor processor time was off in the median, each run left out in turn; None for few runs."""
-        if len(self._known) < FEWEST:
-            return None
+        """Return by which factor processor time was off in the median, of the runs that were like those asked for, each
+        left out in turn; None for few runs.
+        """
         off = []
-        for number, one in enumerate(self._known):
-            found = _estimate(one.values, [*self._known[:number], *self._known[number + 1 :]])
-            if found is not None:
-                off.append(abs(math.log(found.cpu_s / one.cost.cpu_s)))
-        return math.exp(statistics.median(off))
+        for group in (self._groups[work] for work in self._asked):
+            for number, one in enumerate(group):
+                found = _estimate(one.values, [*group[:number], *group[number + 1 :]])
+                if found is not None:
+                    off.append(abs(math.log(found.cpu_s / one.cost.cpu_s)))
+        return math.exp(statistics.median(off)) if len(off) >= FEWEST else None
+
+    def notes(self) -> list[str]:
+        """Return what the estimates so far rest on, and how far off such ones were; nothing where there were none."""
+        known = plain_sum(len(self._groups[work]) for work in self._asked)
+        if not known:
+            return []
+        lines = [f"estimated from {known:.0f} like run{'s' * (known != 1)} of the store; nothing was run"]
+        error = self.error()
+        if error is not None:
+            lines.append(
+                f"of those, each by the others, processor time is off by a factor of {error:.2f} in the median"
+            )
+        return lines
+
+
+def _work_of(values: Mapping[str, Any]) -> str:
+    """Return what must be equal of like runs: the workload but for its seed, what is run of it, the GPU's name."""
+    held = {
+        path: value
+        for path, value in values.items()
+        if (role_of(path) == "workload" and not path.endswith("seed"))
+        or path == "gpu.name"
+        or any(path == way or path.startswith(f"{way}.") for way in _WAYS)
+    }
+    return json.dumps(held, sort_keys=True)
 
 
 def _known_runs(results: Results, kind: str) -> Iterator[_Known]:
@@ -110,14 +146,6 @@ def _distance(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
         numbers = all(isinstance(x, int | float) and not isinstance(x, bool) and x > 0 for x in (a, b))
         total += 0.1 + abs(math.log(a / b)) if numbers else 1.0  # type: ignore[operator]
     return total
-
-
-def like_notes(error: float | None, known: int) -> list[str]:
-    """Return what an estimate by like runs rests on, and how far off such ones were."""
-    lines = [f"estimated from {known} like run{'s' * (known != 1)} of the store; nothing was run"]
-    if error is not None:
-        lines.append(f"of those, each by the others, processor time is off by a factor of {error:.2f} in the median")
-    return lines
 
 
 def cost_table(rows: Sequence[tuple[str, Cost | None]], notes: Sequence[str]) -> Table:

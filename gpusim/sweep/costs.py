@@ -10,7 +10,7 @@ from gpusim.base.sums import plain_sum
 from gpusim.config.sweep import SweepSpec
 from gpusim.estimates.checked import load_checked
 from gpusim.estimates.whole_runs import NOTE, estimated_job, estimated_network
-from gpusim.store.costs import Cost, LikeRuns, like_notes
+from gpusim.store.costs import Cost, LikeRuns
 from gpusim.store.keeper import Keeper
 from gpusim.store.reading import Results
 from gpusim.store.work import Work
@@ -51,7 +51,7 @@ def estimated(spec: SweepSpec, file: Path, store: Path) -> Estimated:
                     there += 1
                 else:
                     lacking.append((point, task, like.of(work.configuration)))
-            notes = like_notes(like.error(), len(like)) if len(like) else []
+            notes = like.notes()
     else:
         lacking = [(point, task, None) for point, _, task in _possible(spec, points, file)]
     unknown = {number: (point, task) for number, (point, task, cost) in enumerate(lacking) if cost is None}

@@ -31,6 +31,7 @@ def test_the_nearest_runs_decide(store: Path) -> None:
         like = LikeRuns(results, "run")
         found = like.of(nested({BATCH: 8, SIB: 128}) | {"of": "costs"})
         same = like.of(nested({BATCH: 2, SIB: 64}) | {"of": "costs"})
+        assert like.of(nested({BATCH: 4, SIB: 64}) | {"of": "costs"}) is None, "other work"
         assert LikeRuns(results, "net").of({}) is None and LikeRuns(results, "net").error() is None
         error = like.error()
     assert found is not None and found.cycles == pytest.approx(8000) and found.memory_mb == 108
