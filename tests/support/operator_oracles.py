@@ -5,6 +5,7 @@ such an object is wrong in both. Here each definition is written once more, as a
 its parameters twice: once for the operator, once for the definition. Gradients are finite differences of definitions.
 """
 
+import cmath
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ class Case:
     """An operator beside its definition.
 
     differentiable: operands whose gradients are tried; positive: those above zero; whole: those of whole numbers below
-    so many; tolerance: relative, of results and gradients.
+    so many; times: those that are drawn so many times as wide; tolerance: relative, of results and gradients.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Case:
     differentiable: tuple[str, ...] = ("x",)
     positive: tuple[str, ...] = ()
     whole: Mapping[str, int] = field(default_factory=dict)
+    times: Mapping[str, float] = field(default_factory=dict)
     output: str = "y"
     tolerance: float = 1e-4
 
@@ -232,14 +234,185 @@ def connected_in_circles(a: Arrays) -> Arrays:
     return {"y": np.array(result)[:, : len(bias)] + bias}
 
 
+def normal_share(x: float) -> float:
+    """Compute the standard normal distribution's share below x."""
+    return math.erfc(-x / math.sqrt(2)) / 2
+
+
+def gelu_by_tanh(x: float) -> float:
+    """Compute the approximation of x times the normal share (Hendrycks and Gimpel 2016)."""
+    return x / 2 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def repeated(array: np.ndarray, at: tuple[int, ...]) -> float:
+    """Return the element at a place of a larger array: axes of 1 are repeated, leading ones may be absent."""
+    near = at[len(at) - array.ndim :]
+    return float(array[tuple(0 if size == 1 else i for size, i in zip(array.shape, near, strict=True))])
+
+
+def combined(operation: Callable[[float, float], float], shape: tuple[int, ...]) -> Definition:
+    """Apply a function of two numbers at every place of the result's shape."""
+
+    def y(a: Arrays) -> Arrays:
+        out = np.zeros(shape)
+        for at in np.ndindex(shape):
+            out[at] = operation(repeated(a["x0"], at), repeated(a["x1"], at))
+        return {"y": out}
+
+    return y
+
+
+def multiplied(shape: tuple[int, ...], turned: bool = False) -> Definition:
+    """Multiply matrices element by element into a result of this shape; turned: the second ones lie transposed."""
+
+    def y(a: Arrays) -> Arrays:
+        x0, x1 = a["x0"], a["x1"]
+        out = np.zeros(shape)
+        for *batch, row, column in np.ndindex(shape):
+            terms = []
+            for k in range(x0.shape[-1]):
+                place = (column, k) if turned else (k, column)
+                terms.append(repeated(x0, (*batch, row, k)) * repeated(x1, (*batch, *place)))
+            out[(*batch, row, column)] = math.fsum(terms)
+        return {"y": out}
+
+    return y
+
+
+def permuted(order: tuple[int, ...]) -> Definition:
+    """Move every element to the place whose coordinates are its own in another order."""
+
+    def y(a: Arrays) -> Arrays:
+        x = a["x"]
+        out = np.zeros([x.shape[axis] for axis in order])
+        for at in np.ndindex(x.shape):
+            out[tuple(at[axis] for axis in order)] = x[at]
+        return {"y": out}
+
+    return y
+
+
+def cut_out(starts: tuple[int, ...], steps: tuple[int, ...], sizes: tuple[int, ...], fill: float = 0.0) -> Definition:
+    """Take the elements at start, start + step and so on along each axis; `fill` where there are none."""
+
+    def y(a: Arrays) -> Arrays:
+        x, out = a["x"], np.full(sizes, fill)
+        for at in np.ndindex(sizes):
+            place = tuple(start + i * step for start, i, step in zip(starts, at, steps, strict=True))
+            if all(0 <= i < size for i, size in zip(place, x.shape, strict=True)):
+                out[at] = x[place]
+        return {"y": out}
+
+    return y
+
+
+def spread_out(sizes: tuple[int, ...], scale: float = 1.0, name: str = "x") -> Definition:
+    """Repeat axes of 1, or absent ones, up to these sizes, and multiply."""
+
+    def y(a: Arrays) -> Arrays:
+        out = np.zeros(sizes)
+        for at in np.ndindex(sizes):
+            out[at] = scale * repeated(a[name], at)
+        return {"y": out}
+
+    return y
+
+
+def summed_up(axes: tuple[int, ...], scale: float = 1.0) -> Definition:
+    """Add up along axes, one after the other, and multiply."""
+
+    def y(a: Arrays) -> Arrays:
+        x = a["x"]
+        for axis in axes:
+            x = np.stack([sum(np.moveaxis(x, axis, 0), np.zeros(()))], axis)
+        return {"y": scale * x}
+
+    return y
+
+
+def looked_up(a: Arrays) -> Arrays:
+    """Take the table's row of each number."""
+    out = np.zeros((*a["x"].shape, a["weight"].shape[1]))
+    for at in np.ndindex(a["x"].shape):
+        out[at] = a["weight"][int(a["x"][at])]
+    return {"y": out}
+
+
+def turned_by_place(first: int, base: float) -> Definition:
+    """Turn pairs, as complex numbers, by place times base^(-2 d / width) (Su 2021); pairs lie half a row apart."""
+
+    def y(a: Arrays) -> Arrays:
+        x = a["x"]
+        width, out = x.shape[-1], np.zeros(x.shape)
+        for *rest, place, d in np.ndindex(*x.shape[:-1], width // 2):
+            one, other = (*rest, place, d), (*rest, place, d + width // 2)
+            turned = complex(x[one], x[other]) * cmath.exp(1j * (first + place) * base ** (-2 * d / width))
+            out[one], out[other] = turned.real, turned.imag
+        return {"y": out}
+
+    return y
+
+
+def causal(a: Arrays) -> Arrays:
+    """Leave scores of keys up to a query's own place, of which the last query has the last; others have no share."""
+    x = a["x"]
+    queries, keys = x.shape[-2:]
+    out = x.copy()
+    for query in range(queries):
+        for key in range(keys):
+            if keys - 1 - key < queries - 1 - query:
+                out[..., query, key] = -3e38
+    return {"y": out}
+
+
+def normalised_rows(epsilon: float, axes: int = 1, centred: bool = True) -> Definition:
+    """Normalise over the last axes (Ba 2016); uncentred by the mean square, without a mean (Zhang 2019)."""
+
+    def y(a: Arrays) -> Arrays:
+        x = a["x"]
+        out, means, inverses = np.zeros(x.shape), [], []
+        for at in np.ndindex(x.shape[:-axes]):
+            mean = x[at].sum() / x[at].size if centred else 0.0
+            spread = math.sqrt(((x[at] - mean) ** 2).sum() / x[at].size + epsilon)
+            out[at] = (x[at] - mean) / spread * a["scale"] + a.get("bias", 0.0)
+            means.append(mean)
+            inverses.append(1 / spread)
+        by_image = (len(x), -1)
+        kept = {"mean": np.array(means), "inverse_deviation": np.array(inverses)}
+        return {"y": out, **{name: array.reshape(by_image) for name, array in kept.items()}}
+
+    return y
+
+
+def normalised_groups(epsilon: float, groups: int) -> Definition:
+    """Normalise an image's channels, a group of neighbours at a time (Wu and He 2018)."""
+
+    def y(a: Arrays) -> Arrays:
+        x = a["x"]
+        out, each = np.zeros(x.shape), x.shape[1] // groups
+        means, inverses = np.zeros((len(x), groups)), np.zeros((len(x), groups))
+        for n in range(len(x)):
+            for group in range(groups):
+                held = x[n, group * each : (group + 1) * each]
+                mean = held.sum() / held.size
+                spread = math.sqrt(((held - mean) ** 2).sum() / held.size + epsilon)
+                means[n, group], inverses[n, group] = mean, 1 / spread
+                for c in range(group * each, (group + 1) * each):
+                    out[n, c] = (x[n, c] - mean) / spread * a["scale"][c] + a["bias"][c]
+        return {"y": out, "mean": means, "inverse_deviation": inverses}
+
+    return y
+
+
 def gradient(definition: Definition, inputs: Arrays, of: str, output: str, dy: np.ndarray) -> np.ndarray:
     """Return the gradient of sum(dy * output) by an operand, by central differences."""
     found, step = np.zeros(inputs[of].shape), 1e-5
     for at in np.ndindex(found.shape):
-        sums = []
+        results = []
         for sign in (1, -1):
             moved = {**inputs, of: inputs[of].copy()}
             moved[of][at] += sign * step
-            sums.append(float((definition(moved)[output] * dy).sum()))
-        found[at] = (sums[0] - sums[1]) / (2 * step)
+            results.append(definition(moved)[output])
+        # of elements first: a mask's would swallow all others in a sum
+        found[at] = ((results[0] - results[1]) * dy).sum() / (2 * step)
     return found

@@ -2,7 +2,9 @@
 
 import inspect
 import math
+from collections.abc import Callable
 from importlib import import_module
+from operator import add, mul, sub, truediv
 from pathlib import Path
 
 import numpy as np
@@ -15,42 +17,64 @@ from tests.support.operator_oracles import (
     Case,
     Definition,
     added,
+    causal,
+    combined,
     connected,
     connected_by_diagonals,
     connected_in_circles,
     convolved,
     cross_entropy,
+    cut_out,
     elementwise,
+    gelu_by_tanh,
     gradient,
     joined,
+    looked_up,
     lrn,
+    multiplied,
+    normal_share,
     normalised,
     normalised_by_running,
+    normalised_groups,
+    normalised_rows,
+    permuted,
     pooled,
     sigmoid,
     softmax,
+    spread_out,
+    summed_up,
+    turned_by_place,
     with_bias,
 )
 from workloads.operators import operator
-from workloads.operators.activation import ActivationForward
+from workloads.operators.activation import NAMES, ActivationForward
 from workloads.operators.add import Add
 from workloads.operators.batch_norm import BatchNormInference, BatchNormTraining
+from workloads.operators.batched_product import BatchedProductForward
 from workloads.operators.bias import BiasForward
 from workloads.operators.block_circulant import BlockCirculantForward
 from workloads.operators.bypass import Bypass
+from workloads.operators.causal_mask import CausalMask
+from workloads.operators.combine import OPERATIONS, CombineForward
 from workloads.operators.concat import Concat
 from workloads.operators.conv_algorithms import ALGORITHMS
+from workloads.operators.conv_sparse_weights import SPARSE_WEIGHTS, SparseBackwardWeights
 from workloads.operators.convolution import Convolution
 from workloads.operators.count_zeros import CountZeros
 from workloads.operators.dropout import DropoutForward
+from workloads.operators.embedding import EmbeddingForward
 from workloads.operators.fully_connected import FullyConnectedForward
 from workloads.operators.lrn import LrnForward
+from workloads.operators.move import Cut, Permute, Repeat, Stored
 from workloads.operators.multiply import MultiplyForward
 from workloads.operators.operator import GpuFacts
 from workloads.operators.optimizer import Adam, Sgd
 from workloads.operators.permuted_diagonal import PermutedDiagonalForward
 from workloads.operators.pooling import Pooling, PoolingForward
 from workloads.operators.primitive import Primitive, build
+from workloads.operators.reductions import Sum
+from workloads.operators.rotary import Rotary
+from workloads.operators.row_norm import RowNormForward
 from workloads.operators.softmax import SoftmaxForward, SoftmaxLossForward
 
 GPU = GpuFacts(compute_units=36, lds_bytes=1 << 16)
@@ -64,6 +88,58 @@ CONVOLUTIONS = (
         convolved((2, 3), (1, 0, 2, 1), (1, 2), 2),
     ),
     ("64-weights", Convolution((1, 16, 4, 3), 5, (2, 2)), convolved((1, 1), (0, 0, 0, 0), (1, 1), 1)),
+)
+WHOLE_BLOCKS = (  # of 64 windows
+    (
+        "3x3-blocks",
+        Convolution((2, 3, 8, 4), 4, (3, 3), padding=(1, 1, 1, 1)),
+        convolved((1, 1), (1, 1, 1, 1), (1, 1), 1),
+    ),
+    (
+        "uneven-blocks",
+        Convolution((4, 4, 7, 11), 2, (3, 2), (2, 3), (1, 0, 2, 1), (1, 2), 2),
+        convolved((2, 3), (1, 0, 2, 1), (1, 2), 2),
+    ),
+    ("two-blocks", Convolution((1, 2, 9, 17), 3, (2, 2)), convolved((1, 1), (0, 0, 0, 0), (1, 1), 1)),
+)
+# name, its numbers a and b, the definition
+ACTIVATIONS: tuple[tuple[str, tuple[float, ...], Callable[[float], float]], ...] = (
+    ("clip", (-0.75, 1.25), lambda x: sorted((-0.75, x, 1.25))[1]),
+    ("leaky_relu", (0.3,), lambda x: x if x > 0 else 0.3 * x),
+    ("hard_sigmoid", (0.4, 0.6), lambda x: sorted((0.0, 0.4 * x + 0.6, 1.0))[1]),
+    ("hard_swish", (), lambda x: x * min(max(x + 3, 0.0), 6.0) / 6),
+    ("silu", (), lambda x: x * sigmoid(x)),
+    ("gelu", (), lambda x: x * normal_share(x)),
+    ("gelu_tanh", (), gelu_by_tanh),
+    ("affine", (1.75, -0.6), lambda x: 1.75 * x - 0.6),
+    ("square", (), lambda x: x**2),
+    ("erf", (), math.erf),
+)
+OPERATORS = {"add": add, "subtract": sub, "multiply": mul, "divide": truediv}
+# left, right, the result's shape, which of them is a parameter
+SHAPES = (
+    ((3, 7), (3, 7), (3, 7), ""),
+    ((2, 3, 8), (2, 3, 8), (2, 3, 8), ""),
+    ((2, 3, 1, 4), (2, 1, 5, 4), (2, 3, 5, 4), ""),
+    ((2, 1, 1), (2, 3, 5), (2, 3, 5), ""),
+    ((2, 3, 5), (3, 1), (2, 3, 5), "x1"),
+    ((5,), (2, 3, 5), (2, 3, 5), "x0"),
+)
+# left, right, the result's shape, whether the right ones are stored transposed
+PRODUCTS = (
+    ((2, 3, 4), (2, 4, 5), (2, 3, 5), False),
+    ((2, 3, 4), (2, 5, 4), (2, 3, 5), True),
+    ((2, 2, 3, 4), (2, 1, 4, 2), (2, 2, 3, 2), False),
+    ((2, 1, 3, 4), (2, 3, 2, 4), (2, 3, 3, 2), True),
+    ((2, 3, 2, 5), (3, 5, 3), (2, 3, 2, 3), False),
+)
+# source, starts, steps, sizes, fill
+CUTS = (
+    ((2, 5, 7), (0, 1, 2), (1, 1, 1), (2, 3, 4), 0.0),
+    ((2, 5, 7), (0, 4, 6), (1, -1, -2), (2, 5, 4), 0.0),
+    ((2, 5, 7), (0, -1, -3), (1, 1, 2), (2, 8, 7), 1.5),
+    ((2, 3, 7), (0, 5, 0), (1, -3, 3), (2, 3, 3), -2.0),
+    ((2, 3, 8), (0, -1, 4), (1, 1, 1), (2, 5, 8), 0.5),
 )
 
 CASES = (
@@ -166,6 +242,78 @@ CASES = (
         for name, c, definition in CONVOLUTIONS
         if not row.refuses(c)
     ),
+    *(
+        Case(name, ActivationForward(name, (3, 17), *numbers), elementwise(of_x), times={"x": 3.0})
+        for name, numbers, of_x in ACTIVATIONS
+    ),
+    Case("square_root", ActivationForward("square_root", (3, 7)), elementwise(math.sqrt), positive=("x",)),
+    Case("reciprocal", ActivationForward("reciprocal", (3, 7)), elementwise(lambda x: 1 / x)),
+    Case("exponential", ActivationForward("exponential", (3, 7)), elementwise(math.exp)),
+    *(
+        Case(
+            f"{name}-{number}",
+            CombineForward(name, left, right, stored),
+            combined(of_two, shape),
+            ("x0", "x1"),
+            positive=("x1",) if name == "divide" else (),
+        )
+        for name, of_two in OPERATORS.items()
+        for number, (left, right, shape, stored) in enumerate(SHAPES)
+    ),
+    *(
+        Case(f"products-{number}", BatchedProductForward(*two, turned), multiplied(shape, turned), ("x0", "x1"))
+        for number, (*two, shape, turned) in enumerate(PRODUCTS)
+    ),
+    *(
+        Case(f"permute-{''.join(map(str, order))}", Permute(shape, order), permuted(order))
+        for shape, order in (((2, 3, 4), (0, 2, 1)), ((2, 3, 4, 5), (0, 3, 1, 2)), ((2, 3, 2, 8), (0, 2, 1, 3)))
+    ),
+    *(
+        Case(f"cut-{number}", Cut(source, starts, steps, sizes, fill), cut_out(starts, steps, sizes, fill))
+        for number, (source, starts, steps, sizes, fill) in enumerate(CUTS)
+    ),
+    Case("repeat", Repeat((2, 3, 1, 5), (2, 3, 4, 5), 0.75), spread_out((2, 3, 4, 5), 0.75)),
+    Case("repeat-two-axes", Repeat((2, 1, 4, 1), (2, 3, 4, 5)), spread_out((2, 3, 4, 5))),
+    Case("repeat-none", Repeat((2, 3, 4), (2, 3, 4), -1.5), spread_out((2, 3, 4), -1.5)),
+    Case("stored", Stored((3, 7)), spread_out((3, 7), name="bias"), ("bias",)),
+    Case("sum-of-rows", Sum((2, 3, 5), (2,), 0.2), summed_up((2,), 0.2)),
+    Case("sum-of-columns", Sum((2, 3, 4, 5), (1, 3)), summed_up((1, 3))),
+    Case("sum-in-parts", Sum((1, 70, 3), (1,), -0.5), summed_up((1,), -0.5)),
+    Case("embedding", EmbeddingForward((2, 6), 5, 3), looked_up, ("weight",), whole={"x": 5}),
+    Case("rotary", Rotary((2, 3, 6)), turned_by_place(0, 10000.0)),
+    Case("rotary-of-heads", Rotary((2, 2, 5, 8), 7, 500.0), turned_by_place(7, 500.0)),
+    Case("causal-mask", CausalMask((2, 4, 4)), causal),
+    Case("causal-mask-after-others", CausalMask((2, 2, 3, 5)), causal),
+    Case(
+        "layer-norm",
+        RowNormForward((2, 3, 6), epsilon=0.02, keep=True),
+        normalised_rows(0.02),
+        ("x", "scale", "bias"),
+    ),
+    Case(
+        "layer-norm-of-two-axes",
+        RowNormForward((3, 2, 5), axes=2, biased=False, epsilon=0.02, keep=True),
+        normalised_rows(0.02, axes=2),
+        ("x", "scale"),
+    ),
+    Case(
+        "layer-norm-of-long-rows",
+        RowNormForward((1, 1030), epsilon=0.02, keep=True),
+        normalised_rows(0.02),
+        ("x", "scale", "bias"),
+    ),
+    Case(
+        "rms-norm",
+        RowNormForward((2, 3, 6), centred=False, biased=False, epsilon=0.02, keep=True),
+        normalised_rows(0.02, centred=False),
+        ("x", "scale"),
+    ),
+    Case(
+        "group-norm",
+        RowNormForward((2, 6, 3, 2), groups=3, epsilon=0.02, keep=True),
+        normalised_groups(0.02, 3),
+        ("x", "scale", "bias"),
+    ),
 )
 PARAMETERISED = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
@@ -174,7 +322,7 @@ def operands(case: Case) -> Arrays:
     """Draw an operator's operands in FP32."""
     random, found = np.random.default_rng(11), {}
     for name, operand in case.forward.takes.items():
-        values = random.standard_normal(operand.shape)
+        values = random.standard_normal(operand.shape) * case.times.get(name, 1.0)
         if name in case.positive:
             values = random.uniform(0.5, 2.0, operand.shape)
         if name in case.whole:
@@ -234,6 +382,34 @@ def test_gradients_are_differences_of_the_definition(case: Case) -> None:
     assert set(found) == set(case.differentiable)
     for name, array in gradients(case).items():
         np.testing.assert_allclose(found[name], array, case.tolerance, case.tolerance, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("made", "c", "definition"),
+    [
+        pytest.param(made, c, definition, id=f"{made.algorithm}-{name}")
+        for made in SPARSE_WEIGHTS
+        for name, c, definition in (*CONVOLUTIONS, *WHOLE_BLOCKS)
+        if not made.refuses(c)
+    ],
+)
+def test_sparse_gradients_of_weights_are_differences_of_the_definition(
+    made: type[SparseBackwardWeights], c: Convolution, definition: Definition
+) -> None:
+    """Whole numbers of x are exact in FP16, to which it is rounded."""
+    inputs = operands(Case("", ALGORITHMS["implicit"].forward(c), definition, whole={"x": 3}))
+    dy = dy_of(definition(exact(inputs))["y"].shape)
+    found = computed(made(c), {**inputs, "dy": dy})["dweight"]
+    wanted = gradient(definition, exact(inputs), "weight", "y", dy.astype(np.float64))
+    np.testing.assert_allclose(found, wanted, 1e-3, 1e-3)
+
+
+def test_stored_values_are_those_of_every_image() -> None:
+    """A bias of two axes: the gradient is that of as many channels."""
+    forward = Stored((2, 3, 5))
+    bias, dy = dy_of((3, 5)), dy_of((2, 15))
+    np.testing.assert_array_equal(computed(forward, {"bias": bias})["y"], np.stack([bias, bias]))
+    np.testing.assert_allclose(computed(forward.backward(), {"dy": dy})["dbias"], dy[0] + dy[1], 1e-6)
 
 
 def test_dropout_keeps_the_mean_and_passes_gradients_where_it_keeps() -> None:
@@ -298,4 +474,10 @@ def test_every_primitive_has_an_oracle() -> None:
     concrete = {held for held in members if issubclass(held, Primitive) and not inspect.isabstract(held)}
     forward = [case.forward for case in CASES] + [DropoutForward((1,), 0.2)]
     tried = {type(p) for p in forward} | {type(b) for p in forward for b in p.backward_passes()}
-    assert concrete == tried | {CountZeros, Sgd, Adam}
+    assert concrete == tried | {CountZeros, Sgd, Adam, *SPARSE_WEIGHTS}
+
+
+def test_every_activation_and_operation_has_an_oracle() -> None:
+    forward = [case.forward for case in CASES]
+    assert {p.function for p in forward if isinstance(p, ActivationForward)} == set(NAMES)
+    assert {p.operation for p in forward if isinstance(p, CombineForward)} == set(OPERATIONS)
