@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import mean, median
 
 import gpusim
 from gpusim.config.measured import load_measured, read_points
@@ -23,6 +24,7 @@ BEFORE = {
 }
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "correlation"
 TABLE = "rocblas-r9nano"
+VEGA = ("vega10-sgemm", "vega20-sgemm", "vega20-dgemm", "vega20-hgemm")
 EXACT, SAMPLED = "-exact", "-sampled"  # behind its name: some of its points run whole, and the same as they are usually
 EXTRAPOLATED = "-extrapolated"  # behind its name: the whole table by a version that extrapolated what is large
 SEARCH = "-search"  # behind a table's name: what `--fit` has found
@@ -81,8 +83,33 @@ def held_to_whole() -> str:
     return table([*heads, "now − whole", "half-width", "within"], rows)
 
 
-def _rows(suffix: str) -> dict[str, Compared]:
-    contents = (RESULTS / f"{TABLE}{suffix}.json").read_text(encoding="utf-8")
+def vega() -> str:
+    """Tables of Vega GPUs: how much of each was run, and how far off kernels of each kind are."""
+    rows = []
+    for name in VEGA:
+        measured, document = load_measured(name)
+        held = list(_rows("", name).values())
+        ratios = [row.ratio for row in held]
+        off = [abs(ratio - 1) for ratio in ratios]
+        kinds: dict[str, list[float]] = {kind: [] for kind in ("assembly", "HIP", "general")}
+        for row in held:
+            kernel = row.prediction.point.kernel
+            kind = "general" if "_GB_" in kernel else "HIP" if "_ISA000_" in kernel else "assembly"
+            kinds[kind].append(abs(row.ratio - 1))
+        points = len(read_points(document.path.parent / measured.points))
+        rank = groups(held)["all"].rank_correlation
+        rows.append([
+            f"[{name}](correlation/{name}.md)", f"{len(held)} of {points}",
+            *(f"{100 * value:.1f} %" for value in (mean(off), median(off))),
+            f"{min(ratios):.2f}", f"{max(ratios):.2f}", f"{rank:.3f}", f"{measured.launch_us:g} µs",
+            *(f"{len(own)}: {100 * mean(own):.1f} %" if own else "–" for own in kinds.values()),
+        ])  # fmt: skip
+    heads = ["table", "points run", "mean error", "median", "least", "most", "rank correlation", "launch"]
+    return table([*heads, "assembly kernels", "HIP kernels", "general batches"], rows)
+
+
+def _rows(suffix: str, name: str = TABLE) -> dict[str, Compared]:
+    contents = (RESULTS / f"{name}{suffix}.json").read_text(encoding="utf-8")
     return {row.prediction.point.label: row for row in report.restored(json.loads(contents)).rows}
 
 

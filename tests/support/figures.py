@@ -177,6 +177,7 @@ SLOW: dict[str, dict[str, Callable[[], str]]] = {
         "held to whole": correlation_pages.held_to_whole,
         "layers": correlation_pages.layers,
         "rx560": correlation_pages.rx560,
+        "vega": correlation_pages.vega,
     },
     "vendor-kernels": {"kernels": vendor_kernels.page_table},
     "hip": {

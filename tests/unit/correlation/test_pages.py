@@ -8,7 +8,7 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.config.measured import load_measured
 from gpusim.correlation import report
-from tests.support.correlation_pages import EXACT, EXTRAPOLATED, SAMPLED, SEARCH, held_to_whole, result
+from tests.support.correlation_pages import EXACT, EXTRAPOLATED, SAMPLED, SEARCH, held_to_whole, result, vega
 from tests.support.figures import section
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
@@ -51,6 +51,7 @@ def test_a_result_written_again_is_the_same(path: Path) -> None:
 def test_what_is_sampled_is_within_its_bar_of_the_whole_run() -> None:
     page = (DOCS / "correlation.md").read_text(encoding="utf-8")
     assert section(page, "held to whole") == held_to_whole()
+    assert section(page, "vega") == vega()
     assert "| no |" not in held_to_whole()
 
 
