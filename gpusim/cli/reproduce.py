@@ -77,7 +77,8 @@ def reproduce(
         str,
         typer.Argument(
             metavar="PUBLICATION",
-            help="A publication's file, or the name of a shipped one (bcm, icpe2018, layerwise, spartan, training-phase).",
+            help="A publication's file, or the name of a shipped one (bcm, icpe2018, layerwise, spartan,"
+            " training-phase).",
         ),
     ],
     options: ReproduceOptions,

@@ -47,7 +47,7 @@ def pictures_of(result: Result) -> dict[str, list[Picture]]:
             _hit_rates(measured),
             *(_histogram(path, result.columns) for path in _HISTOGRAMS),
         ],
-        "series": [time_chart(column, n) for n, column in enumerate(result.columns)],
+        "series": [time_chart(column, _numbered("series", result, n)) for n, column in enumerate(result.columns)],
         "engine": [_engine(measured)],
         "energy": [_energy(measured)],
         "guesses": [_guesses(result, n) for n in range(len(result.columns))],
@@ -194,6 +194,11 @@ def _layers(result: Result) -> Picture | None:
     return _bars("layers", "Time by layer and pass", [row.measured.name for row in timed], series, "us")
 
 
+def _numbered(name: str, result: Result, n: int) -> str:
+    """Return the name of a picture of column `n`: columns may have any characters in theirs."""
+    return name if len(result.columns) == 1 else f"{name}-{n}"
+
+
 def _guesses(result: Result, n: int) -> Picture | None:
     """Draw what hangs at most, in column `n`, on each value without a source, by the kind of the value."""
     column = result.columns[n]
@@ -208,7 +213,7 @@ def _guesses(result: Result, n: int) -> Picture | None:
     axis = "% of what it takes part in, at most"
     most = found[0]
     return Picture(
-        f"guesses-{n}", title,
+        _numbered("guesses", result, n), title,
         f"Most hangs on {most.value.path} ({most.value.kind}): {percent(most.share)} of {most.of}.",
         ("value", "is", "kind", axis, "of"), table, lambda figure: charts.stacked_bars(figure, rows, parts, axis),
         charts.bars_size(len(rows)),

@@ -15,7 +15,7 @@ _STALLS_INCHES = 1.5
 _REASONS = 6  # of stalls, the others as one
 
 
-def time_chart(column: Measured, n: int) -> Picture | None:
+def time_chart(column: Measured, name: str) -> Picture | None:
     """Draw a variant's series; None without one."""
     found = over_time(column, _MOST)
     if found is None:
@@ -28,7 +28,7 @@ def time_chart(column: Measured, n: int) -> Picture | None:
     said = "; ".join(f"{name}: at most {value:,.3g}" for name, value in most.items())
     title = f"Counters over time, {column.name}" if column.name else "Counters over time"
     return Picture(
-        f"series-{n}", title,
+        name, title,
         f"{len(found.ends)} intervals up to cycle {found.ends[-1] if found.ends else 0:,}. {said}.", heads, rows,
         lambda figure: _draw(figure, found, reasons),
         (7.2, _PANEL_INCHES * (len(rates) + 1) + _STALLS_INCHES + 0.9),

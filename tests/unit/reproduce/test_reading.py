@@ -14,7 +14,7 @@ from gpusim.reproduce.points import shape_of
 from gpusim.results import metrics
 from tests.support.reproduction import CACHE, INDEX, PLACE, SPEED, TRAIN, loaded
 
-TWO_CORES_S = 2 * 3600.0
+TWO_CORES_S = 2 * 1.5 * 3600.0  # an hour, and half of one for captured maps beside uniform zeros
 
 
 @pytest.mark.parametrize("name", shipped(FOLDER))
@@ -26,7 +26,7 @@ def test_a_shipped_publication_has_points_that_can_be_run(name: str) -> None:
         return
     run_ = {name for name, way in reproduction.spec.paths.items() if not way.fastest_of}
     assert run_ == {one.point.labels["path"] for one in plan.points.values()}
-    assert plan.seconds() <= TWO_CORES_S, "sampled, it is to take an hour on two cores"
+    assert plan.seconds() <= TWO_CORES_S, "sampled, it is to take an hour and a half on two cores"
     for one in plan.points.values():
         run = one.config.run
         assert (run.sampling is not None) == reproduction.spec.paths[one.point.labels["path"]].sampled != run.verify
