@@ -203,7 +203,9 @@ def _lay(tree: Tree, key: str, path: str, value: Any, origin: str) -> None:
     """Put an axis or a fixed value in place of the axis or fixed value that the file has for this path."""
     held = tree.data.get("sets" if key == "axes" else "axes")
     if isinstance(held, dict):
-        held.pop(path, None)
+        varied = held.pop(path, None)
+        if key == "sets" and isinstance(value, list) and isinstance(varied, list) and not isinstance(varied[0], list):
+            raise UserError(f"{origin}: {value} is no value of this axis, as {varied[0]} is; values to vary are axes")
     tree.data.setdefault(key, {})[path] = value
     tree.origins[(key, path)] = (origin, ())
 

@@ -118,7 +118,8 @@ def _effect(swept: Swept, effect: Effect, effects: Effects) -> str:
         return f"no two points differ in it alone; {share}" if share else "no two points differ in it alone"
     if effect.has_none:
         equal = "the same at all its values" if effect.most == 0.0 else "no value can be told from another"
-        return f"no effect here on {effects.metric}: {equal}, all else equal ({effect.pairs} comparisons)"
+        pairs = f"{effect.pairs} comparison{'s' * (effect.pairs != 1)}"
+        return f"no effect here on {effects.metric}: {equal}, all else equal ({pairs})"
     verb = "hardly any effect: changes" if effect.most < HARDLY else "changes"
     most = "from 0" if math.isinf(effect.most) else f"by up to {effect.most:.1%}, on average {effect.typical:.1%}"
     none = workloads_said(swept, effect)

@@ -246,6 +246,8 @@ def test_an_axis_of_an_option_stands_where_the_file_s_did() -> None:
     for place, path in enumerate(file.axes):
         found, _ = load_sweep("sib_prefetch", Overrides(axes={path: [1, 2], "workload.batch": [3, 4]}))
         assert list(found.axes) == [*file.axes, "workload.batch"] and found.axes[path] == [1, 2], place
+    with pytest.raises(UserError, match=r"sets: engine.sib_kib: \[4, 8\] is no value of this axis, as 16 is"):
+        load_sweep("sib_prefetch", Overrides(fixed={SIB: [4, 8]}))
     found, _ = load_sweep("sib_prefetch", Overrides(fixed={SIB: 4}))
     assert list(found.axes) == [path for path in file.axes if path != SIB]
 
