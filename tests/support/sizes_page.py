@@ -146,6 +146,9 @@ def agreement() -> str:
         lines.append(f"Its best design is {'one of' if found.values in equal else 'as good as'} the grid's best.")
     else:
         lines.append(f"Its best design takes {reached / least - 1:.1%} more than the grid's, {names(best.values)}.")
+    if best.memory_kib != found.memory_kib:
+        sizes = f"{best.memory_kib:g} KiB, and {found.memory_kib:g} KiB by the search"
+        lines.append(f"They do not agree about the least memory for it: {sizes}.")
     orders = [[one.axis for one in effects_on(one, CYCLES).axes] for one in (grid, search)]
     if orders[0] == orders[1]:
         lines.append(f"Both say that {orders[0][0]} matters most, then {', then '.join(orders[0][1:])}.")
