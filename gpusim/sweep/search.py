@@ -65,10 +65,29 @@ class Search:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", self._optuna.exceptions.ExperimentalWarning)
             study = self._study(designs, int(sequence.generate_state(1)[0]))
-            found = [self._asked(study) for _ in range(count)]
+            found: list[list[Point] | None] = list(itertools.islice(self._steps(designs), count))
+            found += [self._asked(study) for _ in range(count - len(found))]
         drawn = iter(self._admitted(self._design_of(point)) for point in random_points(self._spec, sequence))
         more = (asked or next(filter(None, drawn), None) for asked in found)
         return [point for held in more if held is not None for point in held]
+
+    def _steps(self, designs: Sequence[tuple[Point, list[float] | None]]) -> Iterator[list[Point]]:
+        """Yield the points of new designs a step away from the best ones, the best first, once it is time for that.
+
+        A sampler comes near the best soon, and rarely to it: among designs of equal cycles, to the smallest. The first
+        objective decides what is best, then the next; smaller values are tried first.
+        """
+        assert self._spec.points is not None
+        if len(designs) < (1 - self._spec.search.steps) * (self._spec.points // len(self._every)):
+            return
+        signs = [1 if way == "minimize" else -1 for way in self._spec.objectives.values()]
+        known = [(design, found) for design, found in designs if found is not None]
+        stepped = [axis for axis in self._axes if axis.is_stepped]
+        for design, _ in sorted(known, key=lambda one: [sign * v for sign, v in zip(signs, one[1], strict=True)]):
+            for axis, step in [(axis, -1) for axis in stepped] + [(axis, 1) for axis in stepped]:
+                place = axis.place_of(design[axis.path]) + step
+                if 0 <= place < axis.size and (points := self._admitted({**design, axis.path: axis.value_at(place)})):
+                    yield points
 
     def plateau(self, points: Sequence[Point], values: Sequence[Sequence[float] | None]) -> bool:
         """Tell whether the last `patience` designs have brought nothing: each is beaten or equalled by one before."""
@@ -165,6 +184,13 @@ class _Axis:
         """The number of values; infinite for a range without steps."""
         return math.inf if self.values is None else len(self.values)
 
+    @property
+    def is_stepped(self) -> bool:
+        """Whether it has numbers in ascending order, of which one is next to another."""
+        values = self.values or []
+        numbers = all(type(value) in (int, float) for value in values)
+        return bool(values) and numbers and all(a < b for a, b in itertools.pairwise(values))
+
     def distribution(self, kinds: Any) -> Any:
         """Return the axis's distribution, an object of Optuna's module `distributions`."""
         if self.values is None:
@@ -173,9 +199,7 @@ class _Axis:
             if isinstance(low, int) and isinstance(high, int):
                 return kinds.IntDistribution(low, high, log)
             return kinds.FloatDistribution(low, high, log)
-        if all(type(value) in (int, float) for value in self.values) and all(
-            a < b for a, b in itertools.pairwise(self.values)
-        ):
+        if self.is_stepped:
             return kinds.IntDistribution(0, len(self.values) - 1)
         return kinds.CategoricalDistribution(range(len(self.values)))
 

@@ -153,7 +153,8 @@ def agreement() -> str:
     if orders[0] == orders[1]:
         lines.append(f"Both say that {orders[0][0]} matters most, then {', then '.join(orders[0][1:])}.")
     else:
-        lines.append(f"They do not agree about what matters most: {orders[0][0]}, and {orders[1][0]} by the search.")
+        said = [", ".join(one) for one in orders]
+        lines.append(f"They do not agree about what matters most: {said[0]}, and by the search {said[1]}.")
     none = [
         sorted(one.axis for one in effects_on(swept, CYCLES).axes if one.by_workload.get(("layerC",)) == 0)
         for swept in (grid, search)

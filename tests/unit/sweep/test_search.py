@@ -62,6 +62,36 @@ def test_it_goes_the_way_that_its_objective_says() -> None:
     assert 2 * sum(less) < sum(more)
 
 
+def test_the_last_designs_are_steps_from_the_best() -> None:
+    axes = {SIB: [4, 8, 16, 32], BUFFER: [1, 2, 4, 8]}
+    points = searched(spec(axes=axes, points=8, search={"batch": 1, "random": 4, "patience": 0, "steps": 0.5}))
+
+    def apart(one: Point, other: Point) -> int:
+        return sum(abs(values.index(one[path]) - values.index(other[path])) for path, values in axes.items())
+
+    assert apart(points[4], min(points[:4], key=cost)) == 1
+    for number in range(5, 8):
+        assert min(apart(points[number], one) for one in points[:number]) == 1
+
+
+def test_of_equally_good_designs_the_smaller_is_found() -> None:
+    # the second objective differs alone among the designs that the first cannot tell apart
+    def two(point: Point) -> list[float]:
+        return [100.0 if point[SIB] < 16 else 50.0, float(point[SIB] + point[BUFFER])]
+
+    found = []
+    for seed in range(12):
+        asked = spec(
+            axes={SIB: [4, 8, 16, 32, 64, 128], BUFFER: [1, 2, 4, 8, 16, 32]}, seed=seed, points=12,
+            objectives={"kernel.cycles": "minimize", SUM: "minimize"}, search={"batch": 1, "random": 4, "patience": 0},
+        )  # fmt: skip
+        points: list[Point] = []
+        while len(points) < 12:
+            points += Search(asked).next(points, [two(point) for point in points])
+        found.append(min(two(point) for point in points))
+    assert sum(one[0] == 50.0 and one[1] <= 18.0 for one in found) >= 9, found
+
+
 @settings(max_examples=8, deadline=None)
 @given(st.integers(1, 23), st.integers(0, 3))
 def test_one_that_was_stopped_asks_for_the_points_of_one_that_was_not(stop: int, seed: int) -> None:
