@@ -1,5 +1,6 @@
 """Normalization: over neighbouring channels (LRN), the batch, features, groups of channels, or all values (softmax)."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
@@ -66,9 +67,9 @@ class RowNorm(LayerKind):
         """Whether there is a bias."""
         return True
 
+    @abstractmethod
     def parameters(self, shape: Shape) -> Shape:
         """Return the shape of scales."""
-        raise NotImplementedError
 
     def rows(self, shape: Shape) -> int:
         """Return the number of rows of an image, each with a mean and a deviation."""

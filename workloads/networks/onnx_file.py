@@ -22,6 +22,7 @@ from workloads.networks.kind import ShapeError
 from workloads.networks.kinds import KINDS
 from workloads.networks.onnx_nodes import (
     READERS,
+    Attributes,
     Made,
     Node,
     Parameter,
@@ -402,12 +403,14 @@ class _Reading:
         if operator not in READERS:
             raise Unsupported(f"operator {operator} is not supported (allowed: {', '.join(sorted(READERS))})")
         node = Node(
-            inputs, outputs, attributes, self.opset, self._shape, self._array, self.shapes.get,
+            inputs, outputs, Attributes(attributes), self.opset, self._shape, self._array, self.shapes.get,
             self.trained.__contains__, self.batch or 1,
         )  # fmt: skip
         if self._adds_bias(operator, node):
             return
         read = READERS[operator](node)
+        if ignored := node.attributes.ignored():
+            raise Unsupported(f"attribute {ignored[0]} = {attributes[ignored[0]]}: must be left out")
         several = read if isinstance(read, tuple) else (read,)
         further = [one for one in outputs[len(several) :] if self.readers[one]]
         if further and operator not in ("BatchNormalization", "Dropout"):
@@ -507,7 +510,7 @@ class _Reading:
 
     def _adds_bias(self, operator: str, node: Node) -> bool:
         """Add a node's bias to the product before it, where the node does only that; tell whether it was so."""
-        if operator != "Add" or len(node.inputs) != 2:
+        if operator != "Add" or len(node.inputs) != 2 or node.attributes.ignored():
             return False
         constant = [one for one in node.inputs if self._shape(one) is not None]
         others = [one for one in node.inputs if one in self.at]

@@ -4,7 +4,7 @@ Shapes are a file's with a batch of one; a layer's are an image's, which leave o
 operator: a function, and its row in READERS.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any, Union
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 MAPS = 4  # axes of a tensor of maps, the batch's included
 LARGEST = 3.4028234e38  # of FP32: a bound that is none
 SUPPORTED_POWERS = (0.5, 1, 2, 3, -1)
+FLOATS = {1: "FLOAT", 10: "FLOAT16", 11: "DOUBLE", 16: "BFLOAT16"}  # of TensorProto.DataType: all computed in FP32
+# attributes that say nothing of the first output: where memory may be used again, of further outputs, precision of a
+# step (ours is FP32), or what the run decides (whether it trains); the older `broadcast` is NumPy's rule without `axis`
+WITHOUT_EFFECT = (
+    "consumed_inputs", "storage_order", "stash_type", "is_test", "training_mode", "num_outputs", "broadcast",
+)  # fmt: skip
 
 
 class Unsupported(Exception):
@@ -26,6 +32,30 @@ class Unsupported(Exception):
 def image_shape(shape: Shape) -> Shape:
     """Return the shape that an image has of a tensor of this shape, in a batch of one."""
     return shape[1:] if len(shape) > 1 and shape[0] == 1 else shape or (1,)
+
+
+class Attributes(Mapping[str, Any]):
+    """A node's attributes. asked: the names of those that were looked up."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.values_by_name, self.asked = values, set[str]()
+
+    def __getitem__(self, name: str) -> Any:
+        """Return an attribute's value; also called by `get` and `in`."""
+        self.asked.add(name)
+        return self.values_by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the names, which counts for no question."""
+        return iter(self.values_by_name)
+
+    def __len__(self) -> int:
+        """Return the number of attributes."""
+        return len(self.values_by_name)
+
+    def ignored(self) -> list[str]:
+        """Return the names of attributes that nobody has asked for and that mean something."""
+        return [name for name in self if name not in self.asked and name not in WITHOUT_EFFECT]
 
 
 @dataclass(frozen=True)
@@ -92,7 +122,7 @@ class Node:
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    attributes: Mapping[str, Any]
+    attributes: Attributes
     opset: int
     stored: Callable[[str], Shape | None]
     array: "Callable[[str], np.ndarray]"
@@ -138,10 +168,10 @@ class Node:
         """Return the attribute `axis`, counted from the front."""
         return self.front(int(self.attributes.get("axis", default)), len(self.shape(number)))
 
-    def front(self, axis: int, rank: int) -> int:
-        """Return an axis counted from the front; raise Unsupported where there is none such."""
+    def front(self, axis: int, rank: int, what: str = "axis") -> int:
+        """Return an axis (or `what` it is) counted from the front; raise Unsupported where there is none such."""
         if not -rank <= axis < rank:
-            raise Unsupported(f"axis = {axis}: must be from {-rank} to {rank - 1}")
+            raise Unsupported(f"{what} = {axis}: must be from {-rank} to {rank - 1}")
         return axis % rank
 
     def values(self, number: int, what: str) -> "np.ndarray":
@@ -185,10 +215,8 @@ def _whole(node: Node, axes: Sequence[int], number: int = 0) -> tuple[Source, tu
 
 
 def _conv(node: Node) -> Made:
-    shape_in = node.shape()
     weight, shape = node.parameter(1, "weights", 4)
-    if len(shape_in) != MAPS or shape_in[0] != 1:
-        node.maps()
+    node.maps()
     kernel = node.ints("kernel_shape", list(shape[2:]))
     if kernel != list(shape[2:]):
         raise Unsupported(f"kernel_shape = {kernel}: the weights' is {list(shape[2:])}")
@@ -209,9 +237,9 @@ def _conv(node: Node) -> Made:
 
 def _padding(node: Node, kernel: list[int]) -> list[int]:
     """Return zeros added at the top, left, bottom and right, in this order."""
-    how = node.text("auto_pad", "NOTSET")
+    how, given = node.text("auto_pad", "NOTSET"), node.ints("pads", [0, 0, 0, 0])
     if how == "NOTSET":
-        return node.ints("pads", [0, 0, 0, 0])
+        return given
     if how == "VALID":
         return [0, 0, 0, 0]
     if how not in ("SAME_UPPER", "SAME_LOWER"):
@@ -525,7 +553,7 @@ def _with_stored(
     full = (1,) * (len(whole) - len(stored)) + stored
     cut = 1 if len(whole) > 1 and whole[0] == 1 else 0
     held = full[cut:]
-    while len(held) > 1 and held[0] == 1 and len(held) > 1:
+    while len(held) > 1 and held[0] == 1:
         held = held[1:]
     input_shape = ((1,) * (len(whole) - len(shape)) + shape)[cut:]
     if isinstance(source, str) and input_shape != image_shape(shape):
@@ -687,7 +715,7 @@ def _gather(node: Node) -> Made | Same:
     shape = node.shape()
     axis = node.front(axis, len(shape))
     indices = node.values(1, "indices")
-    places = [int(one) % shape[axis] for one in indices.reshape(-1)]
+    places = [node.front(int(one), shape[axis], "an index") for one in indices.reshape(-1)]
     step = places[1] - places[0] if len(places) > 1 else 1
     if not step or places != list(range(places[0], places[0] + step * len(places), step)) or indices.ndim > 1:
         raise Unsupported(f"indices {places[:6]} of a layer's output: must go on evenly")
@@ -699,7 +727,10 @@ def _gather(node: Node) -> Made | Same:
 def _reduce(operation: str) -> Callable[[Node], Made | Same]:
     def read(node: Node) -> Made | Same:
         shape = node.shape()
-        axes = sorted({node.front(axis, len(shape)) for axis in node.whole_numbers("axes", 1, list(range(len(shape))))})
+        given = node.whole_numbers("axes", 1, [])
+        if not given and not node.attributes.get("noop_with_empty_axes", 0):
+            given = list(range(len(shape)))
+        axes = sorted({node.front(axis, len(shape)) for axis in given})
         keep = bool(node.attributes.get("keepdims", 1))
         left = tuple(1 if k in axes else size for k, size in enumerate(shape))
         kept = left if keep else tuple(size for k, size in enumerate(shape) if k not in axes)
@@ -738,7 +769,11 @@ def _einsum(node: Node) -> Made:
     equation = node.text("equation", "").replace(" ", "")
     operands, _, result = equation.partition("->")
     terms = operands.split(",")
-    if len(terms) == 2 and result and all(len(set(term)) == len(term) for term in (*terms, result)):
+    if (
+        len(terms) == 2
+        and min(map(len, (*terms, result))) > 1
+        and all(len(set(term)) == len(term) for term in (*terms, result))
+    ):
         left, right = terms
         before = left[:-2]
         k = left[-1]
@@ -752,12 +787,15 @@ def _einsum(node: Node) -> Made:
 def _of_equation(node: Node, turned: bool) -> Made:
     left, right = node.shape(0), node.shape(1)
     columns = right[-2] if turned else right[-1]
-    cut = 1 if left[0] == right[0] == 1 else 0
+    cut = 1 if len(left) > 2 and left[0] == right[0] == 1 else 0
     operands = (View(node.inputs[0], left[cut:]), View(node.inputs[1], right[cut:]))
     return Made("matmul", {"turned": True} if turned else {}, operands, (*left[:-1], columns))
 
 
 def _cast(node: Node) -> Same:
+    to = int(node.attributes["to"])
+    if to not in FLOATS:
+        raise Unsupported(f"to = {to}: of a layer's output must be one of {', '.join(FLOATS.values())}")
     return Same(node.inputs[0], node.shape())
 
 

@@ -25,11 +25,6 @@ OPERATIONS = ("add", "subtract", "multiply", "divide")
 ROUNDINGS = {"add": 1, "subtract": 1, "multiply": 1, "divide": 4}  # v_rcp_f32 is good to 1 ULP
 
 
-def shape_of(left: Shape, right: Shape) -> Shape:
-    """Return the shape of the result, by NumPy's rule; raise ValueError where there is none."""
-    return tuple(np.broadcast_shapes(left, right))
-
-
 @dataclass(frozen=True)
 class _Combine(Primitive):
     """Base of both passes. left, right: the operands' shapes; stored: which of them is a parameter, without images, and
@@ -55,8 +50,8 @@ class _Combine(Primitive):
 
     @property
     def shape(self) -> Shape:
-        """The result's shape."""
-        return shape_of(self.left, self.right)
+        """The result's shape, by NumPy's rule; raises ValueError where there is none."""
+        return tuple(np.broadcast_shapes(self.left, self.right))
 
     @property
     def operands(self) -> Mapping[str, Operand]:
@@ -226,8 +221,6 @@ class CombineBackward(_Combine):
             value, bound = summed(product, axes, self.steps(name)) if axes else Value(product, 0.0)
             magnitude = np.abs(product).sum(axis=axes, keepdims=True) if axes else np.abs(product)
             bound = bound + 6 * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL
-            shape = operand.shape if axes or not operand.by_image else value.shape
-            if operand.by_image:
-                shape = (len(dy), *operand.shape[1:])
+            shape = (len(dy), *operand.shape[1:]) if operand.by_image else operand.shape
             found[name] = Value(value.reshape(shape), np.broadcast_to(bound, value.shape).reshape(shape))
         return found

@@ -79,7 +79,6 @@ class PermutedDiagonal(Primitive):
             "x": x,
             "y": y,
             "shift": self.block.bit_length() - 1,
-            "columns": sizes["j"],
         }
         values |= {
             "columns": sizes["j"],

@@ -218,6 +218,17 @@ BAD: list[tuple[Callable[[Writer], Any], str]] = [
     (lambda w: w.node("Pad", "image", w.keep(np.array([0, 0, -1, 0] * 2)), name="k"), "must not be negative"),
     (lambda w: w.node("Pad", "image", w.keep(np.arange(8)), mode="edge", name="k"), "mode = edge: must be constant"),
     (lambda w: w.node("Gather", "image", w.keep(np.array([0, 2, 1])), axis=1, name="f"), "must go on evenly"),
+    (lambda w: w.node("Gather", "image", w.keep(np.array([3])), axis=1), "an index = 3: must be from -3 to 2"),
+    (lambda w: w.node("Cast", "image", to=TensorProto.INT64, name="c"), "to = 7: of a layer's output must be one of"),
+    (
+        lambda w: w.node("Add", "image", w.stored(8), axis=2, broadcast=1, name="a"),
+        "node 'a' (Add): attribute axis = 2: must be left out",
+    ),
+    (lambda w: w.node("Relu", "image", threshold=1.5, name="r"), "attribute threshold = 1.5: must be left out"),
+    (
+        lambda w: w.node("Einsum", w.node("Flatten", w.stored(8)), "image", equation="i,ij->j", name="e"),
+        "equation = i,ij->j: must be a product of matrices",
+    ),
     (
         lambda w: w.node("Reshape", "image", w.keep(np.array([0, 24, 9])), name="f"),
         "shape = [0, 24, 9] of an input of [1, 3, 8, 8]: must have as many values",
@@ -349,6 +360,9 @@ GRAPHS: dict[str, Callable[[Writer], str]] = {
     "divided": lambda w: w.node("Div", w.stored(2, 1, 1), w.node("Exp", "image")),
     "sums": lambda w: w.node("Sum", "image", w.node("Relu", "image"), w.node("Tanh", "image")),
     "means": lambda w: w.node("Sub", "image", w.node("ReduceMean", "image", axes=[1, 3])),
+    "summed": lambda w: w.node("Add", "image", w.node("ReduceSum", "image", w.keep(np.zeros(0, np.int64)))),
+    "not_summed": lambda w: w.node("Relu", w.node("ReduceSum", "image", noop_with_empty_axes=1)),
+    "cast": lambda w: w.node("Cast", w.node("Relu", "image"), to=TensorProto.FLOAT),
     "lengths": lambda w: w.node("Div", "image", w.node("ReduceL2", "image", axes=[-1])),
     "padded": lambda w: w.node("Pad", "image", w.keep(np.array([0, 0, 1, 0, 0, 1, 0, 2])), number(w, 0.5)),
     "sliced": lambda w: w.node("Slice", "image", w.keep(np.array([3, 1])), w.keep(np.array([-9, 3])),
