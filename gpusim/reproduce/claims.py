@@ -51,18 +51,21 @@ class Judged:
         return self.claim.value.value <= self.limits[1]
 
 
-def judge(claim: ClaimSpec, values: Sequence[Value], shown: Callable[[float], str], complete: bool) -> Verdict:
-    """Judge a claim by the values of one comparison. shown: formats one; complete: whether all points are known."""
+def judge(
+    claim: ClaimSpec, values: Sequence[Value], shown: Callable[[float], str], missing: Sequence[str] = ()
+) -> Verdict:
+    """Judge a claim by the values of one comparison. shown: formats one; missing: its points that were not run."""
     if claim.unaskable:
         return Verdict(UNASKABLE, reasons=(claim.unaskable,))
     found = found_by(claim, values, shown)
     of = {claim.measure} if claim.measure else {one.measure for one in values}  # a rule of all measures has none
     held = [one for one in values if one.measure in of and matches(one.labels, claim.where)]
     if not found.kept:
-        return Verdict(UNKNOWN if held or not complete else BESIDE)
+        return Verdict(UNKNOWN if held or missing else BESIDE)
     limits = tuple(one.limit for one in held if one.limit is not None)
     in_the_middle = sorted(held, key=lambda one: one.value)[len(held) // 2] if held else None
-    return Verdict(_state(found), found.ours, limits, in_the_middle.reasons if in_the_middle else ())
+    reasons = in_the_middle.reasons if in_the_middle else ()
+    return Verdict(_state(found), found.ours, limits, reasons, tuple(missing))
 
 
 def judge_layers(
@@ -71,7 +74,7 @@ def judge_layers(
     """Judge a claim about a network's layers by the points that have been run. missing: those that have not been."""
     if claim.unaskable:
         return Verdict(UNASKABLE, reasons=(claim.unaskable,))
-    verdict = judge(claim, values, shown, True)
+    verdict = judge(claim, values, shown)
     if verdict.state not in (UNKNOWN, BESIDE):
         return replace(verdict, without=tuple(missing))
     if missing:

@@ -62,27 +62,29 @@ def _verdict(
 ) -> Verdict:
     shown_by = _shown(figure, claim)
     if reproduction.spec.runs is None:
-        return judge(claim, values, shown_by, _is_complete(reproduction, figure, results, claim, column))
+        return judge(claim, values, shown_by, _missing(reproduction, figure, results, claim, column))
     missing: list[str] = []
     if isinstance(figure, NetworkFigure):
         missing = missing_points(reproduction, figure, results.networks, claim.where, column)
     return judge_layers(claim, values, shown_by, missing)
 
 
-def _is_complete(reproduction: Reproduction, figure: Figure, results: Results, claim: ClaimSpec, column: str) -> bool:
-    """Tell whether all points are known that a claim has by one comparison; of other kinds of figures, all of its."""
+def _missing(reproduction: Reproduction, figure: Figure, results: Results, claim: ClaimSpec, column: str) -> list[str]:
+    """List the points that a claim has by one comparison and that were not run; of other kinds of figures, all such."""
     if isinstance(figure, TrainingFigure):
         held = [(reproduction.figures[one.figure], one.where) for one in figure.networks.values()]
     elif isinstance(figure, ComparedFigure):
         held = [(figure, claim.where)]
     else:
-        return is_known(reproduction, figure, results.points)
-    return all(
-        point.key in results.points
+        points = points_of(reproduction, figure) if isinstance(figure, RunsFigure) else []
+        return [point.key for point in points if point.key not in results.points]
+    asked = {
+        point.key
         for one, where in held
         if isinstance(one, ComparedFigure)
         for point in _points_of_claim(reproduction, one, where, column)
-    )
+    }
+    return sorted(asked - results.points.keys())
 
 
 def _points_of_claim(reproduction: Reproduction, figure: ComparedFigure, where: Where, column: str) -> Iterator[Point]:
@@ -136,7 +138,8 @@ def claims_table(reproduction: Reproduction, claims: list[Judged]) -> Table:
     for one in claims:
         row: list[Any] = [one.figure, one.claim.text, one.claim.said]
         for verdict in one.verdicts.values():
-            row += [verdict.ours, verdict.state]
+            left_out = f", {len(verdict.without)} of its runs not run" if verdict.without else ""
+            row += [verdict.ours, verdict.state + left_out]
         row += [*(one.limits or (None, None)), one.is_allowed]
         rows.append([*row, one.fits or None, _moved(reproduction, one.verdicts) or None])
     return Table(columns, rows, "claims")
