@@ -9,7 +9,6 @@ import typer
 
 from gpusim.base.errors import UserError
 from gpusim.cli.options import (
-    NOT_SAMPLED,
     GpuOption,
     JobOptions,
     LiveOptions,
@@ -87,12 +86,11 @@ def hip(
     settings = load_hip(gpu_file, [*options.sets, *sampling.overrides()])
     if settings.sampling is not None and options.timeline is not None and timeline_of("hip", options) == "cycles":
         raise UserError(f"--timeline {options.timeline}: a sampled launch has no timeline of cycles; --full")
-    if settings.sampling is not None and options.every is not None:
-        raise UserError(f"--every {options.every}: {NOT_SAMPLED}")
     from gpusim.hip.job import HipJob
     from gpusim.hip.supervisor import Program
-    from gpusim.running.job import launches
+    from gpusim.running.job import check_watched, launches
 
+    check_watched("--every", options.every or 0, settings.sampling is not None)
     how = settings.sampling
     if how is not None:  # a program reads what its kernels compute
         how = how.model_copy(update={"functional": True})

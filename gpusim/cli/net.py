@@ -9,7 +9,6 @@ import typer
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import (
-    NOT_SAMPLED,
     DrawOptions,
     EngineChoice,
     GpuOption,
@@ -225,11 +224,11 @@ def _settings(asked: NetOptions, options: JobOptions, sampling: SamplingOptions)
     from gpusim.config.files import opened
     from gpusim.config.gpu import GPU_FOLDER
     from gpusim.config.network_run import load_settings
+    from gpusim.running.job import check_watched
 
     gpu_file = opened(asked.gpu, GPU_FOLDER)
     settings = load_settings(gpu_file, [*options.sets, *sampling.overrides()])
-    if settings.sampling is not None and options.every is not None:
-        raise UserError(f"--every {options.every}: {NOT_SAMPLED}")
+    check_watched("--every", options.every or 0, settings.sampling is not None)
     return settings, gpu_file
 
 

@@ -78,7 +78,6 @@ WindowOption = Annotated[
 ]
 
 
-NOT_SAMPLED = "sampled launches are not simulated cycle by cycle: they have no counters over time; --full simulates all"
 TimelineChoice = Literal["cycles", "launches"]
 StoreFile = Annotated[
     str | None,

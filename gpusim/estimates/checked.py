@@ -6,6 +6,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from math import exp, log
 from pathlib import Path
 from statistics import median
@@ -91,6 +92,7 @@ def memory_by(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return max(float(np.mean(taken - slope * device)), 0.0), slope
 
 
+@cache
 def load_checked(path: Path = SHIPPED) -> Checked:
     """Read a record; raises UserError."""
     try:

@@ -200,13 +200,15 @@ def _check(settings: NetworkSettings, wanted: Wanted) -> None:
         f"data: {wanted.data}": wanted.data == "real",
         f"engine: {wanted.engine}": wanted.engine != "off",
         f"gains: {wanted.gains}": bool(wanted.gains),
+        f"draws: {wanted.draws}": wanted.draws > 1,
         "sparsity": settings.sparsity is not None or bool(settings.layer_sparsity),
     }
     for what, wrong in said.items():
         if wrong:
             raise UserError(
                 f"{what}: --monitor adds up a whole training from made-up values with the curves' zeros, and decides"
-                " itself which layers skip them; allowed is --phase train, without layers, engine, gains and sparsity"
+                " itself which layers skip them; allowed is --phase train, without layers, engine, gains, draws and"
+                " sparsity"
             )
 
 

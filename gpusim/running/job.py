@@ -100,12 +100,17 @@ class FunctionTask(Task):
 def launch_options(run: "RunSpec | ExecRunSpec") -> RunOptions:
     """Return how launches are run, as a configuration says."""
     check_draws(run.perturbation, run.draws, run.sampling is not None, getattr(run, "timing", True), run.every)
-    if run.every and run.sampling is not None:
-        raise UserError(
-            f"run.every: {run.every} is not allowed of a sampled run, whose launches are not simulated cycle by cycle;"
-            " allowed is 0, or run.sampling null"
-        )
+    check_watched("run.every:", run.every, run.sampling is not None)
     return launches(run.checked, run.hotspots, run.max_cycles, run.sampling, run.every, run.perturbation)
+
+
+def check_watched(named: str, every: int, sampled: bool) -> None:
+    """Raise UserError for counters over time of sampled launches. named: the key or option that asks for them."""
+    if every and sampled:
+        raise UserError(
+            f"{named} {every} is not allowed of sampled launches, which are not simulated cycle by cycle: they have no"
+            " counters over time; --full (run.sampling: null) simulates all"
+        )
 
 
 def check_draws(perturbation: int, draws: int, sampled: bool, timed: bool, every: int) -> None:
@@ -115,14 +120,16 @@ def check_draws(perturbation: int, draws: int, sampled: bool, timed: bool, every
             f"run.every: {every} is not allowed of a mean over draws, whose launches differ in length;"
             " allowed is 0, or run.draws 1"
         )
-    for name, value in (("perturbation", perturbation), ("draws", draws - 1)):
-        said = f"run.{name}: {value + (name == 'draws')} is not allowed of"
-        if value and sampled:
+    asked = {"perturbation": perturbation} if perturbation else {}
+    asked |= {"draws": draws} if draws > 1 else {}
+    for name, value in asked.items():
+        said = f"run.{name}: {value} is not allowed of"
+        if sampled:
             raise UserError(
                 f"{said} a sampled run, which counts from the first cycle, and whose half-widths say how far off a part"
                 " of the launch is: two doubts that one interval would mix; allowed is run.sampling null"
             )
-        if value and not timed:
+        if not timed:
             raise UserError(f"{said} a run without timing: no draw changes its result")
 
 

@@ -37,7 +37,8 @@ class Estimated:
 def estimated(spec: SweepSpec, file: Path, store: Path) -> Estimated:
     """Estimate a sweep's missing points; of a search as many as it has, drawn at random. Raise UserError.
 
-    A point without any like run is estimated by bounds (`gpusim.estimates`); one that cannot be costs nothing.
+    A point without any like run is estimated by bounds (`gpusim.estimates`); one that cannot be made costs nothing, as
+    the notes say.
     """
     check_paths(spec)
     points = list(_drawn(spec)) if spec.method == "search" else points_of(spec)
@@ -58,7 +59,11 @@ def estimated(spec: SweepSpec, file: Path, store: Path) -> Estimated:
     found = _by_bounds(spec, unknown)
     if unknown:
         notes += [NOTE, *load_checked().notes()]
-    missing = [(point, cost or found[number]) for number, (point, _, cost) in enumerate(lacking)]
+    costs = [(point, cost or found.get(number)) for number, (point, _, cost) in enumerate(lacking)]
+    missing = [(point, cost) for point, cost in costs if cost is not None]
+    impossible = len(points) - there - len(missing)
+    if impossible:
+        notes.append(f"{impossible} points cannot be made, and cost nothing: the sweep keeps them as failed")
     return Estimated(len(points), there, missing, notes)
 
 
@@ -87,13 +92,27 @@ def _by_bounds(spec: SweepSpec, points: Mapping[int, tuple[Point, Task]]) -> dic
         groups.setdefault(repr(held), []).append(number)
     found: dict[int, Cost] = {}
     for numbers in groups.values():
-        looked = {number: _cost(spec, points[number][1]) for number in _spread(numbers)}
+        asked = {number: points[number][1] for number in _spread(numbers)}
+        looked = _looked_at(spec, asked)
+        if not looked:
+            continue
         mean = Cost(
             plain_sum(one.cpu_s for one in looked.values()) / len(looked),
             plain_sum(one.cycles for one in looked.values()) / len(looked),
             max(one.memory_mb for one in looked.values()),
         )
-        found |= {number: looked.get(number, mean) for number in numbers}
+        found |= {number: looked.get(number, mean) for number in numbers if number in looked or number not in asked}
+    return found
+
+
+def _looked_at(spec: SweepSpec, tasks: Mapping[int, Task]) -> dict[int, Cost]:
+    """Estimate points' tasks; one that can be no job, of which the sweep itself will say why, is left out."""
+    found: dict[int, Cost] = {}
+    for number, task in tasks.items():
+        try:
+            found[number] = _cost(spec, task)
+        except UserError:
+            continue
     return found
 
 

@@ -122,6 +122,6 @@ def test_a_run_writes_it_shows_it_and_keeps_it(tmp_path: Path, capsys: pytest.Ca
 
 def test_sampled_launches_have_none(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["run", "layerB.yaml", "--sample", "--every", "300"]) == 2
-    assert "run.every: 300 is not allowed of a sampled run" in capsys.readouterr().err
+    assert "run.every: 300 is not allowed of sampled launches" in capsys.readouterr().err
     assert invoke(["net", "alexnet", "--batch", "1", "--sample", "--every", "300"]) == 2
-    assert "--every 300: sampled launches" in capsys.readouterr().err
+    assert "--every 300 is not allowed of sampled launches" in capsys.readouterr().err

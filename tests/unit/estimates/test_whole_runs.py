@@ -95,3 +95,16 @@ def test_a_damaged_record_is_refused(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text('{"format": 1}')
     with pytest.raises(UserError, match="not as `gpusim check-estimates --to FILE` writes it"):
         load_checked(tmp_path / "c.json")
+
+
+def test_points_of_which_there_is_no_configuration_or_no_job_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = ["--set", "workload.batch=1"]
+    # a SIB of no KiB is no configuration; maps of a file that is not there are no job
+    axes = ["--set", "engine.sib_kib=0,8", "--set", "workload.activations=layerC.npz,none.npz"]
+    assert invoke(["sweep", "layerC", *small, *axes, "--estimate"]) == 0
+    out = capfd.readouterr().out
+    assert "3 points cannot be made, and cost nothing: the sweep keeps them as failed" in out
+    assert "1 points of layerC.npz" in out and "none.npz" not in out
