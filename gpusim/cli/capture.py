@@ -1,7 +1,7 @@
 """`gpusim capture`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -31,11 +31,17 @@ def capture(
     block: Annotated[
         int | None, typer.Option("--circulant", metavar="BLOCK", help="Circulant weights of cifar7: 16, 32 or 64.")
     ] = None,
+    adjacent: Annotated[
+        Literal["taps", "channels"],
+        typer.Option(
+            help="With --circulant: what lies side by side in rows of convolutions' weights, taps as im2col has them."
+        ),
+    ] = "taps",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, ... as PyTorch names it.")] = "auto",
 ) -> None:
     """Train a network and store the activation maps of its layers (needs the extra 'capture')."""
     interrupt_python()
-    from workloads.data.capture import EpochRecord, Recipe
+    from workloads.data.capture import Circulant, EpochRecord, Recipe
     from workloads.data.capture import capture as captured
 
     try:
@@ -48,7 +54,8 @@ def capture(
         accuracy = f"training accuracy {100 * epoch.train_accuracy:.1f} %"
         print(f"epoch {epoch.epoch}/{epochs}: loss {epoch.train_loss:.4f}, {accuracy}{test}", flush=True)
 
+    circulant = None if block is None else Circulant(block, adjacent)
     recipe = Recipe.of(model, epochs, batch, seed)
-    for layer in captured(model, images, folder(out), recipe, device, captured_images, report, block):
+    for layer in captured(model, images, folder(out), recipe, device, captured_images, report, circulant):
         shape = "x".join(map(str, layer.shape))
         print(f"{layer.path}: {layer.point.source_layer}, {shape}, {100 * layer.sparsity:.1f} % zeros")

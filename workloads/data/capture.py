@@ -78,6 +78,28 @@ ALL_POINTS = {**CAPTURE_POINTS, **PHOTOGRAPHS}
 
 
 @dataclass(frozen=True)
+class Circulant:
+    """Circulant weights: blocks of `block` by `block`, of convolutions in im2col's matrix.
+
+    adjacent: what lies side by side in a row of that: 'taps' of a channel, as im2col has them, or 'channels' of a tap.
+    """
+
+    block: int
+    adjacent: str = "taps"
+
+    def __post_init__(self) -> None:
+        if self.block not in BLOCKS:
+            raise CaptureError(f"circulant blocks of {self.block}: allowed are {', '.join(map(str, BLOCKS))}")
+        if self.adjacent not in ("taps", "channels"):
+            raise CaptureError(f"adjacent: '{self.adjacent}' is neither 'taps' nor 'channels'")
+
+    @property
+    def suffix(self) -> str:
+        """What a curve's file name says of them."""
+        return f"-bcm{self.block}" + ("-channels" if self.adjacent == "channels" else "")
+
+
+@dataclass(frozen=True)
 class Recipe:
     """The values of a training: stochastic gradient descent, linear warm-up, then a cosine to zero.
 
@@ -149,12 +171,12 @@ def capture(
     device: str = "auto",
     captured_images: int = 256,
     report: Callable[[EpochRecord], None] = lambda record: None,
-    block: int | None = None,
+    circulant: Circulant | None = None,
 ) -> list[CapturedLayer]:
     """Train `model` on `images` and write its layers' files and `MODEL.csv` (a row for each epoch) to folder `output`.
 
-    block: of the circulant weights of `cifar7`, one of BLOCKS; its curves are then called `cifar7-bcmBLOCK.csv`. None:
-    dense weights.
+    circulant: weights of `cifar7`, None: dense ones; its curves are then called `cifar7-bcmBLOCK.csv`, with channels
+    side by side `cifar7-bcmBLOCK-channels.csv`.
 
     The maps are those of the last training steps: images as augmented, batch statistics, weights as they are at that
     step. device: 'auto' (an accelerator if there is one), 'cpu', 'cuda', ... as PyTorch names it. Raise UserError for a
@@ -162,10 +184,8 @@ def capture(
     """
     if model not in ALL_POINTS:
         raise CaptureError(unknown_name("model", model, ALL_POINTS))
-    if block is not None and (model != "cifar7" or block not in BLOCKS):
-        raise CaptureError(
-            f"circulant blocks of {block} in {model}: allowed are {', '.join(map(str, BLOCKS))} in cifar7"
-        )
+    if circulant is not None and model != "cifar7":
+        raise CaptureError(f"circulant blocks of {circulant.block} in {model}: allowed are those of cifar7")
     recipe = recipe or Recipe.of(model, Recipe.epochs, Recipe.batch, Recipe.seed)
     torch = require_torch()
     classes = importlib.import_module("workloads.data.models").CLASSES
@@ -182,12 +202,12 @@ def capture(
             f"found {len(image_set.x_train)} training images"
         )
     folder(Path(output))
-    trainer = _Trainer(torch, model, image_set, recipe, training_device(torch, device), recorded_steps, block)
+    trainer = _Trainer(torch, model, image_set, recipe, training_device(torch, device), recorded_steps, circulant)
     history = []
     for epoch in range(1, recipe.epochs + 1):
         history.append(trainer.run_epoch(epoch))
         report(history[-1])
-    _write_history(Path(output) / f"{model}{f'-bcm{block}' if block else ''}.csv", history)
+    _write_history(Path(output) / f"{model}{circulant.suffix if circulant else ''}.csv", history)
     return [
         _store(point, Path(output), trainer.maps(point.module)[:captured_images], trainer.described(history[-1]))
         for point in ALL_POINTS[model]
@@ -226,7 +246,7 @@ class _Trainer:
         recipe: Recipe,
         device: Any,
         recorded_steps: int,
-        block: int | None,
+        circulant: Circulant | None,
     ) -> None:
         self.torch, self.model, self.images, self.recipe, self.device = torch, model, images, recipe, device
         self.recorded_steps = recorded_steps
@@ -235,7 +255,8 @@ class _Trainer:
         # Plain FP32, and the same kernels in each run: the maps are to be those of FP32 training.
         torch.backends.cudnn.deterministic = True
         torch.backends.cudnn.allow_tf32 = False
-        self.network = importlib.import_module("workloads.data.models").build(model, images.classes, block).to(device)
+        models = importlib.import_module("workloads.data.models")
+        self.network = models.build(model, images.classes, circulant).to(device)
         self.optimizer = torch.optim.SGD(
             self.network.parameters(),
             lr=recipe.peak_learning_rate,

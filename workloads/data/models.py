@@ -11,6 +11,7 @@ from collections import OrderedDict
 import torch
 from torch import nn
 
+from workloads.data.capture import Circulant
 from workloads.data.circulant_modules import CirculantConvolution, CirculantLinear
 from workloads.shapes import ALEXNET, VGGNET16, ConvLayer
 
@@ -24,14 +25,14 @@ _WIDE_CLASSIFIER = 4096
 _DROPOUT = 0.5
 
 
-def build(model: str, classes: int = CLASSES, block: int | None = None) -> nn.Module:
+def build(model: str, classes: int = CLASSES, circulant: Circulant | None = None) -> nn.Module:
     """Build a network by name, initialised from PyTorch's current seed.
 
     Input float32 [images, 3, side, side], output [images, classes] (no softmax: the loss applies it); side: 32 for
     'vggnet11', 'resnet10', 'cifarnet' and 'cifar7', which have ten classes, 224 for 'alexnet', 'vgg16' and 'resnet18'.
-    block: of cifar7's circulant weights; None: dense ones.
+    circulant: cifar7's weights; None: dense ones.
     """
-    small = {"vggnet11": vggnet_11, "resnet10": resnet_10, "cifarnet": cifarnet, "cifar7": lambda: cifar_7(block)}
+    small = {"vggnet11": vggnet_11, "resnet10": resnet_10, "cifarnet": cifarnet, "cifar7": lambda: cifar_7(circulant)}
     large = {"alexnet": alexnet, "vgg16": vgg_16, "resnet18": resnet_18}
     network = small[model]() if model in small else large[model](classes)
     for module in network.modules():
@@ -123,22 +124,35 @@ def cifarnet() -> nn.Module:
     return nn.Sequential(layers)
 
 
-def cifar_7(block: int | None) -> nn.Module:
+def cifar_7(circulant: Circulant | None) -> nn.Module:
     """Build four 3x3 convolutions and three fully connected layers, for Dong 2020's figure 7.12, which names no sizes.
 
-    block: all weights but the first and the last layer's are circulant in blocks of this; those two have 27 inputs and
-    ten outputs, fewer than a block.
+    circulant: all weights but the first and the last layer's; those two have 27 inputs and ten outputs, fewer than a
+    block. There is no dropout, which dense weights do not need here (77.9 % of test images
+    right without it, 76.9 % with) and which costs circulant ones, a 16th of the weights or fewer, 5 to 8 points.
     """
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     channels = 3
     for number, filters in enumerate((64, 64, 128, 128), start=1):
-        dense = nn.Conv2d(channels, filters, 3, padding=1)
-        layers[f"conv{number}"] = CirculantConvolution(channels, filters, block) if block and number > 1 else dense
+        if circulant and number > 1:
+            layers[f"conv{number}"] = CirculantConvolution(channels, filters, circulant.block, circulant.adjacent)
+        else:
+            layers[f"conv{number}"] = nn.Conv2d(channels, filters, 3, padding=1)
         layers[f"relu{number}"] = nn.ReLU()
         if number in (2, 4):
             layers[f"pool{number // 2}"] = nn.MaxPool2d(2)
         channels = filters
-    return nn.Sequential(layers | _classifier(channels * 8 * 8, _CLASSIFIER_WIDTH, CLASSES, block))
+    inputs = channels * 8 * 8
+    layers["flatten"] = nn.Flatten()
+    for number in (1, 2):
+        if circulant:
+            layers[f"fc{number}"] = CirculantLinear(inputs, _CLASSIFIER_WIDTH, circulant.block)
+        else:
+            layers[f"fc{number}"] = nn.Linear(inputs, _CLASSIFIER_WIDTH)
+        layers[f"fc{number}_relu"] = nn.ReLU()
+        inputs = _CLASSIFIER_WIDTH
+    layers["fc3"] = nn.Linear(inputs, CLASSES)
+    return nn.Sequential(layers)
 
 
 def alexnet(classes: int) -> nn.Module:
@@ -187,10 +201,10 @@ def _convolution(number: int, layer: ConvLayer) -> OrderedDict[str, nn.Module]:
     return OrderedDict([(f"conv{number}", made), (f"relu{number}", nn.ReLU())])
 
 
-def _classifier(inputs: int, width: int, classes: int, block: int | None = None) -> OrderedDict[str, nn.Module]:
+def _classifier(inputs: int, width: int, classes: int) -> OrderedDict[str, nn.Module]:
     layers: OrderedDict[str, nn.Module] = OrderedDict(flatten=nn.Flatten())
     for number in (1, 2):
-        layers[f"fc{number}"] = CirculantLinear(inputs, width, block) if block else nn.Linear(inputs, width)
+        layers[f"fc{number}"] = nn.Linear(inputs, width)
         layers[f"fc{number}_relu"] = nn.ReLU()
         layers[f"fc{number}_dropout"] = nn.Dropout(_DROPOUT)
         inputs = width

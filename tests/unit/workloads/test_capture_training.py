@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from workloads.data.activations_file import load_activations
-from workloads.data.capture import CAPTURE_POINTS, PHOTOGRAPHS, CaptureError, Recipe, capture
+from workloads.data.capture import CAPTURE_POINTS, PHOTOGRAPHS, CaptureError, Circulant, Recipe, capture
 from workloads.data.image_set import CROP_PADDING, crop_and_flip, load_images
 from workloads.shapes import ALEXNET, RESNET18, VGGNET16
 
@@ -201,23 +201,25 @@ def test_circulant_weights_are_gathered_into_blocks():
     assert np.allclose(layer(maps).detach().numpy(), maps.numpy() @ matrix.T, atol=1e-6)
     layer(maps).sum().backward()
     sums = maps.sum(0).numpy()  # the gradient of each dense weight: that of its column
-    expected = [sums[4 * j : 4 * j + 4].mean() for j in range(2)]
+    expected = [sums[4 * j : 4 * j + 4].sum() / 2.0 for j in range(2)]  # over the root of four
     assert np.allclose(layer.blocks.free.grad.numpy(), np.array(expected)[None, :, None], atol=1e-6)
 
 
 def test_a_circulant_convolution_is_that_of_its_blocks():
     modules = pytest.importorskip("workloads.data.circulant_modules")
     layer = modules.CirculantConvolution(16, 16, 16)
-    weights = layer.blocks().reshape(16, 16, 3, 3)
     maps = torch.rand(2, 16, 5, 5)
     columns = torch.nn.functional.unfold(maps, 3, padding=1)
     direct = (layer.blocks() @ columns).reshape(2, 16, 5, 5)
-    assert torch.allclose(layer(maps), direct, atol=1e-5) and weights.shape == (16, 16, 3, 3)
+    assert torch.allclose(layer(maps), direct, atol=1e-5)
+    layer = modules.CirculantConvolution(16, 16, 16, "channels")  # im2col's rows, a tap's channels side by side
+    by_tap = columns.reshape(2, 16, 9, 25).transpose(1, 2).reshape(2, 144, 25)
+    assert torch.allclose(layer(maps), (layer.blocks() @ by_tap).reshape(2, 16, 5, 5), atol=1e-5)
 
 
 @pytest.mark.parametrize(("block", "dense"), [(None, 7), (16, 2)])
 def test_cifar7_keeps_its_first_and_last_layer_dense(block, dense):
-    network = models.build("cifar7", block=block)
+    network = models.build("cifar7", circulant=Circulant(block) if block else None)
     layers = [m for m in network.modules() if isinstance(m, torch.nn.Linear | torch.nn.Conv2d)]
     assert len(layers) == dense and network(torch.zeros(2, 3, 32, 32)).shape == (2, 10)
 
