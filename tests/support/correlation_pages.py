@@ -110,7 +110,8 @@ def vega() -> str:
         rows.append([
             f"[{name}](correlation/{name}.md)", f"{len(held)} of {points}",
             *(f"{100 * value:.1f} %" for value in (mean(off), median(off))),
-            f"{min(ratios):.2f}", f"{max(ratios):.2f}", f"{rank:.3f}", f"{launch:g} µs" if hip is None else f"{launch:g} µs, HIP {hip:g}",
+            f"{min(ratios):.2f}", f"{max(ratios):.2f}", f"{rank:.3f}",
+            f"{launch:g} µs" if hip is None else f"{launch:g} µs, HIP {hip:g}",
             *(f"{len(own)}: {100 * mean(own):.1f} %" if own else "–" for own in kinds.values()),
         ])  # fmt: skip
     heads = ["table", "points run", "mean error", "median", "least", "most", "rank correlation", "launch"]
