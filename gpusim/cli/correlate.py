@@ -71,7 +71,12 @@ class CorrelateOptions:
             help="The card's model: a shipped one (mi6, r9nano) or a file. [default: the table's]",
         ),
     ] = None
-    fit: Annotated[bool, typer.Option("--fit", help="Fit what the table names; takes many times as long.")] = False
+    fit: Annotated[
+        bool,
+        typer.Option(
+            "--fit", help="Fit what the table names; takes many times as long. With --from: launch times alone."
+        ),
+    ] = False
     earlier: Annotated[
         Path | None,
         typer.Option("--from", metavar="FILE", help="Run nothing: show and draw what --json has written."),
@@ -152,7 +157,9 @@ def _again(
     table: "MeasuredTable", points: "Sequence[Point]", file: Path, asked: CorrelateOptions, options: JobOptions
 ) -> int:
     """Show and draw what an earlier run has written; returns the exit code that it had."""
-    from gpusim.correlation.report import document
+    from gpusim.correlation.cost import no_measurement
+    from gpusim.correlation.job import with_fitted_launches
+    from gpusim.correlation.report import NotRun, document
     from gpusim.report.document import as_json
     from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED
 
@@ -163,6 +170,12 @@ def _again(
     if not rows:
         raise UserError(f"--from {asked.earlier}: holds none of the {len(points)} points of {file} asked for")
     not_run = [one for one in earlier.not_run if one.name in chosen]
+    said = [(row.prediction.point, no_measurement(row.prediction.point, table.launches)) for row in rows]
+    not_run += [NotRun(point.label, point.kernel, why) for point, why in said if why]
+    rows = [row for row, (_, why) in zip(rows, said, strict=True) if not why]
+    if asked.fit:
+        rows, fitted = with_fitted_launches(table, rows)
+        earlier = earlier._replace(fitted=fitted)
     result = document(table, earlier._replace(rows=rows, not_run=not_run))
     if options.json_file is not None:
         put(options.json_file, as_json(result))

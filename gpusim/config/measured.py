@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import dist
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import model_validator
 
@@ -16,7 +16,7 @@ from gpusim.config.check import checked
 from gpusim.config.gpu import layered
 from gpusim.config.tree import Sets, assignments
 from gpusim.core.gpu_spec import GpuSpec
-from workloads.vendor.tensile import element_bytes_of, takes_pointers
+from workloads.vendor.tensile import element_bytes_of, is_compiled, takes_pointers
 
 FOLDER = "measured"
 LIKE = "rocblas-r9nano"  # what a table of the user's own says nothing of is taken from this one
@@ -48,7 +48,7 @@ class FitSpec(Spec):
     most_gflop: float | None = param(
         None, "points with more work take no part in the search; null: all do", "user", gt=0
     )
-    launch_us: tuple[float, float] = param((0.0, 40.0), "least and most of launch_us", "user")
+    launch_us: tuple[float, float] = param((0.0, 40.0), "least and most of launch_us, and of hip_launch_us", "user")
     model: dict[str, tuple[bool | int | float | str | tuple[int, ...], ...]] = param(
         {}, "values of the GPU's configuration by their paths; the first is where the search begins", "user"
     )
@@ -73,6 +73,9 @@ class GeneralSpec(Spec):
     launch_us: float = param(
         0.0, "time of a measurement that no kernel takes, in microseconds; never fitted", "user", ge=0, le=1e6
     )
+    clock_ghz: float | None = param(
+        None, "the card's clock while they were measured; null: the table's; never fitted", "user", gt=0, le=10
+    )
 
 
 class MeasuredTable(Spec):
@@ -87,6 +90,13 @@ class MeasuredTable(Spec):
         None, "the card's clock while it was measured; null: the model's", "user", gt=0, le=10
     )
     launch_us: float = param(0.0, "time of a measurement that no kernel takes, in microseconds", "user", ge=0, le=1e6)
+    hip_launch_us: float | None = param(
+        None,
+        "the same of compiled kernels (_ISA000_ in their names), if it is another; null: it is launch_us",
+        "user",
+        ge=0,
+        le=1e6,
+    )
     alpha: float = param(1.0, "of C = alpha A B + beta C", "user")
     beta: float = param(0.0, "the same; with 0 C is not read", "user")
     general: GeneralSpec = GeneralSpec()
@@ -101,6 +111,23 @@ class MeasuredTable(Spec):
     )
     kernels: KernelsSpec = param(..., "the kernels that were measured", "user")
     fit: FitSpec = FitSpec()
+
+    @property
+    def launches(self) -> "Launches":
+        """The times of a measurement that no kernel takes."""
+        return Launches(self.launch_us, self.hip_launch_us)
+
+
+class Launches(NamedTuple):
+    """Times of a measurement that no kernel takes, in microseconds: of all kernels, or, with hip_us, of assembly
+    kernels and of compiled ones."""
+
+    us: float
+    hip_us: float | None = None
+
+    def of(self, point: "Point") -> float:
+        """Return the time of a point that has none of its own."""
+        return self.hip_us if self.hip_us is not None and point.is_compiled else self.us
 
 
 @dataclass(frozen=True)
@@ -127,6 +154,11 @@ class Point:
         """The point as text, such as 'NN 512x1500x2048'."""
         batch = f" x{self.batch}" if self.batch > 1 else ""
         return f"{self.transposes} {self.m}x{self.n}x{self.k}{batch}"
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a compiler wrote the kernel."""
+        return is_compiled(self.kernel)
 
     @property
     def element_bytes(self) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpusim.correlation.predict import EXTRAPOLATED, SAMPLED, WHOLE, Prediction
+from workloads.vendor.tensile import takes_pointers
 
 LARGE_GFLOP = 0.5  # from here on a launch's overhead hardly counts
 KIB = 1 << 10
@@ -15,7 +16,8 @@ STRIDE_KIB = 2  # operands whose rows lie a multiple of it apart share few sets,
 
 @dataclass(frozen=True)
 class Compared:
-    """A point beside its prediction. table_launch_us: what the table's measurements hold beside the kernels."""
+    """A point beside its prediction. table_launch_us: what the table's measurements with such a kernel hold beside the
+    kernels."""
 
     prediction: Prediction
     table_launch_us: float
@@ -72,6 +74,20 @@ def _found(how: str) -> Callable[[Compared], bool]:
     return lambda row: row.prediction.how == how
 
 
+def kind_of(row: Compared) -> str:
+    """Return of which kind the point's kernel is, by its name."""
+    if takes_pointers(row.prediction.point.kernel):
+        return "general batches"
+    return "HIP kernels" if row.prediction.point.is_compiled else "assembly kernels"
+
+
+KINDS = ("assembly kernels", "HIP kernels", "general batches")
+
+
+def _of_kind(kind: str) -> Callable[[Compared], bool]:
+    return lambda row: kind_of(row) == kind
+
+
 GROUPS: dict[str, Callable[[Compared], bool]] = {
     "all": lambda row: True,
     "run whole": _found(WHOLE),
@@ -82,6 +98,7 @@ GROUPS: dict[str, Callable[[Compared], bool]] = {
     f"rows a multiple of {STRIDE_KIB} KiB apart": has_even_stride,
     "other rows": lambda row: not has_even_stride(row),
     **{which: _transposed(which) for which in ("NN", "NT", "TN", "TT")},
+    **{kind: _of_kind(kind) for kind in KINDS},
 }
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpusim.base.errors import GpusimError
-from gpusim.config.measured import Point
+from gpusim.config.measured import Launches, Point
 from gpusim.core.occupancy import occupancy
 from gpusim.correlation.kernels import KernelSource
 from gpusim.correlation.predict import Conditions, launches_of, problem_of
@@ -39,12 +39,32 @@ class Checked:
     refused: dict[Point, str]
 
 
+def no_measurement(point: Point, launches: Launches) -> str:
+    """Say why a point's time cannot be that of one launch of its kernel; empty where it can."""
+    least_us = launches.of(point) if point.own_launch_us is None else point.own_launch_us
+    if point.time_us > least_us:
+        return ""
+    return (
+        f"measured are {point.time_us:.1f} us, and a measurement holds {least_us:g} us beside its kernels: not the "
+        "time of one product (that of a batch, whose size is not said, divided by it?)"
+    )
+
+
 def check(
-    points: Sequence[Point], conditions: Conditions, kernels: KernelSource, budget_s: float | None = None
+    points: Sequence[Point],
+    conditions: Conditions,
+    kernels: KernelSource,
+    budget_s: float | None = None,
+    launches: Launches = Launches(0.0),
 ) -> Checked:
-    """Estimate each point's cost, and find those that cannot be run. budget_s: most processor seconds of one."""
+    """Estimate each point's cost, and find those that cannot be run. budget_s: most processor seconds of one; launches:
+    what measurements hold beside the kernels."""
     found = Checked({}, {})
     for point in points:
+        impossible = no_measurement(point, launches)
+        if impossible:
+            found.refused[point] = impossible
+            continue
         try:
             seconds = _seconds(point, conditions, kernels)
         except GpusimError as error:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.config.measured import FitSpec
+from gpusim.base.sums import plain_sum
+from gpusim.config.measured import FitSpec, Launches
 from gpusim.correlation.predict import Prediction
 
 RESAMPLES = 1000
@@ -44,8 +45,9 @@ class Tried:
 
 @dataclass(frozen=True)
 class Fitted:
-    """values: by path; launch_us with its interval (INTERVAL of the resamples); error: with these, of the points that
-    took part, whose number is `points`; tried: all values of all parameters, around what was found."""
+    """values: by path; launch_us with its interval (INTERVAL of the resamples), that of compiled kernels where it is
+    one of its own; error: with these, of the points that took part, whose number is `points`; tried: all values of all
+    parameters, around what was found."""
 
     values: Values
     launch_us: float
@@ -53,22 +55,31 @@ class Fitted:
     error: float
     tried: tuple[Tried, ...]
     points: int
+    hip_launch_us: float | None = None
+
+    @property
+    def launches(self) -> Launches:
+        """The times of a measurement that no kernel takes."""
+        return Launches(self.launch_us, self.hip_launch_us)
 
 
-def fit(spec: FitSpec, evaluate: Evaluate) -> Fitted:
-    """Search from the first value of each parameter; `evaluate` predicts all points for each set of values."""
+def fit(spec: FitSpec, evaluate: Evaluate, hip_apart: bool = False) -> Fitted:
+    """Search from the first value of each parameter; `evaluate` predicts all points for each set of values.
+
+    hip_apart: measurements of compiled kernels hold another time beside the kernels than those of the others.
+    """
     values: Values = {path: candidates[0] for path, candidates in spec.model.items()}
-    known: dict[tuple[tuple[str, Any], ...], Sequence[Prediction]] = {}
+    known: dict[tuple[tuple[str, Any], ...], _Off] = {}
 
     def all_of(wanted: Sequence[Values]) -> None:
         new = [v for v in wanted if _key(v) not in known]
         for held, predictions in zip(new, evaluate(new) if new else (), strict=True):
-            known[_key(held)] = predictions
+            known[_key(held)] = _Off.of(predictions, spec, hip_apart)
 
     while True:
         around = [values] + [{**values, path: v} for path, vs in spec.model.items() for v in vs if v != values[path]]
         all_of(around)
-        errors = [_best(known[_key(held)], spec)[0] for held in around]
+        errors = [known[_key(held)].least()[0] for held in around]
         least = int(np.argmin(errors))
         if errors[0] - errors[least] <= LEAST_GAIN:
             return _fitted(spec, values, known)
@@ -79,43 +90,60 @@ def _key(values: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     return tuple(values.items())
 
 
-def _fitted(spec: FitSpec, values: Values, known: Mapping[tuple[tuple[str, Any], ...], Sequence[Prediction]]) -> Fitted:
+def _fitted(spec: FitSpec, values: Values, known: "Mapping[tuple[tuple[str, Any], ...], _Off]") -> Fitted:
     rng = np.random.default_rng(1)
     here = known[_key(values)]
-    draws = rng.integers(0, len(here), (RESAMPLES, len(here)))
-    error, launch = _best(here, spec)
-    off = _off(here, spec)  # [launch_us, point]
-    resampled = off[:, draws].mean(axis=2)  # [launch_us, resample]
-    launches = _steps(spec)[np.argmin(resampled, axis=0)]
+    draws = rng.integers(0, here.points, (RESAMPLES, here.points))
+    error, (launch, *hip) = here.least()
+    errors, launches = here.resampled(draws)
     tried = []
     for path, candidates in spec.model.items():
         for value in candidates:
-            predictions = known[_key({**values, path: value})]
-            theirs = _best(predictions, spec)
-            better = None
-            if value != values[path]:
-                other = _off(predictions, spec)[:, draws].mean(axis=2).min(axis=0)
-                better = float((resampled.min(axis=0) < other).mean())
-            tried.append(Tried(path, value, *theirs, better))
+            other = known[_key({**values, path: value})]
+            other_error, (other_launch, *_) = other.least()
+            better = None if value == values[path] else float((errors < other.resampled(draws)[0]).mean())
+            tried.append(Tried(path, value, other_error, other_launch, better))
     low, high = np.percentile(launches, INTERVAL)
-    return Fitted(values, launch, (float(low), float(high)), error, tuple(tried), len(here))
+    interval = (float(low), float(high))
+    return Fitted(values, launch, interval, error, tuple(tried), here.points, hip[0] if hip else None)
 
 
 def _steps(spec: FitSpec) -> np.ndarray:
     return np.linspace(*spec.launch_us, LAUNCH_STEPS)
 
 
-def _off(predictions: Sequence[Prediction], spec: FitSpec) -> np.ndarray:
-    """Return |ratio - 1| as an array [launch_us, point]."""
-    modelled = np.array([p.time_us for p in predictions])
-    measured = np.array([p.point.time_us for p in predictions])
-    own = [p.point.own_launch_us for p in predictions]
-    launch = np.stack([_steps(spec) if us is None else np.full(LAUNCH_STEPS, us) for us in own], axis=1)
-    return np.asarray(np.abs((modelled + launch) / measured - 1))
+@dataclass(frozen=True)
+class _Off:
+    """How far off points are with each time of a measurement that no kernel takes. steps: these times; off:
+    |ratio - 1| [step, point]; kinds: which points have one time in common [kind, point]."""
 
+    steps: np.ndarray
+    off: np.ndarray
+    kinds: np.ndarray
 
-def _best(predictions: Sequence[Prediction], spec: FitSpec) -> tuple[float, float]:
-    """Return the least error, and the launch_us at which it occurs."""
-    errors = _off(predictions, spec).mean(axis=1)
-    at = int(np.argmin(errors))
-    return float(errors[at]), float(_steps(spec)[at])
+    @classmethod
+    def of(cls, predictions: Sequence[Prediction], spec: FitSpec, hip_apart: bool) -> "_Off":
+        steps = _steps(spec)
+        modelled = np.array([p.time_us for p in predictions])
+        measured = np.array([p.point.time_us for p in predictions])
+        own = [p.point.own_launch_us for p in predictions]
+        launch = np.stack([steps if us is None else np.full(LAUNCH_STEPS, us) for us in own], axis=1)
+        hip = np.array([hip_apart and p.point.is_compiled for p in predictions])
+        kinds = np.stack([~hip, hip]) if hip.any() else ~hip[np.newaxis]
+        return cls(steps, np.asarray(np.abs((modelled + launch) / measured - 1)), kinds)
+
+    @property
+    def points(self) -> int:
+        return self.off.shape[1]
+
+    def least(self) -> tuple[float, list[float]]:
+        """Return the least error, and the time of each kind at which it occurs."""
+        sums = [self.off[:, kind].sum(axis=1) for kind in self.kinds]
+        launches = [float(self.steps[np.argmin(held)]) for held in sums]
+        return plain_sum(float(held.min()) for held in sums) / self.points, launches
+
+    def resampled(self, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least error of each draw [draw, point], and the first kind's time."""
+        sums = [(self.off * kind)[:, draws].sum(axis=2) for kind in self.kinds]  # [kind][step, draw]
+        least = np.sum([held.min(axis=0) for held in sums], axis=0) / self.points
+        return least, self.steps[np.argmin(sums[0], axis=0)]

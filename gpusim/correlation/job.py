@@ -12,7 +12,7 @@ from gpusim.base.sums import plain_sum
 from gpusim.config.measured import MeasuredTable, Point
 from gpusim.correlation.compare import Compared
 from gpusim.correlation.cost import Checked, check
-from gpusim.correlation.fit import fit
+from gpusim.correlation.fit import Fitted, fit
 from gpusim.correlation.kept import KeptPoints
 from gpusim.correlation.kernels import KernelSource
 from gpusim.correlation.predict import Conditions, Prediction, predicted, replaced
@@ -92,7 +92,7 @@ class MeasuredJob(Job):
         """Run the points that can be run; after an interrupt the record has those that were finished, unless values
         are fitted. Raises UserError where none can be run, and for a fit what any of its points raises.
         """
-        fitted, launch_us = None, self.table.launch_us
+        fitted, launches = None, self.table.launches
         record.values = said(self.table, [], None, [])  # where the check is interrupted
         kernels = KernelSource(list(self.paths), self.table.kernels.multiply_accumulate)
         checked = _checked(self, kernels, context.reporter)
@@ -100,8 +100,9 @@ class MeasuredJob(Job):
         predictions: Sequence[Prediction] = []
         try:
             if self.wanted.fits:
-                fitted = fit(self.table.fit, lambda values: runs.all_of(_searched(runs.points, self.table), values))
-                launch_us = fitted.launch_us
+                searched, apart = _searched(runs.points, self.table), self.table.hip_launch_us is not None
+                fitted = fit(self.table.fit, lambda values: runs.all_of(searched, values), apart)
+                launches = fitted.launches
             runs.run(runs.points, [{} if fitted is None else fitted.values])
             predictions = runs.done
         except KeyboardInterrupt:
@@ -109,7 +110,7 @@ class MeasuredJob(Job):
             record.partial = True
         finally:
             runs.close()
-        rows = [Compared(prediction, launch_us) for prediction in predictions]
+        rows = [Compared(prediction, launches.of(prediction.point)) for prediction in predictions]
         failed = checked.refused | runs.failed
         not_run = [NotRun(p.label, p.kernel, failed[p]) for p in self.points if p in failed]
         if not_run and not record.partial:
@@ -122,7 +123,7 @@ class MeasuredJob(Job):
 
 def _checked(job: MeasuredJob, kernels: KernelSource, reporter: Reporter) -> Checked:
     """Say what cannot be run and what the rest costs; raises UserError where nothing is left."""
-    checked = check(job.points, job.conditions, kernels, job.wanted.budget_s)
+    checked = check(job.points, job.conditions, kernels, job.wanted.budget_s, job.table.launches)
     lines = [f"{point.label}: not run: {why}" for point, why in checked.refused.items()]
     if not checked.cost_s:
         raise UserError(*lines)
@@ -141,6 +142,16 @@ def _part(row: Compared) -> PartRecord:
     prediction = row.prediction
     launches = [PartLaunch(prediction.point.kernel)] * prediction.launches
     return PartRecord(prediction.point.label, "", {"point": point_said(row)}, launches, prediction.facts)
+
+
+def with_fitted_launches(table: MeasuredTable, rows: Sequence[Compared]) -> tuple[list[Compared], Fitted]:
+    """Fit the times that no kernel takes to rows of an earlier run, whose predictions stay; raises UserError where none
+    is small enough."""
+    predictions = {row.prediction.point: row.prediction for row in rows}
+    searched = [predictions[point] for point in _searched(list(predictions), table)]
+    spec = table.fit.model_copy(update={"model": {}})
+    fitted = fit(spec, lambda values: [searched] * len(values), table.hip_launch_us is not None)
+    return [Compared(one, fitted.launches.of(point)) for point, one in predictions.items()], fitted
 
 
 def _searched(points: Sequence[Point], table: MeasuredTable) -> Sequence[Point]:

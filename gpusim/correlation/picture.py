@@ -1,6 +1,6 @@
 """Measured against modelled performance as a picture. Matplotlib is imported when one is drawn, and only then."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpusim.base.picture import Picture
@@ -37,6 +37,30 @@ def picture(rows: Sequence[Compared], title: str) -> Picture:
     )
 
 
+def of_tables(tables: Mapping[str, Sequence[Compared]]) -> Picture:
+    """Make one picture of the points of several tables, by title: GFLOPS on both axes, a colour a table."""
+    heads = ("table", "product", "measured, GFLOPS", "modelled, GFLOPS")
+    numbers = [
+        (title, r.prediction.point.label, _rate(r, r.prediction.point.time_us), _rate(r, r.modelled_us))
+        for title, rows in tables.items()
+        for r in rows
+    ]
+    said = (
+        f"{len(numbers)} products of {len(tables)} tables, measured against modelled; dashed lines: modelled {BAND:g} "
+        f"times as fast as measured, and 1/{BAND:g} as fast."
+    )
+
+    def draw(figure: Any) -> None:
+        figure.set_layout_engine("constrained")
+        axes = figure.subplots()
+        for title in tables:
+            held = [row[2:] for row in numbers if row[0] == title]
+            axes.plot(*zip(*held, strict=True), ".", label=f"{title} ({len(held)})")
+        _finish(axes, "Measured against modelled")
+
+    return Picture("cards", "Measured against modelled", said, heads, numbers, draw, (6.4, 6.0), framed=True)
+
+
 def _rate(row: Compared, time_us: float) -> float:
     """Return the rate of a point in GFLOPS."""
     return 1e3 * row.prediction.point.gflop / time_us * 1e3
@@ -69,6 +93,11 @@ def _draw(figure: Any, rows: Sequence[Compared], title: str) -> None:
             modelled = [_rate(r, r.modelled_us) for r in held]
             widths = [_half_width(r) for r in held] if how == SAMPLED else None
             axes.errorbar(measured, modelled, widths, fmt=mark, color="black", linewidth=1, label=label, zorder=3)
+    _finish(axes, title)
+
+
+def _finish(axes: Any, title: str) -> None:
+    """Draw the lines of equal speed and of BAND times it, and name what is shown."""
     low, high = axes.get_xlim()
     ends = [max(low, 1.0), high]
     axes.plot(ends, ends, color="gray", linewidth=1)

@@ -14,6 +14,7 @@ from gpusim.config.measured import GeneralSpec, MeasuredTable, Point
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.correlation.kernels import KernelSource
 from gpusim.sampling.spec import SamplingSpec
+from workloads.vendor.tensile import takes_pointers
 
 if TYPE_CHECKING:
     from gpusim.core.facts import RunFacts
@@ -82,6 +83,11 @@ class Conditions:
     def with_gpu(self, gpu: GpuSpec) -> "Conditions":
         """Return the same conditions for another GPU."""
         return replace(self, gpu=gpu)
+
+    def gpu_of(self, point: Point) -> GpuSpec:
+        """Return the GPU at the clock at which the point was measured."""
+        clock_ghz = self.general.clock_ghz if takes_pointers(point.kernel) else None
+        return self.gpu if clock_ghz is None else replaced(self.gpu, "clock_ghz", clock_ghz)
 
     def sampling_of(self, point: Point) -> SamplingSpec | None:
         """Return how the point is sampled; None: it is run whole."""
@@ -160,7 +166,7 @@ def predict(point: Point, conditions: Conditions, kernels: KernelSource) -> Pred
 def problem_of(point: Point, conditions: Conditions) -> "tuple[GemmProblem, GemmKernel]":
     """Return the product of a point, and how its kernel, by its name, splits it; raises UserError."""
     from workloads.vendor.column_lanes import NAME, ColumnLanesKernel
-    from workloads.vendor.tensile import GemmProblem, TensileKernel, takes_pointers
+    from workloads.vendor.tensile import GemmProblem, TensileKernel
 
     if not point.kernel:
         raise UserError(f"no {point.transposes} product to take a kernel from: name one in a column 'kernel'")
@@ -191,7 +197,7 @@ def _run(point: Point, conditions: Conditions, kernels: KernelSource) -> "list[l
     # no kernel's time depends on what another one has computed
     commands = [LaunchCommand(launch, warm=True, decisive=False) for launch in launches * conditions.calls(point)]
     options = RunOptions(sampling=conditions.sampling_of(point))
-    CommandProcessor(conditions.gpu, Reporter(quiet=True)).run(commands, record, options)
+    CommandProcessor(conditions.gpu_of(point), Reporter(quiet=True)).run(commands, record, options)
     return [record.launches[at : at + len(launches)] for at in range(0, len(commands), len(launches))]
 
 

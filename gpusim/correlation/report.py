@@ -89,7 +89,7 @@ def fit_table(fitted: Fitted) -> Table:
 
 def tables(found: "Restored") -> list[Table]:
     """Give the groups of points, of which there is at least one, what was fitted, the points, and those not run."""
-    fitted = [] if found.fitted is None else [fit_table(found.fitted)]
+    fitted = [fit_table(found.fitted)] if found.fitted is not None and found.fitted.tried else []
     not_run = [not_run_table(found.not_run)] if found.not_run else []
     return [group_table(groups(found.rows)), *fitted, point_table(found.rows), *not_run]
 
@@ -112,15 +112,19 @@ def head(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) 
     clock = table.gpu.clock_ghz if table.clock_ghz is None else table.clock_ghz
     if fitted is not None:
         clock = fitted.values.get("clock_ghz", clock)
-    launch = rows[0].table_launch_us
+    compiled = {row.table_launch_us for row in rows if row.prediction.point.is_compiled}
+    others = {row.table_launch_us for row in rows if not row.prediction.point.is_compiled} or compiled
+    hip = f" (HIP kernels: {max(compiled):.2f})" if compiled and compiled != others else ""
+    general = table.general.clock_ghz
+    apart = "" if general is None or general == clock else f" (general batches: {general:g})"
     found = (
         ""
         if fitted is None
         else " (fitted to {} points: {:.1f} to {:.1f})".format(fitted.points, *fitted.launch_interval_us)
     )
     return (
-        f"{table.title}: {len(rows)} points on {table.gpu.name} at {clock:g} GHz, {launch:.2f} us{found} a measurement "
-        f"beside its kernels\n{_in_part(rows)}"
+        f"{table.title}: {len(rows)} points on {table.gpu.name} at {clock:g} GHz{apart}, "
+        f"{max(others):.2f} us{found}{hip} a measurement beside its kernels\n{_in_part(rows)}"
     )
 
 
@@ -177,7 +181,8 @@ def restored(document: Mapping[str, Any]) -> Restored:
 def _restored_fit(held: Mapping[str, Any]) -> Fitted:
     low, high = held["launch_interval_us"]
     tried = tuple(Tried(**one) for one in held["tried"])
-    return Fitted(held["values"], held["launch_us"], (low, high), held["mean_absolute_error"], tried, held["points"])
+    fixed = (held["values"], held["launch_us"], (low, high), held["mean_absolute_error"], tried, held["points"])
+    return Fitted(*fixed, held.get("hip_launch_us"))
 
 
 def _restored_row(held: Mapping[str, Any]) -> Compared:
@@ -239,6 +244,7 @@ def said(
         out["fit"] = {
             "values": fitted.values,
             "launch_us": fitted.launch_us,
+            **({} if fitted.hip_launch_us is None else {"hip_launch_us": fitted.hip_launch_us}),
             "launch_interval_us": list(fitted.launch_interval_us),
             "mean_absolute_error": fitted.error,
             "points": fitted.points,

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import mean, median
+from statistics import geometric_mean, mean, median
 
 import gpusim
-from gpusim.config.measured import load_measured, read_points
+from gpusim.config.measured import Point, load_measured, read_points
 from gpusim.correlation import report
-from gpusim.correlation.compare import Compared, groups
+from gpusim.correlation.compare import KINDS, Compared, groups, kind_of
 from gpusim.correlation.kernels import KernelSource, kernel_files
+from gpusim.correlation.picture import of_tables
 from gpusim.correlation.predict import Conditions, predict
 from tests.support.pages import table
 
@@ -24,6 +25,15 @@ BEFORE = {
 }
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "correlation"
 TABLE = "rocblas-r9nano"
+UNDER_LOAD_GHZ = (0.85, 0.95)  # of an R9 Nano, "typically": Hardwareluxx, AMD Radeon R9 Nano im Test (2015), page 2
+# AMD's product pages: peak engine clock
+VEGA_10_PEAK_GHZ = {
+    "Radeon Instinct MI25": 1.5,
+    "RX Vega 56": 1.471,
+    "RX Vega 64": 1.546,
+    "Vega Frontier Edition": 1.6,
+    "RX Vega 64 Liquid": 1.677,
+}
 VEGA = ("vega10-sgemm", "vega20-sgemm", "vega20-dgemm", "vega20-hgemm")
 EXACT, SAMPLED = "-exact", "-sampled"  # behind its name: some of its points run whole, and the same as they are usually
 EXTRAPOLATED = "-extrapolated"  # behind its name: the whole table by a version that extrapolated what is large
@@ -87,25 +97,93 @@ def vega() -> str:
     """Tables of Vega GPUs: how much of each was run, and how far off kernels of each kind are."""
     rows = []
     for name in VEGA:
-        measured, document = load_measured(name)
+        measured, _ = load_measured(name)
         held = list(_rows("", name).values())
         ratios = [row.ratio for row in held]
         off = [abs(ratio - 1) for ratio in ratios]
-        kinds: dict[str, list[float]] = {kind: [] for kind in ("assembly", "HIP", "general")}
+        kinds: dict[str, list[float]] = {kind: [] for kind in KINDS}
         for row in held:
-            kernel = row.prediction.point.kernel
-            kind = "general" if "_GB_" in kernel else "HIP" if "_ISA000_" in kernel else "assembly"
-            kinds[kind].append(abs(row.ratio - 1))
-        points = len(read_points(document.path.parent / measured.points))
+            kinds[kind_of(row)].append(abs(row.ratio - 1))
+        points = len(_points(name))
+        launch, hip = measured.launches
         rank = groups(held)["all"].rank_correlation
         rows.append([
             f"[{name}](correlation/{name}.md)", f"{len(held)} of {points}",
             *(f"{100 * value:.1f} %" for value in (mean(off), median(off))),
-            f"{min(ratios):.2f}", f"{max(ratios):.2f}", f"{rank:.3f}", f"{measured.launch_us:g} µs",
+            f"{min(ratios):.2f}", f"{max(ratios):.2f}", f"{rank:.3f}",
+            f"{launch:g} µs" if hip is None else f"{launch:g} µs, HIP {hip:g}",
             *(f"{len(own)}: {100 * mean(own):.1f} %" if own else "–" for own in kinds.values()),
         ])  # fmt: skip
     heads = ["table", "points run", "mean error", "median", "least", "most", "rank correlation", "launch"]
-    return table([*heads, "assembly kernels", "HIP kernels", "general batches"], rows)
+    return table([*heads, *KINDS], rows)
+
+
+def cards() -> str:
+    """One picture of all tables; writes its file."""
+    tables = {
+        load_measured(name)[0].title.removeprefix("rocBLAS "): list(_rows("", name).values()) for name in (TABLE, *VEGA)
+    }
+    made = of_tables(tables)
+    (RESULTS / f"{made.name}.svg").write_bytes(made.file(".svg"))
+    return f"![{made.alt}](correlation/{made.name}.svg)"
+
+
+def clocks() -> str:
+    """Is what Fiji's clock was fitted to a clock, or a loss that the model lacks? What busy points of Vega say."""
+    fiji, _ = load_measured(TABLE)
+    assert fiji.clock_ghz is not None
+    loss = fiji.clock_ghz / fiji.gpu.clock_ghz
+    rows, found = [], {}
+    for name in (TABLE, "vega10-sgemm"):
+        measured, _ = load_measured(name)
+        held = [row for row in _rows("", name).values() if _is_busy(row)]
+        clock_ghz = measured.clock_ghz
+        assert clock_ghz is not None
+        ratio = geometric_mean(row.prediction.time_us / (row.prediction.point.time_us - row.launch_us) for row in held)
+        found[name] = clock_ghz * ratio / loss
+        cells = [name, measured.gpu.clock_ghz, clock_ghz, len(held), f"{ratio:.3f}", f"{found[name]:.2f}"]
+        rows.append([str(cell) for cell in cells])
+    heads = [
+        "table",
+        "data sheet, GHz",
+        "modelled, GHz",
+        "busy points",
+        "ratio",
+        f"GHz with a loss of {100 * (1 - loss):.1f} %",
+    ]
+    needed, (low, high) = found["vega10-sgemm"], UNDER_LOAD_GHZ
+    is_seen = "which" if low <= fiji.clock_ghz <= high else "and no"
+    enough = [f"{card} ({peak_ghz:g})" for card, peak_ghz in VEGA_10_PEAK_GHZ.items() if peak_ghz >= needed]
+    verdict = (
+        f"An R9 Nano runs at {low:g} to {high:g} GHz under load, {is_seen} Fiji's {fiji.clock_ghz:g} GHz is one of. If "
+        f"it were a loss of the vector ALUs instead, Vega 10 would lose it too, and would need {needed:.2f} GHz, the "
+        f"whole time: {', '.join(enough) or 'no card of its'} has so much at most, of {len(VEGA_10_PEAK_GHZ)} kinds."
+    )
+    return f"{table(heads, rows)}\n\n{verdict} {_in_both()}"
+
+
+def _is_busy(row: Compared) -> bool:
+    """Whether vector ALUs or LDS take an assembly kernel's time, of which its launch is a small part."""
+    p = row.prediction
+    return kind_of(row) == KINDS[0] and p.bound in ("valu", "lds") and p.utilization >= 0.8 and p.point.time_us >= 200
+
+
+def _points(name: str) -> list[Point]:
+    measured, document = load_measured(name)
+    return read_points(document.path.parent / measured.points, general=measured.general)
+
+
+def _in_both() -> str:
+    """Say how fast Vega 20 was in the products that both cards' tables have."""
+    old, new = ({p.label: p for p in _points(name) if not p.is_compiled and p.batch == 1} for name in VEGA[:2])
+    ratios = [old[label].time_us / new[label].time_us for label in old if label in new]
+    clock_ghz, _ = (load_measured(name)[0].clock_ghz for name in VEGA[:2])
+    assert clock_ghz is not None
+    return (
+        f"{len(ratios)} products of assembly kernels are in both SGEMM tables; Vega 20's measured speed is "
+        f"{min(ratios):.2f} to {max(ratios):.2f} of Vega 10's, with as many compute units: "
+        f"{median(ratios) * clock_ghz:.2f} GHz if that ran at {clock_ghz:g}."
+    )
 
 
 def _rows(suffix: str, name: str = TABLE) -> dict[str, Compared]:

@@ -178,6 +178,8 @@ SLOW: dict[str, dict[str, Callable[[], str]]] = {
         "layers": correlation_pages.layers,
         "rx560": correlation_pages.rx560,
         "vega": correlation_pages.vega,
+        "clocks": correlation_pages.clocks,
+        "cards": correlation_pages.cards,
     },
     "vendor-kernels": {"kernels": vendor_kernels.page_table},
     "hip": {

@@ -100,6 +100,11 @@ def takes_pointers(name: str) -> bool:
     return bool(found and found["pointers"])
 
 
+def is_compiled(name: str) -> bool:
+    """Tell whether a kernel of this name was written in HIP: its architecture is none (ISA000)."""
+    return "_ISA000_" in name
+
+
 def element_bytes_of(name: str) -> int:
     """Return the bytes of an element of the matrices that a kernel of this name multiplies; 4 where it does not say."""
     found = _NAME.match(name)

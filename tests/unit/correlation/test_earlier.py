@@ -66,3 +66,12 @@ def test_what_it_writes_is_read_again(tmp_path: Path) -> None:
     again, twice = tmp_path / "again.json", tmp_path / "twice.json"
     correlate(CorrelateOptions(earlier=again), JobOptions(json_file=twice), StoreOptions(), LiveOptions())
     assert json.loads(twice.read_text(encoding="utf-8")) == once
+
+
+def test_launch_times_are_fitted_to_it_and_what_is_no_measurement_is_left_out(tmp_path: Path) -> None:
+    points = json.loads(RESULT.read_text(encoding="utf-8"))["points"][:5]
+    points[0] = {**points[0], "measured_us": 9.0}
+    code, again = shown(tmp_path, {"points": points}, fit=True)
+    assert code == 0 and len(again["rows"]) == 4 and again["fit"]["points"] == 4
+    assert "9.0 us, and a measurement holds 13 us beside" in again["not_run"][0]["why"]
+    assert {row["point"]["launch_us"] for row in again["rows"]} == {again["fit"]["launch_us"]} != {13.0}

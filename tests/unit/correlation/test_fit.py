@@ -68,3 +68,21 @@ def test_nothing_is_run_twice() -> None:
     runs = Runs()
     fit(SPEC, runs)
     assert len({tuple(values.items()) for values in runs.asked}) == len(runs.asked)
+
+
+def test_compiled_kernels_have_a_launch_time_of_their_own() -> None:
+    def alike(wanted: Sequence[dict[str, Any]]) -> list[list[Prediction]]:
+        out = []
+        for index in range(POINTS):
+            name, launch_us = ("a_ISA000_b", 20.0) if index % 2 else ("a_ISA906_b", 5.0)
+            us = 20.0 * (index + 1)
+            out.append(
+                Prediction(Point("NN", 64, 64, 64 + index, launch_us + us, name), us, None, 1, 1, "valu", 0.5, 1)
+            )
+        return [out] * len(wanted)
+
+    spec = FitSpec(launch_us=(0.0, 40.0))
+    apart = fit(spec, alike, hip_apart=True)
+    assert (apart.launches, apart.error) == ((5.0, 20.0), pytest.approx(0.0))
+    together = fit(spec, alike)
+    assert together.hip_launch_us is None and together.error > 0.01

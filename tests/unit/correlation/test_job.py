@@ -24,7 +24,7 @@ from gpusim.running.runner import run
 from gpusim.sampling.spec import SamplingSpec
 
 TABLE, _ = load_measured("rocblas-r9nano")
-POINTS = [Point("NN", 64, 64, 64 * (index + 1), 10.0, f"kernel {index}") for index in range(5)]
+POINTS = [Point("NN", 64, 64, 64 * (index + 1), 100.0, f"kernel {index}") for index in range(5)]
 FACTS = RunFacts.of(kernel={"name": "k", "cycles": 100, "clock_ghz": 1.0})
 
 

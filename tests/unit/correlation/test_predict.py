@@ -174,3 +174,13 @@ def test_a_product_that_sampling_cannot_cut_counts_as_whole(monkeypatch: pytest.
     monkeypatch.setattr(module, "_run", lambda *_: [[held]])
     found = module.predict(Point("NN", 1000, 1000, 10**6, 1.0, NAME), CONDITIONS, KernelSource([], False))
     assert (found.how, found.half_width_us) == (WHOLE, 0.0)
+
+
+def test_general_batches_have_their_own_clock() -> None:
+    table, _ = load_measured("vega20-sgemm")
+    conditions = Conditions.of(table, 25.0, None)
+    alone, general = (
+        replace(POINTS[0], kernel=f"Cijk_Ailk_Bljk_SB{kind}_MT8x8x8_X_GSU1_X_WG8_8_1_WGM1") for kind in ("", "_GB")
+    )
+    assert conditions.gpu_of(alone).clock_ghz == table.clock_ghz
+    assert conditions.gpu_of(general).clock_ghz == table.general.clock_ghz != table.clock_ghz
