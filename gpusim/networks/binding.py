@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.config.network_run import AUTO, DEFAULT_ALGORITHM, NetworkSettings, TrainingSpec
+from gpusim.config.network_run import AUTO, DEFAULT_ALGORITHM, DEFAULT_ATTENTION, NetworkSettings, TrainingSpec
 from gpusim.networks.library import library_multiplier
 from workloads.networks.axes import axes_of, axis_of
 from workloads.networks.block_circulant import BlockCirculantConvolution
@@ -23,6 +23,7 @@ from workloads.networks.pointwise import OfInput
 from workloads.networks.schedule import Schedule, Step, classes_of
 from workloads.operators.activation import ActivationBackward, ActivationForward
 from workloads.operators.add import Add
+from workloads.operators.attention import ATTENTION_ALGORITHMS, AttentionBackward
 from workloads.operators.batch_norm import BatchNormBackward, BatchNormInference, BatchNormTraining
 from workloads.operators.batched_product import BatchedProductBackward, BatchedProductForward
 from workloads.operators.bias import BiasBackward
@@ -84,8 +85,9 @@ class Iteration:
     number: of the iteration, from 1; training: how parameters are updated; convolution: the algorithm of layers that it
     can compute; sparse_convolution: the algorithm of forward passes over activation maps, where it can compute them;
     None: there is none; sparse_gradients: whether it computes the weights' gradients too, where it can;
-    convolution_buffer_bytes: for algorithms that work on chunks of images; chosen: another algorithm than `convolution`
-    by layer and pass; multiplier: whose kernels compute matrix products; None: ours.
+    convolution_buffer_bytes: for algorithms that work on chunks of images; attention: the algorithm of attention,
+    forward; chosen: another algorithm than `convolution` or `attention` by layer and pass; multiplier: whose kernels
+    compute matrix products; None: ours.
     """
 
     number: int = 1
@@ -94,6 +96,7 @@ class Iteration:
     sparse_convolution: str | None = None
     sparse_gradients: bool = False
     convolution_buffer_bytes: int = BUFFER_BYTES
+    attention: str = DEFAULT_ATTENTION
     chosen: Mapping[tuple[str, Pass], str] = field(default_factory=dict)
     multiplier: Multiplier | None = None
 
@@ -112,7 +115,8 @@ class Iteration:
         usual = DEFAULT_ALGORITHM if settings.convolution == AUTO else settings.convolution
         buffer, gradients = settings.convolution_buffer_bytes, settings.sparse_gradients
         multiplier = library_multiplier(settings.products, settings.gpu)
-        return cls(number, settings.training, usual, skipping, gradients, buffer, chosen or {}, multiplier)
+        attention = DEFAULT_ATTENTION if settings.attention == AUTO else settings.attention
+        return cls(number, settings.training, usual, skipping, gradients, buffer, attention, chosen or {}, multiplier)
 
 
 @dataclass(frozen=True)
@@ -308,6 +312,18 @@ def _matmul(case: Case) -> Use:
     shapes = [(batch, *(1,) * (axes - len(shape)), *shape) for shape in (left, right)]
     made = BatchedProductForward if case.step.what is Pass.FORWARD else BatchedProductBackward
     return Use(made(shapes[0], shapes[1], case.kind.turned))
+
+
+def _attention(case: Case) -> Use:
+    batch, inputs = case.schedule.batch, case.layer.input_shapes
+    queries, keys = ((batch, *shape) for shape in inputs[:2])
+    values = queries, keys, case.kind.causal, case.kind.scale(inputs)
+    if case.step.what is not Pass.FORWARD:
+        return Use(AttentionBackward(*values))
+    iteration = case.iteration
+    wanted = ATTENTION_ALGORITHMS[iteration.chosen.get((case.step.layer, case.step.what), iteration.attention)]
+    made = ATTENTION_ALGORITHMS[DEFAULT_ATTENTION] if wanted.why_not(queries[-1]) else wanted
+    return Use(made(*values))
 
 
 def _embedding(case: Case) -> Use:
@@ -577,6 +593,7 @@ _OF_KIND: Mapping[str, Row] = {
     "combine": _combine,
     "stored": _stored,
     "matmul": _matmul,
+    "attention": _attention,
     "embedding": _embedding,
     "permute": _one_way(_permute),
     "slice": _one_way(_slice),

@@ -446,6 +446,29 @@ def _matmul(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     return {"dx0": _summed_to(x0.shape, dx0), "dx1": _summed_to(x1.shape, dx1)}
 
 
+def _attention(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    """By Einstein sums over heads that share keys."""
+    q, k, v = (read[role] for role in ("x0", "x1", "x2"))
+    images, shared, keys, width = k.shape
+    q = q.reshape(images, shared, -1, *q.shape[2:])
+    factor = layer.kind.factor if layer.kind.factor is not None else 1 / np.sqrt(width)
+    scores = factor * np.einsum("nghqd,ngkd->nghqk", q, k)
+    if layer.kind.causal:
+        scores = np.where(np.tril(np.ones(scores.shape[-2:]), keys - q.shape[3]) > 0, scores, -1e30)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = weights / weights.sum(axis=-1, keepdims=True)
+    if what is Pass.FORWARD:
+        return {"y": np.einsum("nghqk,ngkd->nghqd", weights, v).reshape(read["x0"].shape)}
+    dy = read["dy"].reshape(q.shape)
+    dweights = np.einsum("nghqd,ngkd->nghqk", dy, v)
+    dscores = factor * weights * (dweights - (weights * dweights).sum(axis=-1, keepdims=True))
+    return {
+        "dx0": np.einsum("nghqk,ngkd->nghqd", dscores, k).reshape(read["x0"].shape),
+        "dx1": np.einsum("nghqk,nghqd->ngkd", dscores, q),
+        "dx2": np.einsum("nghqk,nghqd->ngkd", weights, dy),
+    }
+
+
 def _places(layer: Layer) -> np.ndarray:
     """For each value of an image's output, the place of the value that it is, -1 for none."""
     kind, shape = layer.kind, layer.input_shapes[0]
@@ -556,6 +579,7 @@ _OF_KIND: dict[str, Callable[[Layer, Pass, Arrays], Arrays]] = {
     "group_norm": _row_norm,
     "combine": _combine,
     "matmul": _matmul,
+    "attention": _attention,
     "permute": _move,
     "slice": _move,
     "pad": _move,

@@ -34,7 +34,7 @@ from workloads.networks.pointwise import (
     Tanh,
 )
 from workloads.networks.pooling import AveragePool, MaxPool
-from workloads.networks.products import Embedding, MatMul
+from workloads.networks.products import Attention, Embedding, MatMul
 
 KINDS: Mapping[str, type[LayerKind]] = {
     "convolution": Convolution,
@@ -72,6 +72,7 @@ KINDS: Mapping[str, type[LayerKind]] = {
     "multiply": Multiply,
     "combine": Combine,
     "matmul": MatMul,
+    "attention": Attention,
     "embedding": Embedding,
     "stored": Stored,
     "concat": Concat,
