@@ -26,7 +26,7 @@ from workloads.operators.add import Add
 from workloads.operators.attention import ATTENTION_ALGORITHMS, AttentionBackward
 from workloads.operators.batch_norm import BatchNormBackward, BatchNormInference, BatchNormTraining
 from workloads.operators.batched_product import BatchedProductBackward, BatchedProductForward
-from workloads.operators.bias import BiasBackward
+from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.block_circulant import (
     BlockCirculantBackwardData,
     BlockCirculantBackwardWeights,
@@ -485,15 +485,20 @@ def _forward(case: Case, row: ConvolutionAlgorithm) -> tuple[Use, ...]:
     return (Use(forward), *_pooling_apart(case, f"the tiles of {row.name} do not consist of its windows"))
 
 
+def _algorithm(case: Case, windows: Convolution) -> ConvolutionAlgorithm:
+    """Return the dense algorithm of a step; the default where the one that is asked for does not compute it."""
+    iteration = case.iteration
+    wanted = ALGORITHMS[iteration.chosen.get((case.step.layer, case.step.what), iteration.convolution)]
+    return ALGORITHMS[DEFAULT_ALGORITHM] if wanted.refuses(windows) else wanted
+
+
 def _convolution(case: Case) -> Use | tuple[Use, ...]:
     iteration, windows = case.iteration, _windows(case)
     sparse = ALGORITHMS[iteration.sparse_convolution] if iteration.sparse_convolution is not None else None
     if sparse is not None and not _why_dense(case, sparse, windows):
         weights = sparse.sparse_weights if case.step.what is Pass.BACKWARD_WEIGHTS else None
         return _forward(case, sparse) if weights is None else Use(weights(windows))
-    wanted = ALGORITHMS[iteration.chosen.get((case.step.layer, case.step.what), iteration.convolution)]
-    chosen = ALGORITHMS[DEFAULT_ALGORITHM] if wanted.refuses(windows) else wanted
-    row = chosen.within(iteration.convolution_buffer_bytes).by(iteration.multiplier)
+    row = _algorithm(case, windows).within(iteration.convolution_buffer_bytes).by(iteration.multiplier)
     if case.step.what is Pass.FORWARD:
         return _forward(case, row)
     if case.step.what is Pass.BACKWARD_WEIGHTS:
@@ -503,6 +508,28 @@ def _convolution(case: Case) -> Use | tuple[Use, ...]:
         made := row.backward_data(windows),
         "" if made.masks else f"the kernels of {made.algorithm} end with no mask",
     )
+
+
+def _transposed_convolution(case: Case) -> Use | tuple[Use, ...]:
+    """By the passes of the convolution the other way: its gradient of the data goes forward."""
+    kind, iteration = case.kind, case.iteration
+    mirrored, shape = kind.mirrored(case.layer.input_shapes)
+    windows = Convolution(
+        (case.schedule.batch, *shape),
+        mirrored.filters,
+        kind.kernel,
+        kind.stride,
+        kind.padding,
+        kind.dilation,
+        kind.groups,
+    )
+    row = _algorithm(case, windows).within(iteration.convolution_buffer_bytes).by(iteration.multiplier)
+    if case.step.what is Pass.FORWARD:
+        forward = Use(row.backward_data(windows), {"dy": "x", "dx": "y"})
+        return (forward, Use(BiasForward(case.output_shape), {"x": "y"})) if kind.bias else forward
+    if case.step.what is Pass.BACKWARD_WEIGHTS:
+        return Use(row.backward_weights(windows), {"x": "dy", "dy": "x"})
+    return Use(row.forward(windows, bias=False, relu=False), {"x": "dy", "y": "dx"})
 
 
 def _backward_data(
@@ -573,6 +600,7 @@ COMMON: Mapping[Pass, Row] = {
 }
 _OF_KIND: Mapping[str, Row] = {
     "convolution": _convolution,
+    "transposed_convolution": _transposed_convolution,
     "fully_connected": _fully_connected,
     "block_circulant": _block_circulant,
     "block_circulant_convolution": _block_circulant,

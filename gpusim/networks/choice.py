@@ -40,8 +40,9 @@ from workloads.operators.tiles import SIMDS
 
 PASSES = frozenset({Pass.FORWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS})
 ALGORITHMS: Mapping[str, Sequence[str]] = {  # by the kind of layer
-    "convolution": tuple(DENSE_ALGORITHMS), "attention": tuple(ATTENTION_ALGORITHMS),
-}  # fmt: skip
+    **dict.fromkeys(("convolution", "transposed_convolution"), tuple(DENSE_ALGORITHMS)),
+    "attention": tuple(ATTENTION_ALGORITHMS),
+}
 ERROR = 0.03  # relative, of all that is measured at a time: less than the differences of algorithms
 ATTAINED = 0.95  # of the SIMDs' rate, which no kernel exceeds: the best reaches 0.91 (docs/kernels.md)
 # What costs more to measure is left unmeasured where something else computes the pass: some minutes of a processor
@@ -52,7 +53,8 @@ Place = tuple[str, Pass]
 
 def chosen_kinds(settings: NetworkSettings) -> Mapping[str, Sequence[str]]:
     """Return the kinds of layers whose algorithms no setting names, with the algorithms to choose from."""
-    named = {"convolution": settings.convolution, "attention": settings.attention}
+    convolution = dict.fromkeys(("convolution", "transposed_convolution"), settings.convolution)
+    named = {**convolution, "attention": settings.attention}
     return {kind: ALGORITHMS[kind] for kind, said in named.items() if said == AUTO}
 
 
@@ -116,8 +118,8 @@ def _steps(schedule: Schedule, settings: NetworkSettings, wanted: Wanted) -> lis
     """Return the steps whose algorithm is to be chosen."""
     network, selected = schedule.network, selected_layers(schedule.network, wanted.layers)
     here = [step for step in schedule.steps if selected is None or step.layer in selected]
-    steps = [step for step in here if step.what in PASSES and network[step.layer].kind_name == "convolution"]
-    kinds = chosen_kinds(settings)
+    kinds, asked = chosen_kinds(settings), ("convolution", "transposed_convolution")
+    steps = [step for step in here if step.what in PASSES and network[step.layer].kind_name in asked]
     if "convolution" not in kinds:
         sparse = Iteration.under(settings, sparse=True)
         compared = steps if wanted.engine == "both" else []

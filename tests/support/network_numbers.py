@@ -136,6 +136,38 @@ def _cropped(layer: Layer, padded: np.ndarray) -> np.ndarray:
     return padded[:, :, top : top + rows, left : left + columns]
 
 
+def _transposed_convolution(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    """Tap by tap: each input is added to an output, which is cut afterwards."""
+    kind, (channels, rows, columns) = layer.kind, layer.input_shapes[0]
+    if what is Pass.BACKWARD_BIAS:
+        return {"dbias": read["dy"].sum(axis=(0, 2, 3))}
+    top, left, bottom, right = kind.padding
+    images = len(read["x"] if "x" in read else read["dy"])
+    g, whole = kind.groups, (layer.shape[1] + top + bottom, layer.shape[2] + left + right)
+    maps = np.zeros((images, g, kind.filters // g, *whole))
+    cut = np.s_[:, :, :, top : top + layer.shape[1], left : left + layer.shape[2]]
+    if "dy" in read:
+        maps[cut] = read["dy"].reshape(images, g, -1, *layer.shape[1:])
+    x = read["x"].reshape(images, g, -1, rows, columns) if "x" in read else None
+    weight = read["weight"].reshape(g, channels // g, -1, *kind.kernel) if "weight" in read else None
+    parts = []
+    for r, c in np.ndindex(*kind.kernel):
+        begin = r * kind.dilation[0], c * kind.dilation[1]
+        met = maps[..., begin[0] :: kind.stride[0], begin[1] :: kind.stride[1]][..., :rows, :columns]
+        if what is Pass.FORWARD:
+            met += np.einsum("ngihw,gio->ngohw", x, weight[..., r, c])
+        elif what is Pass.BACKWARD_WEIGHTS:
+            parts.append(np.einsum("ngihw,ngohw->gio", x, met))
+        else:
+            parts.append(np.einsum("ngohw,gio->ngihw", met, weight[..., r, c]))
+    if what is Pass.FORWARD:
+        y = maps[cut].reshape(images, *layer.shape)
+        return {"y": y + read["bias"][:, None, None] if "bias" in read else y}
+    if what is Pass.BACKWARD_WEIGHTS:
+        return {"dweight": np.stack(parts, axis=-1)}
+    return {"dx": sum(parts).reshape(images, channels, rows, columns)}
+
+
 def _convolution(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     kind = layer.kind
     if what is Pass.BACKWARD_BIAS:
@@ -545,6 +577,7 @@ def _concat(layer: Layer, what: Pass, read: Arrays) -> Arrays:
 
 _OF_KIND: dict[str, Callable[[Layer, Pass, Arrays], Arrays]] = {
     "convolution": _convolution,
+    "transposed_convolution": _transposed_convolution,
     "fully_connected": _fully_connected,
     "block_circulant": _block_circulant,
     "block_circulant_convolution": _block_circulant,
