@@ -52,6 +52,7 @@ SECTIONS: Sections = {
         "check": Command("gpusim.cli.check.check", "Look for races and unwritten values in a kernel."),
         "hip": Command("gpusim.cli.hip.hip", "Run an unmodified HIP program on the simulated GPU."),
         "net": Command("gpusim.cli.net.net", "Run a network's layers, forward and backward."),
+        "train": Command("gpusim.cli.train.train", "Train a network: losses, and the time of an iteration."),
         "train-phase": Command("gpusim.cli.train_phase.train_phase", "Say what bounds a training, and how it scales."),
         "sweep": Command("gpusim.cli.sweep.sweep", "Run a configuration with values varied, on all cores."),
         "reproduce": Command("gpusim.cli.reproduce.reproduce", "Run a publication's figures, and judge its claims."),

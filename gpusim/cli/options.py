@@ -221,7 +221,9 @@ class Source:
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NETWORK]", help="Network's file (.yaml, .dnnmark, .onnx), or the name of a shipped one (alexnet)."
+            metavar="[NETWORK]",
+            help="Network's file (.yaml, .dnnmark, .onnx; .csv: a list of products), or the name of a shipped one "
+            "(alexnet).",
         ),
     ] = None
     torch: Annotated[

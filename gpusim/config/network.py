@@ -1,4 +1,7 @@
-"""Networks from files: YAML of gpusim's own, DNNMark's configurations, ONNX; told apart by suffix, then by content."""
+"""Networks from files: YAML of gpusim's own, DNNMark's configurations, ONNX, lists of matrix products.
+
+They are told apart by suffix, then by content.
+"""
 
 import re
 from collections.abc import Mapping
@@ -13,13 +16,14 @@ from gpusim.config.network_blocks import expanded
 from gpusim.config.tree import Tree
 from workloads.networks.described import MAX_BATCH, MAX_INPUT, MAX_LAYERS, MOST_INPUT_AXES, Described, DescribedLayer
 from workloads.networks.dnnmark import SECTIONS, described_by_dnnmark
+from workloads.networks.gemm_list import described_by_gemm_list
 from workloads.networks.graph import Network, build
 from workloads.networks.kinds import KINDS
 from workloads.networks.tensor import Shape
 
 NETWORK_FOLDER = "networks"
-DNNMARK, ONNX, YAML = "DNNMark", "ONNX", "YAML"
-_SUFFIXES = {".dnnmark": DNNMARK, ".onnx": ONNX, ".yaml": YAML, ".yml": YAML}
+DNNMARK, GEMMS, ONNX, YAML = "DNNMark", "a list of products", "ONNX", "YAML"
+_SUFFIXES = {".dnnmark": DNNMARK, ".csv": GEMMS, ".onnx": ONNX, ".yaml": YAML, ".yml": YAML}
 _SECTION = re.compile(rb"\s*(?:#[^\n]*\n\s*)*\[(\w+)\]\s*(?:#[^\n]*)?(?:\n|$)")
 _LAYER_KEYS = ("name", "kind", "inputs")
 
@@ -89,6 +93,8 @@ def _described(given: files.Given, skip_unsupported: bool) -> Described:
             raise UserError(f"--skip-unsupported: belongs to ONNX files and --torch; {path} is {form}")
         if form == DNNMARK:
             return described_by_dnnmark(_text(path, contents), str(path))
+        if form == GEMMS:
+            return described_by_gemm_list(_text(path, contents), str(path))
         given = files.Document(path, files.read(path), [path])
     document = files.opened(given, NETWORK_FOLDER, "network")
     files.require(document, NETWORK_FOLDER)

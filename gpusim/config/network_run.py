@@ -15,6 +15,7 @@ from spartan.engine_spec import EngineSpec
 from workloads.circulant import Flow, Lanes
 from workloads.monitor.settings import MonitorSpec
 from workloads.networks.block_circulant import FLOW_MEANING, LANES_MEANING, SOURCE
+from workloads.operators.attention import ATTENTION_ALGORITHMS
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS, SPARSE_ALGORITHMS
 from workloads.operators.conv_buffer import BUFFER_BYTES
 from workloads.vendor.libraries import DENSE_PRODUCTS
@@ -22,6 +23,7 @@ from workloads.vendor.libraries import DENSE_PRODUCTS
 DEFAULT_ALGORITHM = "implicit"
 OWN_PRODUCTS = "own"
 AUTO = "auto"  # the fastest of each layer and pass, as measured
+DEFAULT_ATTENTION = "composed"
 DEFAULT_SPARSE_ALGORITHM = "ellpack_dib"
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
@@ -75,6 +77,13 @@ class NetworkSettings(Spec):
         "algorithm; where it cannot compute a layer, the default; auto: the fastest measured, by layer and pass",
         "user",
         among=(*DENSE_ALGORITHMS, AUTO),
+    )
+    attention: str = param(
+        DEFAULT_ATTENTION,
+        "algorithm of layers of attention, forward; composed: the scores lie in memory; by_query, by_key: one kernel, "
+        "where the width of heads allows it; auto: the fastest measured, by layer",
+        "user",
+        among=(*ATTENTION_ALGORITHMS, AUTO),
     )
     products: str = param(
         OWN_PRODUCTS,

@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 from gpusim.base.errors import UserError
 from gpusim.base.sums import plain_sum
-from gpusim.config.network_run import AUTO, NetworkSettings
+from gpusim.config.network_run import NetworkSettings
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.estimates.algorithms import estimated_algorithms
 from gpusim.estimates.cost import Rates
 from gpusim.estimates.fitted import Fitted, load_fitted
 from gpusim.estimates.launches import Asked, Looked, Placed, placed_launches
 from gpusim.estimates.model import Estimated
+from gpusim.networks.choice import chosen_kinds
 from gpusim.networks.execution import MOST_ERROR
 from gpusim.networks.kept import Kept
 from gpusim.networks.launches import LaunchClass
@@ -143,12 +144,12 @@ def estimate(
 ) -> NetworkEstimate:
     """Estimate an iteration without engine, over made-up values or real ones alike. Raises UserError.
 
-    layers: as of gpusim.networks.run.Wanted; fitted: None: the shipped one. With `convolution: auto` each layer's pass
-    is by the algorithm with the lowest estimate, where a run measures.
+    layers: as of gpusim.networks.run.Wanted; fitted: None: the shipped one. Where `convolution` or
+    `attention` is `auto`, each layer's pass is by the algorithm with the lowest estimate; a run measures.
     """
     fitted, looked = fitted or load_fitted(), Looked(settings.gpu)
     chosen: Mapping[tuple[str, Pass], str] = {}
-    if settings.convolution == AUTO:
+    if chosen_kinds(settings):
         chosen = estimated_algorithms(network, settings, batch, train, layers, fitted.correction, looked)
     planned, placed = placed_launches(network, settings, batch, train, layers, chosen, looked)
     found = [fitted.correction.cycles(one.asked, one.kernel, settings.gpu) for one in placed]

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from gpusim.base.errors import UserError
-from gpusim.config.network_run import AUTO, DEFAULT_ALGORITHM, NetworkSettings, TrainingSpec
+from gpusim.config.network_run import AUTO, DEFAULT_ALGORITHM, DEFAULT_ATTENTION, NetworkSettings, TrainingSpec
 from gpusim.networks.library import library_multiplier
 from workloads.networks.axes import axes_of, axis_of
 from workloads.networks.block_circulant import BlockCirculantConvolution
@@ -23,9 +23,10 @@ from workloads.networks.pointwise import OfInput
 from workloads.networks.schedule import Schedule, Step, classes_of
 from workloads.operators.activation import ActivationBackward, ActivationForward
 from workloads.operators.add import Add
+from workloads.operators.attention import ATTENTION_ALGORITHMS, AttentionBackward
 from workloads.operators.batch_norm import BatchNormBackward, BatchNormInference, BatchNormTraining
 from workloads.operators.batched_product import BatchedProductBackward, BatchedProductForward
-from workloads.operators.bias import BiasBackward
+from workloads.operators.bias import BiasBackward, BiasForward
 from workloads.operators.block_circulant import (
     BlockCirculantBackwardData,
     BlockCirculantBackwardWeights,
@@ -84,8 +85,9 @@ class Iteration:
     number: of the iteration, from 1; training: how parameters are updated; convolution: the algorithm of layers that it
     can compute; sparse_convolution: the algorithm of forward passes over activation maps, where it can compute them;
     None: there is none; sparse_gradients: whether it computes the weights' gradients too, where it can;
-    convolution_buffer_bytes: for algorithms that work on chunks of images; chosen: another algorithm than `convolution`
-    by layer and pass; multiplier: whose kernels compute matrix products; None: ours.
+    convolution_buffer_bytes: for algorithms that work on chunks of images; attention: the algorithm of attention,
+    forward; chosen: another algorithm than `convolution` or `attention` by layer and pass; multiplier: whose kernels
+    compute matrix products; None: ours.
     """
 
     number: int = 1
@@ -94,6 +96,7 @@ class Iteration:
     sparse_convolution: str | None = None
     sparse_gradients: bool = False
     convolution_buffer_bytes: int = BUFFER_BYTES
+    attention: str = DEFAULT_ATTENTION
     chosen: Mapping[tuple[str, Pass], str] = field(default_factory=dict)
     multiplier: Multiplier | None = None
 
@@ -112,7 +115,8 @@ class Iteration:
         usual = DEFAULT_ALGORITHM if settings.convolution == AUTO else settings.convolution
         buffer, gradients = settings.convolution_buffer_bytes, settings.sparse_gradients
         multiplier = library_multiplier(settings.products, settings.gpu)
-        return cls(number, settings.training, usual, skipping, gradients, buffer, chosen or {}, multiplier)
+        attention = DEFAULT_ATTENTION if settings.attention == AUTO else settings.attention
+        return cls(number, settings.training, usual, skipping, gradients, buffer, attention, chosen or {}, multiplier)
 
 
 @dataclass(frozen=True)
@@ -310,6 +314,18 @@ def _matmul(case: Case) -> Use:
     return Use(made(shapes[0], shapes[1], case.kind.turned))
 
 
+def _attention(case: Case) -> Use:
+    batch, inputs = case.schedule.batch, case.layer.input_shapes
+    queries, keys = ((batch, *shape) for shape in inputs[:2])
+    values = queries, keys, case.kind.causal, case.kind.scale(inputs)
+    if case.step.what is not Pass.FORWARD:
+        return Use(AttentionBackward(*values))
+    iteration = case.iteration
+    wanted = ATTENTION_ALGORITHMS[iteration.chosen.get((case.step.layer, case.step.what), iteration.attention)]
+    made = ATTENTION_ALGORITHMS[DEFAULT_ATTENTION] if wanted.why_not(queries[-1]) else wanted
+    return Use(made(*values))
+
+
 def _embedding(case: Case) -> Use:
     made = EmbeddingForward if case.step.what is Pass.FORWARD else EmbeddingBackward
     return Use(made(case.input_shape, case.kind.rows, case.kind.width))
@@ -469,15 +485,20 @@ def _forward(case: Case, row: ConvolutionAlgorithm) -> tuple[Use, ...]:
     return (Use(forward), *_pooling_apart(case, f"the tiles of {row.name} do not consist of its windows"))
 
 
+def _algorithm(case: Case, windows: Convolution) -> ConvolutionAlgorithm:
+    """Return the dense algorithm of a step; the default where the one that is asked for does not compute it."""
+    iteration = case.iteration
+    wanted = ALGORITHMS[iteration.chosen.get((case.step.layer, case.step.what), iteration.convolution)]
+    return ALGORITHMS[DEFAULT_ALGORITHM] if wanted.refuses(windows) else wanted
+
+
 def _convolution(case: Case) -> Use | tuple[Use, ...]:
     iteration, windows = case.iteration, _windows(case)
     sparse = ALGORITHMS[iteration.sparse_convolution] if iteration.sparse_convolution is not None else None
     if sparse is not None and not _why_dense(case, sparse, windows):
         weights = sparse.sparse_weights if case.step.what is Pass.BACKWARD_WEIGHTS else None
         return _forward(case, sparse) if weights is None else Use(weights(windows))
-    wanted = ALGORITHMS[iteration.chosen.get((case.step.layer, case.step.what), iteration.convolution)]
-    chosen = ALGORITHMS[DEFAULT_ALGORITHM] if wanted.refuses(windows) else wanted
-    row = chosen.within(iteration.convolution_buffer_bytes).by(iteration.multiplier)
+    row = _algorithm(case, windows).within(iteration.convolution_buffer_bytes).by(iteration.multiplier)
     if case.step.what is Pass.FORWARD:
         return _forward(case, row)
     if case.step.what is Pass.BACKWARD_WEIGHTS:
@@ -487,6 +508,28 @@ def _convolution(case: Case) -> Use | tuple[Use, ...]:
         made := row.backward_data(windows),
         "" if made.masks else f"the kernels of {made.algorithm} end with no mask",
     )
+
+
+def _transposed_convolution(case: Case) -> Use | tuple[Use, ...]:
+    """By the passes of the convolution the other way: its gradient of the data goes forward."""
+    kind, iteration = case.kind, case.iteration
+    mirrored, shape = kind.mirrored(case.layer.input_shapes)
+    windows = Convolution(
+        (case.schedule.batch, *shape),
+        mirrored.filters,
+        kind.kernel,
+        kind.stride,
+        kind.padding,
+        kind.dilation,
+        kind.groups,
+    )
+    row = _algorithm(case, windows).within(iteration.convolution_buffer_bytes).by(iteration.multiplier)
+    if case.step.what is Pass.FORWARD:
+        forward = Use(row.backward_data(windows), {"dy": "x", "dx": "y"})
+        return (forward, Use(BiasForward(case.output_shape), {"x": "y"})) if kind.bias else forward
+    if case.step.what is Pass.BACKWARD_WEIGHTS:
+        return Use(row.backward_weights(windows), {"x": "dy", "dy": "x"})
+    return Use(row.forward(windows, bias=False, relu=False), {"x": "dy", "y": "dx"})
 
 
 def _backward_data(
@@ -557,6 +600,7 @@ COMMON: Mapping[Pass, Row] = {
 }
 _OF_KIND: Mapping[str, Row] = {
     "convolution": _convolution,
+    "transposed_convolution": _transposed_convolution,
     "fully_connected": _fully_connected,
     "block_circulant": _block_circulant,
     "block_circulant_convolution": _block_circulant,
@@ -577,6 +621,7 @@ _OF_KIND: Mapping[str, Row] = {
     "combine": _combine,
     "stored": _stored,
     "matmul": _matmul,
+    "attention": _attention,
     "embedding": _embedding,
     "permute": _one_way(_permute),
     "slice": _one_way(_slice),

@@ -1,6 +1,7 @@
-"""The fastest dense convolution algorithm of each layer and pass on the simulated GPU (gpusim.running.choice).
+"""The fastest algorithm of each layer and pass on the simulated GPU (gpusim.running.choice).
 
-With `convolution: auto` it is found out for every pass. Where a run is compared with one that skips zeros, it is for
+With `convolution: auto` that of convolutions is found out for every pass, the dense one; with `attention: auto` that of
+attention, forward. Where a run is compared with one that skips zeros, it is for
 the forward passes that do, so that they are compared with the best. What bounds leave in question is run alone, over
 made-up values, which do not decide its time: one algorithm of each pass at a time, all passes side by side. Launches
 are sampled, and what a store knows of them is not run again. An algorithm is not asked about passes that it leaves to
@@ -31,19 +32,30 @@ from gpusim.sampling.spec import SamplingSpec
 from workloads.networks.graph import Network
 from workloads.networks.kind import Pass
 from workloads.networks.schedule import Schedule, Step
+from workloads.operators.attention import ATTENTION_ALGORITHMS
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS
-from workloads.operators.conv_passes import ConvolutionPass
 from workloads.operators.gemm_estimates import SIMD_LANES
 from workloads.operators.primitive import TensorOperator
 from workloads.operators.tiles import SIMDS
 
 PASSES = frozenset({Pass.FORWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS})
+ALGORITHMS: Mapping[str, Sequence[str]] = {  # by the kind of layer
+    **dict.fromkeys(("convolution", "transposed_convolution"), tuple(DENSE_ALGORITHMS)),
+    "attention": tuple(ATTENTION_ALGORITHMS),
+}
 ERROR = 0.03  # relative, of all that is measured at a time: less than the differences of algorithms
 ATTAINED = 0.95  # of the SIMDs' rate, which no kernel exceeds: the best reaches 0.91 (docs/kernels.md)
 # What costs more to measure is left unmeasured where something else computes the pass: some minutes of a processor
 MOST_EFFORT = 9e8
 SAMPLED_ROUNDS, MACS_OF_INSTRUCTION = 6, 60  # rounds of workgroups simulated of a launch; MACs of an instruction
 Place = tuple[str, Pass]
+
+
+def chosen_kinds(settings: NetworkSettings) -> Mapping[str, Sequence[str]]:
+    """Return the kinds of layers whose algorithms no setting names, with the algorithms to choose from."""
+    convolution = dict.fromkeys(("convolution", "transposed_convolution"), settings.convolution)
+    named = {**convolution, "attention": settings.attention}
+    return {kind: ALGORITHMS[kind] for kind, said in named.items() if said == AUTO}
 
 
 @dataclass(frozen=True)
@@ -82,7 +94,7 @@ def choose(
     def measure(asked: Mapping[Place, Question]) -> Mapping[Place, Measured]:
         by_step = {place: one.name for place, one in asked.items()}
         names = ", ".join(sorted(set(by_step.values())))
-        reporter.say(f"convolution: measuring {len(asked)} of {len(candidates)} passes by {names}")
+        reporter.say(f"algorithms: measuring {len(asked)} of {len(candidates)} passes by {names}")
         how = replace(alone, places=frozenset(asked))
         record = run_iteration(network, sampled, how, reporter, interrupt, known=known, chosen=by_step)
         known.update(record.of_class)
@@ -105,18 +117,16 @@ def choose(
 def _steps(schedule: Schedule, settings: NetworkSettings, wanted: Wanted) -> list[Step]:
     """Return the steps whose algorithm is to be chosen."""
     network, selected = schedule.network, selected_layers(schedule.network, wanted.layers)
-    steps = [
-        step
-        for step in schedule.steps
-        if step.what in PASSES
-        and network[step.layer].kind_name == "convolution"
-        and (selected is None or step.layer in selected)
-    ]
-    if settings.convolution == AUTO:
-        return steps
-    sparse = Iteration.under(settings, sparse=True)
-    compared = steps if wanted.engine == "both" else []
-    return [s for s in compared if any(part.primitive.skips_zeros_of for part in parts_of(schedule, s, sparse))]
+    here = [step for step in schedule.steps if selected is None or step.layer in selected]
+    kinds, asked = chosen_kinds(settings), ("convolution", "transposed_convolution")
+    steps = [step for step in here if step.what in PASSES and network[step.layer].kind_name in asked]
+    if "convolution" not in kinds:
+        sparse = Iteration.under(settings, sparse=True)
+        compared = steps if wanted.engine == "both" else []
+        steps = [s for s in compared if any(part.primitive.skips_zeros_of for part in parts_of(schedule, s, sparse))]
+    if "attention" in kinds:
+        steps += [s for s in here if s.what is Pass.FORWARD and network[s.layer].kind_name == "attention"]
+    return steps
 
 
 def _candidates(
@@ -127,19 +137,22 @@ def _candidates(
     """
     found: dict[Place, list[Candidate]] = {(step.layer, step.what): [] for step in steps}
     effort: dict[tuple[Place, str], float] = {}
-    for name in DENSE_ALGORITHMS if steps else ():
-        iteration = Iteration.under(settings, chosen=dict.fromkeys(found, name))
-        planned = network_plan(schedule, iteration)
-        if not fits(planned, settings.gpu):
-            reporter.say(f"convolution by {name}: its workspace does not fit the GPU's memory")
-            continue
-        storage = Storage.laid_out(planned)
-        for step in steps:
-            operators = storage.operators(step, gpu_facts(settings.gpu), iteration)
-            if any(isinstance(o.primitive, ConvolutionPass) and o.primitive.algorithm == name for o in operators):
-                least = plain_sum(_least(operator, settings.gpu) for operator in operators)
-                found[step.layer, step.what].append(Candidate(name, least))
-                effort[(step.layer, step.what), name] = plain_sum(_effort(o, settings.gpu) for o in operators)
+    for kind, names in ALGORITHMS.items():
+        of_kind = [step for step in steps if schedule.network[step.layer].kind_name == kind]
+        for name in names if of_kind else ():
+            chosen = {(step.layer, step.what): name for step in of_kind}
+            iteration = Iteration.under(settings, chosen=chosen)
+            planned = network_plan(schedule, iteration)
+            if not fits(planned, settings.gpu):
+                reporter.say(f"{kind} by {name}: its workspace does not fit the GPU's memory")
+                continue
+            storage = Storage.laid_out(planned)
+            for step in of_kind:
+                operators = storage.operators(step, gpu_facts(settings.gpu), iteration)
+                if any(getattr(operator.primitive, "algorithm", None) == name for operator in operators):
+                    least = plain_sum(_least(operator, settings.gpu) for operator in operators)
+                    found[step.layer, step.what].append(Candidate(name, least))
+                    effort[(step.layer, step.what), name] = plain_sum(_effort(o, settings.gpu) for o in operators)
     for place, ways in found.items():
         most = max(MOST_EFFORT, min((effort[place, one.name] for one in ways), default=0))
         found[place] = [replace(one, measurable=effort[place, one.name] <= most) for one in ways]

@@ -12,9 +12,9 @@ from typing import Any
 
 from gpusim.base.errors import UserError
 from gpusim.base.sums import plain_sum
-from gpusim.config.network_run import AUTO, NetworkSettings
+from gpusim.config.network_run import NetworkSettings
 from gpusim.networks.binding import Iteration, parts_of
-from gpusim.networks.choice import Place, choose
+from gpusim.networks.choice import Place, choose, chosen_kinds
 from gpusim.networks.circulant import with_circulant_layers
 from gpusim.networks.job import fill, resolved, work_of_network
 from gpusim.networks.launches import LaunchClass
@@ -127,7 +127,7 @@ class MonitoredJob(Job):
         """Return the dense iteration, and the algorithms that were chosen for it."""
         chosen: Mapping[Place, str] = {}
         known: Mapping[LaunchClass, Any] = {}
-        if self.settings.convolution == AUTO:
+        if chosen_kinds(self.settings):
             found = choose(self.network, self.settings, self.wanted, context.reporter, context.interrupt)
             chosen, known = found.by_step, found.exact
         dense = run_iteration(

@@ -136,6 +136,38 @@ def _cropped(layer: Layer, padded: np.ndarray) -> np.ndarray:
     return padded[:, :, top : top + rows, left : left + columns]
 
 
+def _transposed_convolution(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    """Tap by tap: each input is added to an output, which is cut afterwards."""
+    kind, (channels, rows, columns) = layer.kind, layer.input_shapes[0]
+    if what is Pass.BACKWARD_BIAS:
+        return {"dbias": read["dy"].sum(axis=(0, 2, 3))}
+    top, left, bottom, right = kind.padding
+    images = len(read["x"] if "x" in read else read["dy"])
+    g, whole = kind.groups, (layer.shape[1] + top + bottom, layer.shape[2] + left + right)
+    maps = np.zeros((images, g, kind.filters // g, *whole))
+    cut = np.s_[:, :, :, top : top + layer.shape[1], left : left + layer.shape[2]]
+    if "dy" in read:
+        maps[cut] = read["dy"].reshape(images, g, -1, *layer.shape[1:])
+    x = read["x"].reshape(images, g, -1, rows, columns) if "x" in read else None
+    weight = read["weight"].reshape(g, channels // g, -1, *kind.kernel) if "weight" in read else None
+    parts = []
+    for r, c in np.ndindex(*kind.kernel):
+        begin = r * kind.dilation[0], c * kind.dilation[1]
+        met = maps[..., begin[0] :: kind.stride[0], begin[1] :: kind.stride[1]][..., :rows, :columns]
+        if what is Pass.FORWARD:
+            met += np.einsum("ngihw,gio->ngohw", x, weight[..., r, c])
+        elif what is Pass.BACKWARD_WEIGHTS:
+            parts.append(np.einsum("ngihw,ngohw->gio", x, met))
+        else:
+            parts.append(np.einsum("ngohw,gio->ngihw", met, weight[..., r, c]))
+    if what is Pass.FORWARD:
+        y = maps[cut].reshape(images, *layer.shape)
+        return {"y": y + read["bias"][:, None, None] if "bias" in read else y}
+    if what is Pass.BACKWARD_WEIGHTS:
+        return {"dweight": np.stack(parts, axis=-1)}
+    return {"dx": sum(parts).reshape(images, channels, rows, columns)}
+
+
 def _convolution(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     kind = layer.kind
     if what is Pass.BACKWARD_BIAS:
@@ -446,6 +478,29 @@ def _matmul(layer: Layer, what: Pass, read: Arrays) -> Arrays:
     return {"dx0": _summed_to(x0.shape, dx0), "dx1": _summed_to(x1.shape, dx1)}
 
 
+def _attention(layer: Layer, what: Pass, read: Arrays) -> Arrays:
+    """By Einstein sums over heads that share keys."""
+    q, k, v = (read[role] for role in ("x0", "x1", "x2"))
+    images, shared, keys, width = k.shape
+    q = q.reshape(images, shared, -1, *q.shape[2:])
+    factor = layer.kind.factor if layer.kind.factor is not None else 1 / np.sqrt(width)
+    scores = factor * np.einsum("nghqd,ngkd->nghqk", q, k)
+    if layer.kind.causal:
+        scores = np.where(np.tril(np.ones(scores.shape[-2:]), keys - q.shape[3]) > 0, scores, -1e30)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = weights / weights.sum(axis=-1, keepdims=True)
+    if what is Pass.FORWARD:
+        return {"y": np.einsum("nghqk,ngkd->nghqd", weights, v).reshape(read["x0"].shape)}
+    dy = read["dy"].reshape(q.shape)
+    dweights = np.einsum("nghqd,ngkd->nghqk", dy, v)
+    dscores = factor * weights * (dweights - (weights * dweights).sum(axis=-1, keepdims=True))
+    return {
+        "dx0": np.einsum("nghqk,ngkd->nghqd", dscores, k).reshape(read["x0"].shape),
+        "dx1": np.einsum("nghqk,nghqd->ngkd", dscores, q),
+        "dx2": np.einsum("nghqk,nghqd->ngkd", weights, dy),
+    }
+
+
 def _places(layer: Layer) -> np.ndarray:
     """For each value of an image's output, the place of the value that it is, -1 for none."""
     kind, shape = layer.kind, layer.input_shapes[0]
@@ -522,6 +577,7 @@ def _concat(layer: Layer, what: Pass, read: Arrays) -> Arrays:
 
 _OF_KIND: dict[str, Callable[[Layer, Pass, Arrays], Arrays]] = {
     "convolution": _convolution,
+    "transposed_convolution": _transposed_convolution,
     "fully_connected": _fully_connected,
     "block_circulant": _block_circulant,
     "block_circulant_convolution": _block_circulant,
@@ -556,6 +612,7 @@ _OF_KIND: dict[str, Callable[[Layer, Pass, Arrays], Arrays]] = {
     "group_norm": _row_norm,
     "combine": _combine,
     "matmul": _matmul,
+    "attention": _attention,
     "permute": _move,
     "slice": _move,
     "pad": _move,

@@ -101,10 +101,13 @@ def piped(tree: Mapping[str, Any]) -> str:
 
 
 def executed(
-    network: Network, given: Mapping[str, np.ndarray], batch: int = 1
+    network: Network, given: Mapping[str, np.ndarray], batch: int = 1, **more: Any
 ) -> tuple[dict[str, np.ndarray], list[str]]:
-    """An inference through all kernels, without timing: outputs by the layer's name, and what differs from NumPy."""
-    settings = NetworkSettings(gpu=load_gpu("mi6"))
+    """An inference through all kernels, without timing: outputs by the layer's name, and what differs from NumPy.
+
+    more: of the settings.
+    """
+    settings = NetworkSettings(gpu=load_gpu("mi6"), **more)
     schedule = inference(network, batch)
     storage = Storage.allocate(network_plan(schedule, Iteration.under(settings)), settings.gpu)
     fill(storage, settings.seed, checked_arrays(schedule, given, "given"))

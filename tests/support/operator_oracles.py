@@ -146,6 +146,30 @@ def softmax(a: Arrays) -> Arrays:
     return {"y": powers / powers.sum(axis=1, keepdims=True)}
 
 
+def attended(causal: bool, factor: float) -> Definition:
+    """Weigh the values of each query by the exponentials of its products with the keys, one query at a time."""
+
+    def y(a: Arrays) -> Arrays:
+        queries, keys, values = (a[name] for name in ("x0", "x1", "x2"))
+        images, heads, count, width = queries.shape
+        sharing = heads // keys.shape[1]
+        out = np.zeros(queries.shape)
+        for image, head, place in np.ndindex(images, heads, count):
+            kept = keys.shape[2] - (count - 1 - place if causal else 0)
+            terms = []
+            for key in range(kept):
+                with_key = sum(
+                    queries[image, head, place, d] * keys[image, head // sharing, key, d] for d in range(width)
+                )
+                terms.append(math.exp(factor * with_key))
+            for d in range(width):
+                of_values = values[image, head // sharing, :kept, d]
+                out[image, head, place, d] = sum(t * one for t, one in zip(terms, of_values, strict=True)) / sum(terms)
+        return {"y": out}
+
+    return y
+
+
 def cross_entropy(a: Arrays) -> Arrays:
     """Compute each image's loss, and their mean."""
     y = softmax(a)["y"]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from workloads.circulant import FLOWS
 from workloads.operators.activation import FUNCTIONS, INPUT_FUNCTIONS, ActivationBackward, ActivationForward
 from workloads.operators.add import Add
+from workloads.operators.attention import ATTENTION_ALGORITHMS, AttentionBackward
 from workloads.operators.batch_norm import MODES as BATCH_NORM_MODES
 from workloads.operators.batch_norm import BatchNormBackward, BatchNormInference, BatchNormTraining
 from workloads.operators.batched_product import BatchedProductBackward, BatchedProductForward
@@ -211,6 +212,15 @@ ROW_NORMS: tuple[dict[str, Any], ...] = (
     {"shape": (2, 4, 20, 20), "groups": 1},
 )
 # one matrix an image and several; stored as they are and turned; one operand for several of the other
+# queries, keys, whether the mask is causal, the factor: whole chunks and parts of them, one query and more than 64 of
+# the heads that share keys, a width that no fused kernel has
+ATTENTIONS: tuple[tuple[Shape, Shape, bool, float], ...] = (
+    ((2, 2, 5, 6), (2, 2, 7, 6), False, 0.4),
+    ((2, 4, 9, 16), (2, 2, 9, 16), True, 0.25),
+    ((1, 6, 25, 32), (1, 2, 70, 32), True, 0.2),
+    ((1, 2, 3, 64), (1, 1, 300, 64), False, 0.125),
+    ((2, 4, 1, 64), (2, 2, 8, 64), True, 0.125),
+)
 PRODUCTS = (
     ((2, 5, 7), (2, 7, 6), False),
     ((2, 3, 5, 70), (2, 3, 9, 70), True),
@@ -249,6 +259,8 @@ CASES: tuple[Primitive, ...] = (
     EmbeddingBackward((3,), 4, 300),
     *(Rotary((2, 3, 70, 6), 5, gradient=gradient) for gradient in (False, True)),
     Rotary((1, 2, 8), 4000),
+    *(made(*case) for case in ATTENTIONS for made in ATTENTION_ALGORITHMS.values() if not made.why_not(case[0][-1])),
+    *(AttentionBackward(*case) for case in ATTENTIONS),
     *(CausalMask(shape, gradient) for shape in ((2, 3, 4, 4), (2, 3, 7)) for gradient in (False, True)),
     *(PoolingForward(pooling, (2, 3, 17, 18)) for pooling in POOLINGS),
     *(PoolingBackward(pooling, (2, 3, 17, 18)) for pooling in POOLINGS),

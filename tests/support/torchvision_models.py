@@ -38,6 +38,10 @@ SMALL = {
         ("convnext", "densenet", "efficientnet", "mnasnet", "mobilenet", "regnet", "resnet", "resnext"), 64
     ),
     **dict.fromkeys(("shufflenet", "squeezenet", "wide_resnet", "googlenet", "swin"), 64),
+    # vision transformers are made for a size, which is theirs to choose: vit_b_32's is its own
+    "vit_b_16": 64,
+    "vit_l": 64,
+    "vit_h": 56,
     "inception": 139,  # smaller ones end in maps of one value, of which a batch of one has no statistics
 }
 
@@ -49,14 +53,15 @@ def size_of(name: str, whole: bool) -> int:
     return next((size for start, size in SMALL.items() if name.startswith(start)), NATIVE.get(name, 224))
 
 
-def module_of(name: str) -> Any:
-    """The model with random weights, whose normalizations have seen something."""
+def module_of(name: str, size: int) -> Any:
+    """The model with random weights, for images of that size, whose normalizations have seen something."""
     import torch
     import torchvision
 
     torch.manual_seed(SEED)
     torch.backends.mha.set_fastpath_enabled(False)
-    more = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
+    more: dict[str, Any] = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
+    more |= {"image_size": size} if name.startswith("vit") else {}
     module = torchvision.models.get_model(name, weights=None, **more)
     for part in module.modules():
         if isinstance(part, torch.nn.BatchNorm2d):
@@ -73,7 +78,7 @@ def exported(name: str, size: int) -> tuple[Network, Any]:
 
     from workloads.networks.torch_module import exported as onnx_of
 
-    module = module_of(name)
+    module = module_of(name, size)
     contents = onnx_of(torch, module, torch.zeros((1, 3, size, size)), name)
     return network_of(described_by_onnx(contents, name)), module.eval()
 

@@ -1,4 +1,4 @@
-"""Convolution: filters of any size over channels in groups."""
+"""Convolution: filters of any size over channels in groups, and the other way round."""
 
 from collections.abc import Sequence
 
@@ -13,8 +13,8 @@ from workloads.networks.kind import (
     weighted_backward,
     weighted_forward,
 )
-from workloads.networks.tensor import Shape
-from workloads.networks.windows import Pair, Sides, positions
+from workloads.networks.tensor import Shape, shown
+from workloads.networks.windows import Ends, Pair, Sides, positions, shown_padding
 
 MAX_FILTERS = 1 << 20
 
@@ -78,3 +78,78 @@ class Convolution(LayerKind):
     def is_matrix(self) -> bool:
         """Whether im2col changes nothing: filters are 1 × 1, the stride is 1, and there is no padding."""
         return self.kernel == (1, 1) == self.stride and not any(self.padding)
+
+
+class TransposedConvolution(LayerKind):
+    """Each input value times its filter is added to the output: what a convolution's gradient does (Zeiler 2010).
+
+    It goes forward as the gradient of the data of a convolution from its output to its input, `mirrored`.
+    """
+
+    filters: int = param(..., "output channels", "the network", ge=1, le=MAX_FILTERS)
+    kernel: Pair = param(..., "rows and columns of a filter; one number for both", "the network")
+    stride: Pair = param((1, 1), "distance between what neighbouring inputs are added to", "the usual one")
+    padding: Sides = param(
+        (0, 0, 0, 0),
+        "what is cut off around the maps: one number, [rows, columns] or [top, left, bottom, right]",
+        "the usual one",
+    )
+    more: Ends = param((0, 0), "rows and columns after the last: ONNX's output_padding", "the usual one")
+    dilation: Pair = param((1, 1), "distance between the values under a filter", "the usual one")
+    groups: int = param(1, "groups of channels that see nothing of one another", "the usual one", ge=1, le=MAX_FILTERS)
+    bias: bool = param(True, "a value for each output channel is added", "the usual one")
+
+    def mirrored(self, inputs: Sequence[Shape]) -> tuple[Convolution, Shape]:
+        """Return the convolution that goes the other way, and the shape of what it reads."""
+        top, left, bottom, right = self.padding
+        convolution = Convolution(
+            filters=inputs[0][0], kernel=self.kernel, stride=self.stride, padding=(top, left, bottom, right),
+            dilation=self.dilation, groups=self.groups, bias=False,
+        )  # fmt: skip
+        return convolution, self.output(inputs)
+
+    def output(self, inputs: Sequence[Shape]) -> Shape:
+        """Return the output's shape; raise ShapeError where nothing is left or groups do not divide channels."""
+        (shape,) = inputs
+        if len(shape) != 3:
+            raise ShapeError(f"an input of shape {shown(shape)}: it needs channels × rows × columns")
+        for what, count in (("input channels", shape[0]), ("filters", self.filters)):
+            if count % self.groups:
+                raise ShapeError(f"{count} {what} do not divide into {self.groups} groups")
+        for one, stride, dilation in zip(self.more, self.stride, self.dilation, strict=True):
+            if one >= max(stride, dilation):
+                raise ShapeError(f"more {list(self.more)}: must be less than the stride or the dilation")
+        sizes = [
+            (shape[axis + 1] - 1) * self.stride[axis]
+            + self.dilation[axis] * (self.kernel[axis] - 1) + 1
+            + self.more[axis] - self.padding[axis] - self.padding[axis + 2]
+            for axis in (0, 1)
+        ]  # fmt: skip
+        if min(sizes) < 1:
+            raise ShapeError(f"padding {shown_padding(self.padding)} leaves nothing of an input of {shown(shape)}")
+        return self.filters, sizes[0], sizes[1]
+
+    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+        bias = {"bias": (self.filters,)} if self.bias else {}
+        return Anatomy({"weight": (inputs[0][0], self.filters // self.groups, *self.kernel), **bias})
+
+    def fan_in(self, weight: Shape) -> int:
+        """Return the inputs whose filters may meet in an output."""
+        return weight[0] // self.groups * weight[2] * weight[3]
+
+    def gemm(self, inputs: Sequence[Shape]) -> Gemm:
+        """Return the product of a group's filters, turned over, and its channels: im2col of the output."""
+        channels, rows, columns = inputs[0]
+        taps = self.filters // self.groups * self.kernel[0] * self.kernel[1]
+        return Gemm(taps, channels // self.groups, rows * columns, self.groups)
+
+    def forward(self, training: bool) -> PassSpec:
+        return weighted_forward(self.bias)
+
+    def backward(self) -> tuple[PassSpec, ...]:
+        return weighted_backward(self.bias)
+
+    def workspace(self, what: Pass, inputs: Sequence[Shape], batch: int = 1, training: bool = False) -> Shape:
+        """Return that of the convolution the other way."""
+        convolution, shape = self.mirrored(inputs)
+        return convolution.workspace(what, [shape], batch, training)

@@ -6,7 +6,7 @@ To add one: its class in the file of its family, its row here, a case in tests/u
 from collections.abc import Mapping
 
 from workloads.networks.block_circulant import BlockCirculant, BlockCirculantConvolution
-from workloads.networks.convolution import Convolution
+from workloads.networks.convolution import Convolution, TransposedConvolution
 from workloads.networks.fully_connected import FullyConnected
 from workloads.networks.joins import Add, Bypass, Combine, Concat, Flatten, Multiply, Stored
 from workloads.networks.kind import LayerKind
@@ -34,10 +34,11 @@ from workloads.networks.pointwise import (
     Tanh,
 )
 from workloads.networks.pooling import AveragePool, MaxPool
-from workloads.networks.products import Embedding, MatMul
+from workloads.networks.products import Attention, Embedding, MatMul
 
 KINDS: Mapping[str, type[LayerKind]] = {
     "convolution": Convolution,
+    "transposed_convolution": TransposedConvolution,
     "fully_connected": FullyConnected,
     "block_circulant": BlockCirculant,
     "block_circulant_convolution": BlockCirculantConvolution,
@@ -72,6 +73,7 @@ KINDS: Mapping[str, type[LayerKind]] = {
     "multiply": Multiply,
     "combine": Combine,
     "matmul": MatMul,
+    "attention": Attention,
     "embedding": Embedding,
     "stored": Stored,
     "concat": Concat,

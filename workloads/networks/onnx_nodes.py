@@ -235,6 +235,31 @@ def _conv(node: Node) -> Made:
     return Made("convolution", values, node.inputs[:1], (), parameters)
 
 
+def _conv_transpose(node: Node) -> Made:
+    weight, shape = node.parameter(1, "weights", 4)
+    node.maps()
+    groups, kernel = int(node.attributes.get("group", 1)), node.ints("kernel_shape", list(shape[2:]))
+    if kernel != list(shape[2:]):
+        raise Unsupported(f"kernel_shape = {kernel}: the weights' is {list(shape[2:])}")
+    how = node.text("auto_pad", "NOTSET")
+    if how not in ("NOTSET", "VALID"):
+        raise Unsupported(f"auto_pad = {how}: must be NOTSET or VALID, with pads")
+    parameters = {"weight": Parameter(weight)}
+    if node.has(2):
+        parameters["bias"] = Parameter(node.parameter(2, "bias", 1)[0])
+    values = {
+        "filters": shape[1] * groups,
+        "kernel": kernel,
+        "stride": node.ints("strides", [1, 1]),
+        "padding": node.ints("pads", [0, 0, 0, 0]) if how == "NOTSET" else [0, 0, 0, 0],
+        "more": node.ints("output_padding", [0, 0]),
+        "dilation": node.ints("dilations", [1, 1]),
+        "groups": groups,
+        "bias": "bias" in parameters,
+    }
+    return Made("transposed_convolution", values, node.inputs[:1], (), parameters)
+
+
 def _padding(node: Node, kernel: list[int]) -> list[int]:
     """Return zeros added at the top, left, bottom and right, in this order."""
     how, given = node.text("auto_pad", "NOTSET"), node.ints("pads", [0, 0, 0, 0])
@@ -819,6 +844,7 @@ def _gelu(node: Node) -> Made:
 
 READERS: Mapping[str, Callable[[Node], Read]] = {
     "Conv": _conv,
+    "ConvTranspose": _conv_transpose,
     "Gemm": _gemm,
     "MatMul": _matmul,
     "Einsum": _einsum,

@@ -41,6 +41,45 @@ class MatMul(LayerKind):
         return Gemm(output[-2], inputs[0][-1], output[-1], elements(output[:-2]))
 
 
+class Attention(LayerKind):
+    """Attention of queries [heads, positions, width] over keys and values [heads', positions, width] (Vaswani 2017).
+
+    heads is a multiple of heads': neighbouring heads share keys and values.
+    """
+
+    ARITY: ClassVar = (3, 3)
+    FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x*",), ("y",))
+    BACKWARD: ClassVar = (PassSpec(Pass.BACKWARD_DATA, ("x*", "dy"), ("dx*",)),)
+
+    causal: bool = param(False, "the last query sees all keys, each before it one less", "the network")
+    factor: float | None = param(None, "of the scores; none: 1 / √width", "Vaswani 2017, section 3.2.1")
+
+    def scale(self, inputs: Sequence[Shape]) -> float:
+        """Return the factor of the scores."""
+        return self.factor if self.factor is not None else float(inputs[0][-1]) ** -0.5
+
+    def output(self, inputs: Sequence[Shape]) -> Shape:
+        queries, keys, values = inputs
+        if len(queries) != 3 or len(keys) != 3 or keys != values:
+            raise ShapeError(
+                f"inputs of shapes {', '.join(map(shown, inputs))}: each must be heads × positions × width, keys and"
+                " values of one shape"
+            )
+        if queries[2] != keys[2] or queries[0] % keys[0]:
+            raise ShapeError(
+                f"queries of {shown(queries)}, keys of {shown(keys)}: width must be the same, heads of queries a"
+                " multiple of those of keys"
+            )
+        if self.causal and keys[1] < queries[1]:
+            raise ShapeError(f"{queries[1]} queries, {keys[1]} keys: causal needs no fewer keys")
+        return queries
+
+    def gemm(self, inputs: Sequence[Shape]) -> Gemm:
+        """Return the products with keys and with values, which have as many multiply-accumulates: two of each head."""
+        heads, positions, width = inputs[0]
+        return Gemm(positions, width, inputs[1][1], 2 * heads)
+
+
 class Embedding(LayerKind):
     """Rows of a table by number; the input is one of the network's, of whole numbers."""
 

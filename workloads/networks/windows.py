@@ -30,12 +30,17 @@ def _pair(value: Any) -> Any:
     return _numbers(value, 1, {2: "[rows, columns]"})
 
 
+def _ends(value: Any) -> Any:
+    return _numbers(value, 0, {2: "[rows, columns]"})
+
+
 def _sides(value: Any) -> Any:
     given = _numbers(value, 0, {2: "[rows, columns]", 4: "[top, left, bottom, right]"})
     return given * 2 if len(given) == 2 else given
 
 
 Pair = Annotated[tuple[int, int], BeforeValidator(_pair)]  # rows, columns
+Ends = Annotated[tuple[int, int], BeforeValidator(_ends)]  # rows, columns; may be 0
 Sides = Annotated[tuple[int, int, int, int], BeforeValidator(_sides)]  # top, left, bottom, right
 
 

@@ -11,13 +11,14 @@ from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings, TrainingSpec
 from gpusim.networks.training import Training
 from tests.support.network_numbers import Machine
-from tests.support.network_runs import executed
+from tests.support.network_runs import executed, run_job
 from tests.unit.workloads.test_network_schedule import NETWORKS
 from tests.unit.workloads.test_network_schedule import values as values_of
 from workloads.networks.graph import Network
 from workloads.networks.memory import plan
 from workloads.networks.schedule import Update, training
 from workloads.networks.tensor import Role
+from workloads.operators.attention import ATTENTION_ALGORITHMS
 
 WIDTH, HEADS, PAIRS, TOKENS = 24, 4, 2, 7
 SIZE = WIDTH // HEADS
@@ -38,7 +39,6 @@ def block(before: str, name: str, tokens: int, past: int = 0) -> list[dict[str, 
         split = layer(n(f"{part}.split"), "reshape", shape=[tokens, count, SIZE])
         return [made, split, layer(n(f"{part}.heads"), "permute", order=[1, 0, 2])]
 
-    keys, group = tokens + past, HEADS // PAIRS
     made = [layer(n("norm"), "rms_norm", [before]), *heads("q", HEADS), *heads("k", PAIRS), *heads("v", PAIRS)]
     made += [layer(n("q.turned"), "rotary", [n("q.heads")], first=past)]
     made += [layer(n("k.turned"), "rotary", [n("k.heads")], first=past)]
@@ -51,15 +51,7 @@ def block(before: str, name: str, tokens: int, past: int = 0) -> list[dict[str, 
         k, v = n("keys"), n("values")
     return [
         *made,
-        layer(n("q.groups"), "reshape", [n("q.turned")], shape=[PAIRS, group, tokens, SIZE]),
-        layer(n("k.groups"), "reshape", [k], shape=[PAIRS, 1, keys, SIZE]),
-        layer(n("v.groups"), "reshape", [v], shape=[PAIRS, 1, keys, SIZE]),
-        layer(n("scores"), "matmul", [n("q.groups"), n("k.groups")], turned=True),
-        layer(n("scaled"), "affine", factor=SIZE**-0.5),
-        layer(n("mask"), "causal_mask"),
-        layer(n("weights"), "softmax", axis=-1),
-        layer(n("mixed"), "matmul", [n("weights"), n("v.groups")]),
-        layer(n("apart"), "reshape", shape=[HEADS, tokens, SIZE]),
+        layer(n("mixed"), "attention", [n("q.turned"), k, v], causal=True),
         layer(n("beside"), "permute", order=[1, 0, 2]),
         layer(n("merged"), "reshape", shape=[tokens, WIDTH]),
         layer(n("projection"), "fully_connected", outputs=WIDTH, each=True, bias=False),
@@ -108,6 +100,43 @@ def test_a_token_after_kept_keys_and_values_gets_what_it_gets_among_all() -> Non
     assert np.abs(prefilled["a.out"][:, past] - x[:, past]).max() > 0.1
 
 
+def attending(queries: int, keys: int) -> Network:
+    return load_network({
+        "input": {"q": [4, queries, 16], "k": [2, keys, 16], "v": [2, keys, 16]},
+        "layers": [layer("y", "attention", ["q", "k", "v"], causal=True)],
+    })  # fmt: skip
+
+
+def test_every_algorithm_of_attention_decodes_what_it_prefilled() -> None:
+    random = np.random.default_rng(4)
+    given = {
+        name: random.standard_normal((2, heads, 21, 16), np.float32) for name, heads in (("q", 4), ("k", 2), ("v", 2))
+    }
+    found = {}
+    for name in ATTENTION_ALGORITHMS:
+        whole, wrong = executed(attending(21, 21), given, batch=2, attention=name)
+        last, also_wrong = executed(attending(1, 21), {**given, "q": given["q"][:, :, 20:]}, batch=2, attention=name)
+        assert not wrong and not also_wrong
+        np.testing.assert_allclose(last["y"][:, :, 0], whole["y"][:, :, 20], rtol=1e-5, atol=1e-6)
+        found[name] = whole["y"]
+    for one in found.values():
+        np.testing.assert_allclose(one, found["composed"], rtol=1e-4, atol=1e-5)
+
+
+def test_the_fastest_attention_is_the_one_that_takes_the_fewest_cycles() -> None:
+    network = {
+        "input": {"q": [4, 1, 16], "k": [2, 70, 16], "v": [2, 70, 16]},
+        "layers": [layer("y", "attention", ["q", "k", "v"])],
+    }
+    ran = run_job(network, {"attention": "auto"})
+    ((place, choice),) = ran.choices.items()
+    assert place == ("y", "forward") and ran.passed
+    alone = {name: run_job(network, {"attention": name}).last.steps[0].facts for name in ATTENTION_ALGORITHMS}
+    cycles = {name: facts.cycles for name, facts in alone.items() if facts is not None}
+    assert choice.kernel == min(cycles, key=lambda name: cycles[name]) != "composed"
+    assert set(choice.cycles) <= set(cycles) and len(choice.cycles) > 1
+
+
 def test_no_token_sees_those_after_it() -> None:
     network = language_model(11)
     words = np.random.default_rng(1).integers(0, 11, (1, TOKENS))
@@ -129,7 +158,7 @@ def test_a_language_model_learns_its_sentences() -> None:
     assert losses[0] > 1.8 and losses[-1] < losses[0] * 0.7, losses
 
 
-@pytest.mark.parametrize("name", ["functions", "moves", "attention"])
+@pytest.mark.parametrize("name", ["functions", "moves", "attention", "upwards"])
 def test_an_iteration_of_every_kind_is_what_numpy_computes_of_the_schedule(name: str) -> None:
     """What steps become on the GPU against arithmetic that shares nothing with it, gradients included."""
     settings = NetworkSettings(gpu=load_gpu("mi6"), training=TrainingSpec(update="none"))

@@ -347,3 +347,37 @@ def test_a_file_s_language_is_told_by_its_contents_where_its_name_does_not_tell(
     (tmp_path / "k").write_bytes(b"\x7fELF" + bytes(100))
     with pytest.raises(UserError, match="is a code object"):
         load_network(tmp_path / "k")
+
+
+def listed(tmp_path: Path, text: str) -> Network:
+    path = tmp_path / "products.csv"
+    path.write_text(text, encoding="utf-8")
+    return load_network(str(path))
+
+
+def test_a_list_of_products_has_a_layer_for_each(tmp_path: Path) -> None:
+    """SCALE-Sim's lines end with a comma."""
+    network = listed(tmp_path, "Layer name, M, N, K,\nqkv, 128, 2304, 768,\n\nlast one, 3, 5, 7\n")
+    assert [(one.name, one.shape, one.gemm.macs if one.gemm else 0) for one in network.layers] == [
+        ("qkv", (128, 2304), 128 * 2304 * 768),
+        ("last one", (3, 5), 3 * 5 * 7),
+    ]
+    assert network.inputs == {"qkv.input": (128, 768), "last one.input": (3, 7)}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "line 1: 'nothing': must be the header 'Layer name, M, N, K'"),
+        ("Layer name, IFMAP Height\n", "line 1: 'Layer name, IFMAP Height': must be the header"),
+        ("Layer name, M, N, K\n", "0 products; a network has 1 to"),
+        ("Layer name, M, N, K\na, 1, 2\n", "line 2: has 3 values: must be a name, M, N and K"),
+        ("Layer name, M, N, K\na, 1, 2, 3\na, 1, 2, 3\n", "line 3: 'a' is the name of an earlier line, too"),
+        ("Layer name, M, N, K\na, 1, 2.5, 3\n", "line 2: N = '2.5': must be a whole number from 1 to 65536"),
+        ("Layer name, M, N, K\na, 0, 2, 3\n", "line 2: M = '0': must be"),
+    ],
+)
+def test_a_mistake_in_a_list_of_products_names_its_line(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        listed(tmp_path, text)
+    assert said in str(caught.value)

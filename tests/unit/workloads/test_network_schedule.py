@@ -81,6 +81,13 @@ NETWORKS: dict[str, list[dict[str, Any]]] = {
         layer("fc3", "permuted_diagonal", outputs=18, block=16),
         *ENDS,
     ],
+    "upwards": [
+        layer("up1", "transposed_convolution", filters=4, kernel=[3, 2], stride=[2, 3], padding=[1, 0, 0, 1], groups=2),
+        layer("relu1", "relu"),
+        layer("up2", "transposed_convolution", filters=3, kernel=2, stride=2, more=1, dilation=[1, 2], bias=False),
+        layer("pool", "average_pool", kernel=3),
+        *ENDS,
+    ],
     "functions": [
         layer("clip", "clip", least=-0.5, most=0.8),
         layer("leaky", "leaky_relu", ["input"], slope=0.2),
@@ -130,6 +137,9 @@ NETWORKS: dict[str, list[dict[str, Any]]] = {
         layer("mask", "causal_mask"),
         layer("weights", "softmax", axis=-1),
         layer("mixed", "matmul", ["weights", "k_groups"]),
+        layer("apart", "reshape", shape=[4, 6, 2]),
+        layer("attention", "attention", ["apart", "k_heads", "k_heads"], causal=True),
+        layer("again", "attention", ["attention", "q_heads", "apart"], factor=0.3),
         layer("rms", "rms_norm"),
         layer("groups", "group_norm", groups=2),
         *ENDS,

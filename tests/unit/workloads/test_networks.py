@@ -38,6 +38,7 @@ SPEECH = [f"{kind}{nodes}" for kind in ("lstm", "tdnn") for nodes in (256, 512, 
 # trained values of the whole model as published, its blocks, and what is not in them: tables and the last normalization
 BLOCKS = {
     "gpt2-block": (124_439_808, 12, (50_257 + 1024 + 2) * 768),
+    "gpt2-block-decode": (124_439_808, 12, (50_257 + 1024 + 2) * 768),
     "bert-block": (109_482_240, 12, (30_522 + 512 + 2 + 2) * 768 + 768 * 769),  # with the pooler
     "llama-block": (1_235_814_400, 16, (128_256 + 1) * 2048),
     "llama-block-decode": (1_235_814_400, 16, (128_256 + 1) * 2048),

@@ -17,6 +17,7 @@ from tests.support.operator_oracles import (
     Case,
     Definition,
     added,
+    attended,
     causal,
     combined,
     connected,
@@ -49,6 +50,7 @@ from tests.support.operator_oracles import (
 from workloads.operators import operator
 from workloads.operators.activation import NAMES, ActivationForward
 from workloads.operators.add import Add
+from workloads.operators.attention import ATTENTION_ALGORITHMS
 from workloads.operators.batch_norm import BatchNormInference, BatchNormTraining
 from workloads.operators.batched_product import BatchedProductForward
 from workloads.operators.bias import BiasForward
@@ -263,6 +265,16 @@ CASES = (
     *(
         Case(f"products-{number}", BatchedProductForward(*two, turned), multiplied(shape, turned), ("x0", "x1"))
         for number, (*two, shape, turned) in enumerate(PRODUCTS)
+    ),
+    *(
+        Case(f"attention-{name}-{number}", made(*two, causal, factor), attended(causal, factor), ("x0", "x1", "x2"))
+        for number, (*two, causal, factor) in enumerate(
+            (
+                ((1, 2, 2, 16), (1, 1, 3, 16), True, 0.3),
+                ((1, 1, 2, 16), (1, 1, 9, 16), False, 0.2),
+            )
+        )
+        for name, made in ATTENTION_ALGORITHMS.items()
     ),
     *(
         Case(f"permute-{''.join(map(str, order))}", Permute(shape, order), permuted(order))

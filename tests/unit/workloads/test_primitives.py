@@ -31,6 +31,7 @@ from tests.support.rooflines import measure
 from workloads.operators import operator
 from workloads.operators.activation import FUNCTIONS, INPUT_FUNCTIONS, ActivationForward
 from workloads.operators.add import Add
+from workloads.operators.attention import AttentionByKey, AttentionByQuery, ComposedAttention
 from workloads.operators.batch_norm import MODES as BATCH_NORM_MODES
 from workloads.operators.batch_norm import BatchNormTraining
 from workloads.operators.batched_product import BatchedProductForward
@@ -302,6 +303,9 @@ DIFFERENTIABLE: tuple[Primitive, ...] = (
     *(RowNormForward(**case, keep=True) for case in ROW_NORMS if max(case["shape"]) < 40 and len(case["shape"]) < 4),
     RowNormForward((2, 6, 3, 3), groups=3, keep=True),
     *(BatchedProductForward(*case) for case in PRODUCTS if max(case[0]) < 40),
+    ComposedAttention((2, 2, 3, 4), (2, 1, 5, 4), True, 0.6),
+    ComposedAttention((1, 2, 2, 3), (1, 2, 4, 3), False, 0.6),
+    *(made((1, 2, 2, 16), (1, 1, 3, 16), True, 0.3) for made in (AttentionByQuery, AttentionByKey)),
     EmbeddingForward((2, 5), 4, 3),
     CausalMask((2, 3, 5)),
     Rotary((2, 3, 6), 2),
