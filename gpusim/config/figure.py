@@ -135,7 +135,7 @@ def _check_ratios(ratios: tuple[RatioSpec, ...], paths: tuple[str, ...]) -> None
 
 
 class BreakEvenFigure(RunsFigure):
-    """Heat maps over cases with their batches and over data, in order of their zeros: from which share on a way wins."""
+    """Maps over cases with their batches and over data, in order of their zeros: from which share on a way wins."""
 
     kind: Literal["break_even"] = param("break_even", "what is shown", "")
     ratios: tuple[RatioSpec, ...] = param(..., "a panel each", "user", min_length=1)

@@ -58,7 +58,8 @@ class PathSpec(Spec):
     sampled: bool = param(True, "whether its runs may be sampled; else they are simulated in whole", "user")
     seconds_per_gmac: float = param(
         0.0,
-        "processor time of simulating 10^9 multiply-accumulates of the dense product in whole; none of fastest_of, part_of",
+        "processor time of simulating 10^9 multiply-accumulates of the dense product in whole; none where it is made "
+        "of others' runs",
         "measured",
         ge=0,
     )

@@ -3,8 +3,8 @@
     DEV=CPU python tests/vendor/tinygrad_training.py
     DEV=HIP gpusim hip -- python tests/vendor/tinygrad_training.py
 
-Pictures of 8 × 8 with a bright square in one of four corners; a convolution, a ReLU, a linear layer; Adam. All values come
-from NumPy, so that every device begins with the same ones.
+Pictures of 8 × 8 with a bright square in one of four corners; a convolution, a ReLU, a linear layer; Adam. All values
+come from NumPy, so that every device begins with the same ones.
 """
 
 import numpy as np
