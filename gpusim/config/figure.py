@@ -127,6 +127,25 @@ class RatioSpec(Spec):
     comparison: str = param("ours", "the comparison that it belongs to", "user")
 
 
+def _check_ratios(ratios: tuple[RatioSpec, ...], paths: tuple[str, ...]) -> None:
+    for ratio in ratios:
+        for path in (ratio.path, ratio.base):
+            if path not in paths:
+                raise ValueError(f"ratios: {unknown_name('path of the figure', path, paths)}")
+
+
+class BreakEvenFigure(RunsFigure):
+    """Maps over cases with their batches and over data, in order of their zeros: from which share on a way wins."""
+
+    kind: Literal["break_even"] = param("break_even", "what is shown", "")
+    ratios: tuple[RatioSpec, ...] = param(..., "a panel each", "user", min_length=1)
+
+    @model_validator(mode="after")
+    def _has_ways(self) -> "BreakEvenFigure":
+        _check_ratios(self.ratios, self.paths)
+        return self
+
+
 class MapFigure(RunsFigure):
     """Heat maps over two values of the machine or the layer: where one way wins over another."""
 
@@ -139,10 +158,7 @@ class MapFigure(RunsFigure):
     def _is_one_point(self) -> "MapFigure":
         if len(self.cases) * len(self.batches) * len(self.data) != 1:
             raise ValueError("a map is of one case, one batch and one kind of data")
-        for ratio in self.ratios:
-            for path in (ratio.path, ratio.base):
-                if path not in self.paths:
-                    raise ValueError(f"ratios: {unknown_name('path of the figure', path, self.paths)}")
+        _check_ratios(self.ratios, self.paths)
         return self
 
 

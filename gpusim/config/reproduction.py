@@ -18,6 +18,7 @@ from gpusim.config.figure import (
     AblationFigure,
     AreaFigure,
     BreakdownFigure,
+    BreakEvenFigure,
     ClosedLoopFigure,
     ComparedFigure,
     CurvesFigure,
@@ -57,20 +58,34 @@ class PathSpec(Spec):
     sampled: bool = param(True, "whether its runs may be sampled; else they are simulated in whole", "user")
     seconds_per_gmac: float = param(
         0.0,
-        "processor time of simulating 10^9 multiply-accumulates of the dense product in whole; none of fastest_of",
+        "processor time of simulating 10^9 multiply-accumulates of the dense product in whole; none where it is made "
+        "of others' runs",
         "measured",
         ge=0,
     )
     fastest_of: tuple[str, ...] = param(
         (), "ways whose fastest run stands for it; figures that have it have all of them", "user"
     )
+    part_of: str | None = param(
+        None,
+        "the way whose runs it is without the launches that leaves_out names; figures that have it have that",
+        "user",
+    )
+    leaves_out: tuple[str, ...] = param((), "with part_of: what names of kernels that are left out begin with", "user")
+
+    @property
+    def made_of(self) -> tuple[str, ...]:
+        """The ways of whose runs it is made; none where it has runs of its own."""
+        return self.fastest_of or ((self.part_of,) if self.part_of else ())
 
     @model_validator(mode="after")
-    def _is_run_or_chosen(self) -> "PathSpec":
-        if bool(self.fastest_of) == bool(self.seconds_per_gmac):
-            raise ValueError("a way has one of seconds_per_gmac, of its own runs, and fastest_of")
-        if self.fastest_of and self.sets:
-            raise ValueError("sets: a way that is the fastest of others has none of its own")
+    def _is_run_or_made(self) -> "PathSpec":
+        if [bool(self.fastest_of), bool(self.part_of), bool(self.seconds_per_gmac)].count(True) != 1:
+            raise ValueError("a way has one of seconds_per_gmac, of its own runs, fastest_of and part_of")
+        if self.made_of and self.sets:
+            raise ValueError("sets: a way that is made of others' runs has none of its own")
+        if bool(self.part_of) != bool(self.leaves_out):
+            raise ValueError("part_of and leaves_out belong together")
         return self
 
 
@@ -126,11 +141,12 @@ class ReproductionSpec(Spec):
     def _names_its_paths(self) -> "ReproductionSpec":
         if bool(self.paths) == (self.runs is not None):
             raise ValueError("a publication has one of paths (of matrix products) and runs (of networks)")
-        runs = [name for name, way in self.paths.items() if not way.fastest_of]
+        runs = [name for name, way in self.paths.items() if not way.made_of]
         for name, way in self.paths.items():
-            for among in way.fastest_of:
+            for among in way.made_of:
                 if among not in runs:
-                    raise ValueError(f"paths.{name}.fastest_of: {unknown_name('way that is run', among, runs)}")
+                    how = "fastest_of" if way.fastest_of else "part_of"
+                    raise ValueError(f"paths.{name}.{how}: {unknown_name('way that is run', among, runs)}")
         held = {**self.comparisons, **({"engine_share": self.engine_share} if self.engine_share else {})}
         for name, one in held.items():
             for path in (one.path, one.base):
@@ -143,6 +159,7 @@ AnyFigure = Annotated[
     Annotated[ComparedFigure, Tag("compared")]
     | Annotated[BreakdownFigure, Tag("breakdown")]
     | Annotated[MapFigure, Tag("map")]
+    | Annotated[BreakEvenFigure, Tag("break_even")]
     | Annotated[AblationFigure, Tag("ablation")]
     | Annotated[CurvesFigure, Tag("curves")]
     | Annotated[LearningFigure, Tag("learning")]
@@ -244,9 +261,9 @@ def _figure(path: Path, spec: ReproductionSpec) -> Figure:
         for one in figure.paths:
             if one not in spec.paths:
                 raise UserError(f"{path}: paths: {unknown_name('path', one, spec.paths)}")
-            missing = [way for way in spec.paths[one].fastest_of if way not in figure.paths]
+            missing = [way for way in spec.paths[one].made_of if way not in figure.paths]
             if missing:
-                raise UserError(f"{path}: paths: {one} is the fastest of ways of which {', '.join(missing)} is missing")
+                raise UserError(f"{path}: paths: {one} is made of ways of which {', '.join(missing)} is missing")
     if isinstance(figure, NetworkFigure):
         _check_points(path, figure, spec)
     return figure.located(path)

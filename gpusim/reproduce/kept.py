@@ -38,6 +38,11 @@ class Kept:
     launches: list[tuple[str, int]]
     seconds: float
 
+    @property
+    def time_us(self) -> float:
+        """The time of all its launches."""
+        return float(self.metrics["kernel.time_us"])
+
 
 @dataclass(frozen=True)
 class Results:

@@ -60,7 +60,7 @@ def points_of(reproduction: Reproduction, figure: RunsFigure, exact: bool = Fals
         document = given(held, spec.gpu)
         for batch in held.batches or figure.batches:
             for data in figure.data:
-                for path in (one for one in figure.paths if not spec.paths[one].fastest_of):
+                for path in (one for one in figure.paths if not spec.paths[one].made_of):
                     way = spec.paths[path]
                     labels = labels_of(case, batch, data, path, way.sparse)
                     values = {**figure.data[data], **held.data.get(data, {})} if way.sparse else spec.dense_data

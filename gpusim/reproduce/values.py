@@ -1,13 +1,13 @@
 """What is measured of points: ratios of two ways' metrics, for each case, batch and data of a figure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import hypot
 from operator import itemgetter
 from typing import Any, Protocol
 
 from gpusim.base.errors import UserError, unknown_name
-from gpusim.base.sums import weighted_mean
+from gpusim.base.sums import plain_sum, weighted_mean
 from gpusim.compare.rules import findings
 from gpusim.config.claim import Label
 from gpusim.config.figure import AblationFigure, ComparedFigure, RunsFigure
@@ -138,16 +138,26 @@ def groups(reproduction: Reproduction, figure: RunsFigure, results: Results) -> 
                     if found is not None:
                         ways[path] = found
                         zeros = float(found.metrics["data.zero_fraction"]) if sparse else zeros
-                ways |= _fastest(reproduction, figure, ways)
+                ways |= _made(reproduction, figure, ways)
                 yield Group(case, batch, data, ways, zeros, held.count)
 
 
-def _fastest(reproduction: Reproduction, figure: RunsFigure, ways: Mapping[str, Kept]) -> Iterator[tuple[str, Kept]]:
-    """Yield the runs of ways that are the fastest of others, where all of those are known."""
+def _made(reproduction: Reproduction, figure: RunsFigure, ways: Mapping[str, Kept]) -> Iterator[tuple[str, Kept]]:
+    """Yield the ways that are made of others' runs, where all of those are known."""
     for path in figure.paths:
-        among = reproduction.spec.paths[path].fastest_of
-        if among and all(one in ways for one in among):
-            yield path, min((ways[one] for one in among), key=lambda way: way.metrics["kernel.time_us"])
+        way = reproduction.spec.paths[path]
+        if way.made_of and all(one in ways for one in way.made_of):
+            held = [ways[one] for one in way.made_of]
+            yield path, _part(held[0], way.leaves_out) if way.part_of else min(held, key=lambda one: one.time_us)
+
+
+def _part(whole: Kept, leaves_out: tuple[str, ...]) -> Kept:
+    """Return a run without some of its launches: of its metrics those of time and data alone."""
+    launches = [(name, cycles) for name, cycles in whole.launches if not name.startswith(leaves_out)]
+    cycles = plain_sum(cycles for _, cycles in launches)
+    time_us = whole.time_us * cycles / plain_sum(cycles for _, cycles in whole.launches)
+    data = {name: value for name, value in whole.metrics.items() if name.startswith("data.")}
+    return replace(whole, metrics={**data, "kernel.cycles": cycles, "kernel.time_us": time_us}, launches=launches)
 
 
 def limit_of(zeros: float) -> float:

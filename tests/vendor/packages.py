@@ -1,8 +1,9 @@
 """AMD's libraries and their own test programs, as Debian 13 packages them, unpacked into a folder.
 
-`python -m tests.vendor.packages FOLDER` fetches some 2.6 GB with apt-get, whose settings and lists lie in the folder:
-neither the system's packages nor its lists are touched, and nothing is installed. What is unpacked there runs on an
-older system too, with the C library that comes with it: `gpusim hip --root FOLDER -- FOLDER/usr/libexec/...`.
+`python -m tests.vendor.packages FOLDER` fetches some 2.6 GB with apt-get (`FOLDER llama`: llama.cpp and what it needs,
+1.1 GB), whose settings and lists lie in the folder: neither the system's packages nor its lists are touched, and
+nothing is installed. What is unpacked there runs on an older system too, with the C library that comes with it:
+`gpusim hip --root FOLDER -- FOLDER/usr/libexec/...`.
 """
 
 import os
@@ -30,6 +31,15 @@ RUNTIME = (
     *("libc6", "libstdc++6", "libgcc-s1", "libgfortran5", "libquadmath0", "libblas3", "libsqlite3-0", "libgomp1"),
     *("liblapack3", "libfmt10", "libboost-program-options1.83.0", "libfftw3-double3", "libfftw3-single3"),
 )
+# llama.cpp is newer than Debian 13: its HIP backend is in the backports; its programs, in unstable, need its libraries
+LLAMA: dict[str, tuple[str, ...]] = {
+    SUITE: ("librocblas0", "librocsolver0", "librocsparse0", "libhipblas0", "libblas3", "libgfortran5", "libquadmath0"),
+    f"{SUITE}-backports": ("libggml0", "libggml0-backend-hip"),
+    "sid": (
+        *("llama.cpp-tools", "libllama0", "libc6", "libstdc++6", "libgcc-s1", "libgomp1"),
+        *("libssl3t64", "zlib1g", "libzstd1"),
+    ),
+}
 
 _SETTINGS = """Dir::Etc::sourcelist "/dev/null";
 Dir::Etc::sourceparts "{apt}/sources";
@@ -47,13 +57,13 @@ Signed-By: {keyring}
 """
 
 
-def fetch(folder: Path, packages: tuple[str, ...] = (*LIBRARIES, *TESTS, *RUNTIME)) -> None:
-    """Unpack `packages` into `folder`; those that are there already are left as they are."""
+def fetch(folder: Path, packages: tuple[str, ...] = (*LIBRARIES, *TESTS, *RUNTIME), suite: str = SUITE) -> None:
+    """Unpack `packages` of a suite into `folder`; those that are there already are left as they are."""
     apt, kept = folder / "apt", folder / "apt" / "unpacked"
     for name in ("sources", "lists/partial", "cache/archives/partial", "unpacked"):
         (apt / name).mkdir(parents=True, exist_ok=True)
     (apt / "status").touch()
-    (apt / "sources" / "debian.sources").write_text(_SOURCE.format(mirror=MIRROR, suite=SUITE, keyring=KEYRING))
+    (apt / "sources" / "debian.sources").write_text(_SOURCE.format(mirror=MIRROR, suite=suite, keyring=KEYRING))
     settings = apt / "apt.conf"
     settings.write_text(_SETTINGS.format(apt=apt))
     environment = {**os.environ, "APT_CONFIG": str(settings)}
@@ -72,6 +82,10 @@ def fetch(folder: Path, packages: tuple[str, ...] = (*LIBRARIES, *TESTS, *RUNTIM
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) == 3 and sys.argv[2] == "llama":
+        for suite, packages in LLAMA.items():
+            fetch(Path(sys.argv[1]).absolute(), packages, suite)
+    elif len(sys.argv) == 2:
+        fetch(Path(sys.argv[1]).absolute())
+    else:
         raise SystemExit(__doc__)
-    fetch(Path(sys.argv[1]).absolute())

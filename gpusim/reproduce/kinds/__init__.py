@@ -12,6 +12,7 @@ from gpusim.reproduce.kept import Results
 from gpusim.reproduce.kinds import (
     ablation,
     area,
+    break_even,
     breakdown,
     closed_loop,
     compared,
@@ -45,6 +46,7 @@ class Kind:
 _KINDS = {
     "compared": Kind(compared.tables, compared.picture, compared.values),
     "breakdown": Kind(breakdown.tables, breakdown.picture, breakdown.values),
+    "break_even": Kind(break_even.tables, break_even.picture, break_even.values),
     "map": Kind(design_map.tables, design_map.picture, design_map.values),
     "ablation": Kind(ablation.tables, ablation.picture, ablation.values),
     "curves": Kind(curves.tables, curves.picture, curves.values),

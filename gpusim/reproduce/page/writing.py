@@ -93,7 +93,7 @@ def _points_of_claim(reproduction: Reproduction, figure: ComparedFigure, where: 
     ways = {"path": comparison.path, "base": comparison.base}
     if not {*ways.values()} <= {*figure.paths} or not matches(ways, {n: w for n, w in where.items() if n in ways}):
         return
-    run = {one for way in ways.values() for one in (way, *reproduction.spec.paths[way].fastest_of)}
+    run = {one for way in ways.values() for one in (way, *reproduction.spec.paths[way].made_of)}
     for point in points_of(reproduction, figure):
         labels = {n: w for n, w in where.items() if n in point.labels and n not in ways}
         if point.labels["data"] == ANY_DATA:

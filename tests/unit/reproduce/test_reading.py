@@ -24,7 +24,7 @@ def test_a_shipped_publication_has_points_that_can_be_run(name: str) -> None:
     if reproduction.spec.runs is not None:
         assert {one.point.network for one in plan.points.values()} and metric_paths(reproduction)
         return
-    run_ = {name for name, way in reproduction.spec.paths.items() if not way.fastest_of}
+    run_ = {name for name, way in reproduction.spec.paths.items() if not way.made_of}
     assert run_ == {one.point.labels["path"] for one in plan.points.values()}
     assert plan.seconds() <= TWO_CORES_S, "sampled, it is to take an hour and a half on two cores"
     for one in plan.points.values():

@@ -113,10 +113,64 @@ def test_a_way_may_be_the_fastest_of_others(tmp_path: Path) -> None:
     assert rows(table(reproduction, "speed", results))[0]["either"] == 1.25
     slow = {key: one for key, one in results.points.items() if not key.endswith("theirs")}
     assert rows(table(reproduction, "speed", replace(results, points=slow)))[0]["either"] is None
-    with pytest.raises(UserError, match=r"speed.yaml: paths: either is the fastest of ways of which theirs is missing"):
+    with pytest.raises(UserError, match=r"speed.yaml: paths: either is made of ways of which theirs is missing"):
         loaded(tmp_path, FASTEST, speed=SPEED.replace("engine, theirs]", "engine, either]"))
     with pytest.raises(UserError, match=r"paths.either.fastest_of: unknown way that is run 'sof'"):
         loaded(tmp_path, FASTEST.replace("[soft, theirs]", "[sof]"))
+
+
+PART = INDEX.replace("comparisons:", """  bare: {title: bare, sparse: true, part_of: soft, leaves_out: [convert]}
+comparisons:
+  bare: {title: bare, path: engine, base: bare}""")  # fmt: skip
+
+
+def test_a_way_may_be_a_part_of_another_s_launches(tmp_path: Path) -> None:
+    reproduction = loaded(tmp_path, PART, speed=SPEED.replace("engine, theirs]", "engine, theirs, bare]"))
+    results = results_of(reproduction, CYCLES)
+    assert not any("bare" in key for key in results.points)
+    key = "one 1 half soft"
+    both = replace(results.points[key], launches=[("convert_blocks", 600), ("product", 200)])
+    found = rows(table(reproduction, "speed", replace(results, points={**results.points, key: both})))
+    assert found[0]["software"] == 1.25 and found[0]["bare"] == pytest.approx(5.0)
+    assert found[1]["bare"] == found[1]["software"], "nothing is left out where no kernel has such a name"
+    with pytest.raises(UserError, match=r"paths.bare.part_of: unknown way that is run 'sof'"):
+        loaded(tmp_path, PART.replace("part_of: soft", "part_of: sof"))
+    with pytest.raises(UserError, match="part_of and leaves_out belong together"):
+        loaded(tmp_path, PART.replace(", leaves_out: [convert]", ""))
+
+
+BREAK_EVEN = f"""
+kind: break_even
+title: From where on
+source: Not there
+cases: {{one: {{run: layerC, sets: {{workload.layer: {LAYER}}}}}}}
+batches: [1, 2]
+data:
+  most: {{workload.data: synthetic, workload.sparsity: 0.9}}
+  half: {{workload.data: synthetic, workload.sparsity: 0.5}}
+paths: [best, soft, engine]
+ratios:
+  - {{title: software over dense, path: soft, base: best}}
+  - {{title: engine over dense, path: engine, base: best}}
+claims:
+  - {{text: faster, said: "yes", measure: speedup, where: {{path: soft}}, bound: {{above: 1}}}}
+"""
+
+
+def test_break_even_lies_between_the_points_around_it(tmp_path: Path) -> None:
+    reproduction = loaded(tmp_path, INDEX.replace("place]", "place, even]"), even=BREAK_EVEN)
+    results = results_of(reproduction, CYCLES)
+    slow = replace(results.points["one 1 half soft"], metrics={"kernel.time_us": 2.0, "data.zero_fraction": 0.5})
+    results = replace(results, points={**results.points, "one 1 half soft": replace(slow, half_width=0.1)})
+    first, second = rows(table(reproduction, "even", results))
+    # 0.5 of the dense speed at 50 % zeros, 1.25 at 90 %: a line meets 1 after two thirds of the way
+    assert first["software over dense: faster from"] == "76.7 %" and first["between"] == "everywhere"
+    assert second["software over dense: faster from"] == "everywhere"
+    assert len(rows(table(reproduction, "even", results, "ratios"))) == 4
+    dense = {**CYCLES, "soft": 5000}
+    assert rows(table(reproduction, "even", results_of(reproduction, dense)))[0][
+        "software over dense: faster from"
+    ] == "nowhere"  # fmt: skip
 
 
 CHANGED = f"""

@@ -42,6 +42,8 @@ BLOCKS = {
     "bert-block": (109_482_240, 12, (30_522 + 512 + 2 + 2) * 768 + 768 * 769),  # with the pooler
     "llama-block": (1_235_814_400, 16, (128_256 + 1) * 2048),
     "llama-block-decode": (1_235_814_400, 16, (128_256 + 1) * 2048),
+    "llama-7b-block": (6_738_415_616, 32, (2 * 32_000 + 1) * 4096),
+    "llama-7b-block-decode": (6_738_415_616, 32, (2 * 32_000 + 1) * 4096),
 }
 TABLES = {"alexnet": ALEXNET, "vgg16": VGG_16, "resnet18": RESNET_18}
 ROWS = [(network, row) for network, rows in TABLES.items() for row in rows]

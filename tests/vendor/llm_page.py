@@ -1,0 +1,241 @@
+"""The page docs/llm.md: its runs by one command, what is kept of them, and its tables.
+
+    python -m tests.vendor.llm_page run FOLDER [RUN...]   # runs all or some, and renews the page
+    python -m tests.vendor.llm_page keep RUN RESULT [S]   # a result (`--json`) or output that is there, S processor seconds
+    python -m tests.vendor.llm_page                       # the page from what is kept, docs/llm.json
+
+FOLDER: filled by `python -m tests.vendor.packages FOLDER llama`. tinygrad's run needs it installed, and a comgr.
+"""
+
+import json
+import re
+import resource
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from isa.object.names import short
+from tests.support.pages import renewed, table
+from tests.vendor.llama import Shape, write_model
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/llm.md"
+KEPT = PAGE.with_suffix(".json")
+BLOCKS = 32  # of the model, of which one is run
+PROMPT = 64  # tokens of the prompt that llama-bench is given
+TOKENS = 2  # that it generates
+CPU_BACKEND = "libggml-cpu-x64.so"
+# the card that published figures are of: MI6 is a Polaris 10 as well, with four compute units more
+RX570 = "--gpu mi6 --set gpu.shader_arrays=8 --set gpu.clock_ghz=1.244"
+SHARD = "-o MUL_MAT,RMS_NORM,SCALE,SILU,SUM_ROWS,ARGMAX,CONT -p 'm=16,n=[18],k=256,bs=.1,1.,nr=.1,1.,per|ne=.(64|10),5'"
+_SAMPLED = "--data synthetic --sample --error 5%"
+_NET = "gpusim net llama-7b-block{} " + _SAMPLED + " {}"
+_MI60 = "--gpu mi60 --set gpu.architecture=gfx803"
+_BENCH = "gpusim hip --root {root} {} -- {root}/usr/bin/llama-bench -m model.gguf -r 1 --no-warmup -ngl 99 {}"
+_OPS = "gpusim hip --root {root} --gpu r9nano --timing off -- {ops} test -b ROCm0 " + SHARD
+_TINYGRAD = "gpusim hip --gpu r9nano {}-- python tests/vendor/tinygrad_training.py"
+RUNS = {
+    "decode, r9nano": _NET.format("-decode", "--gpu r9nano"),
+    "prefill, r9nano": _NET.format("", "--gpu r9nano"),
+    "decode, mi60": _NET.format("-decode", _MI60),
+    "prefill, mi60": _NET.format("", _MI60),
+    "rows of 4160, r9nano": f"gpusim net tests/vendor/llama-gate-4160.yaml {_SAMPLED} --gpu r9nano",
+    "llama.cpp decode, r9nano": _BENCH.format("--gpu r9nano", f"-p 0 -n {TOKENS}", root="{root}"),
+    "llama.cpp decode, rx570": _BENCH.format(RX570, f"-p 0 -n {TOKENS}", root="{root}"),
+    "llama.cpp prefill, rx570": _BENCH.format(f"{RX570} --sample --error 5%", f"-p {PROMPT} -n 0", root="{root}"),
+    "test-backend-ops": _OPS,
+    "tinygrad": _TINYGRAD.format("--timing off "),
+    "tinygrad, CPU": "python tests/vendor/tinygrad_training.py",
+}
+# tokens a second that others measured: of what, by whom, with which kernels here they can be compared
+PUBLISHED = (
+    ("RX 570, Llama 2 7B, Ollama 0.5.4 (Q4_0)", "decode", 27.46, "llama.cpp decode, rx570",
+     "[likelovewant/ollama-for-amd 51](https://github.com/likelovewant/ollama-for-amd/issues/51)"),
+    ("RX 570, Gemma 3 1B, llama.cpp (IQ1_S)", "decode", 53.55, "",
+     "[ollama/ollama 2453](https://github.com/ollama/ollama/issues/2453)"),
+    ("RX 570, Gemma 3 1B, llama.cpp (IQ1_S)", "prefill", 669.73, "",
+     "[ollama/ollama 2453](https://github.com/ollama/ollama/issues/2453)"),
+    ("MI50, Llama 8B, llama.cpp (Q4_0), 128 tokens at a time", "prefill", 753.17, "",
+     "[ggml-org/llama.cpp 27841](https://github.com/ggml-org/llama.cpp/pull/27841)"),
+)  # fmt: skip
+
+
+def kept_of(name: str, text: str, cpu_s: float | None = None) -> dict[str, Any]:
+    """Return what is kept of a run: of a JSON result times, bounds and counters; of an output the lines that count."""
+    if name.startswith("tinygrad"):
+        return {"losses": re.findall(r"^\d+\.\d{7}$", text, re.MULTILINE)}
+    if name == "test-backend-ops":
+        passed = re.findall(r"(\d+)/(\d+) tests passed", text)[0]
+        launches = sum(int(one) for one in re.findall(r"^(\d+)\t.*\t[\d,]+\t", text, re.MULTILINE))
+        return {"passed": int(passed[0]), "tests": int(passed[1]), "launches": launches}
+    result = json.loads(text)
+    gpu, total = result["config"]["gpu"], result["total"]
+    held = {
+        "launches": total["launches"], "time_us": total["time_us"], "half_width_us": total.get("time_us_half_width", 0),
+        "simulated": (total.get("sampling") or {}).get("fraction", 1.0), "launch_us": gpu["kernel_launch_us"],
+        "cpu_s": cpu_s, **_counters(result | {"bound": total["bound"], "stalls": total["stalls"]}), "rows": [],
+    }  # fmt: skip
+    for row in sorted(result["rows"], key=lambda one: -one["time_us"]):
+        name_ = short(row["name"]) if result["kind"] == "hip" else f"{row['name']}, {row['operator']}"
+        values = {"name": name_, "launches": row["launches"], "time_us": row["time_us"]}
+        held["rows"].append(values | _counters(row["metrics"] | {"bound": row["bound"], "stalls": row["stalls"]}))
+    return held
+
+
+def _counters(of: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "bound": [of["bound"]["name"], round(of["bound"]["utilization"], 4)],
+        "stalls": {name: round(share, 4) for name, share in of["stalls"].items()},
+        "dram_bytes": of["dram"]["bytes"],
+        "dram_busy": round(of["dram"]["bandwidth_utilization"], 4),
+        "l2_hits": round(of["l2"]["hit_rate"], 4),
+    }
+
+
+def tokens_a_second(name: str, run: Mapping[str, Any]) -> float:
+    """Return tokens a second of the whole model's blocks, kernels and what launching them takes."""
+    if name.startswith("llama.cpp"):
+        tokens = TOKENS if "decode" in name else PROMPT
+    else:
+        tokens = 1 if "decode" in name else 128
+    return tokens / (BLOCKS * run["time_us"] * 1e-6)
+
+
+def _runs(prefix: str) -> dict[str, Any]:
+    held = json.loads(KEPT.read_text(encoding="utf-8"))
+    return {name: held[name] for name in RUNS if name in held and name.startswith(prefix)}
+
+
+def _summary(runs: Mapping[str, Any]) -> str:
+    rows = []
+    for name, run in runs.items():
+        bound, used = run["bound"]
+        rows.append(
+            [name, f"{run['time_us']:,.0f} ± {run['half_width_us']:,.0f}", f"{tokens_a_second(name, run):,.1f}",
+             str(run["launches"]), f"{bound} {100 * used:.0f} %", f"{run['dram_bytes'] / run['time_us'] / 1e3:,.0f}",
+             f"{100 * run['dram_busy']:.0f} %", ", ".join(f"{k} {100 * v:.0f} %" for k, v in run["stalls"].items()),
+             f"{100 * run['simulated']:.0f} %", "" if run["cpu_s"] is None else f"{run['cpu_s']:.0f}"]
+        )  # fmt: skip
+    head = ["run", "kernels, us", "tokens a second, 32 blocks", "launches", "bound", "GB/s", "DRAM busy", "stalls"]
+    return table([*head, "simulated", "processor, s"], rows)
+
+
+def _dearest(runs: Mapping[str, Any]) -> str:
+    rows = []
+    for name, run in runs.items():
+        for row in run["rows"][:4]:
+            bound, used = row["bound"]
+            rows.append(
+                [name, f"`{row['name']}`", str(row["launches"]), f"{row['time_us']:,.0f}",
+                 f"{100 * row['time_us'] / run['time_us']:.0f} %", f"{bound} {100 * used:.0f} %",
+                 f"{row['dram_bytes'] / row['time_us'] / 1e3:,.0f}", f"{100 * row['l2_hits']:.0f} %",
+                 ", ".join(f"{k} {100 * v:.0f} %" for k, v in row["stalls"].items())]
+            )  # fmt: skip
+    return table(["run", "kernel", "launches", "us", "share", "bound", "GB/s", "L2 hits", "stalls"], rows)
+
+
+def rows() -> str:
+    """The gate with rows of 4096 and of 4160 values."""
+    held = _runs("")
+    prefill = next(row for row in held["prefill, r9nano"]["rows"] if row["name"].startswith("gate"))
+    found = {"4096": prefill, "4160": held["rows of 4160, r9nano"]["rows"][0]}
+    return table(
+        ["values of a row", "us", "bound", "L2 hits", "stalls"],
+        [
+            [values, f"{row['time_us']:,.0f}", f"{row['bound'][0]} {100 * row['bound'][1]:.0f} %",
+             f"{100 * row['l2_hits']:.0f} %", ", ".join(f"{k} {100 * v:.0f} %" for k, v in row["stalls"].items())]
+            for values, row in found.items()
+        ],
+    )  # fmt: skip
+
+
+def published() -> str:
+    """Published figures beside ours."""
+    held, rows = _runs(""), []
+    for of, phase, said, name, source in PUBLISHED:
+        ours = tokens_a_second(name, held[name]) if name in held else None
+        found = ["–", "–"] if ours is None else [f"{ours:,.1f}", f"{ours / said:.2f}"]
+        rows.append([of, phase, f"{said:,.1f}", *found, source])
+    return table(["card, model, format", "phase", "published", "here", "here / published", "source"], rows)
+
+
+def programs() -> str:
+    """What programs gave."""
+    held, rows = _runs(""), []
+    if "test-backend-ops" in held:
+        ops = held["test-backend-ops"]
+        rows.append(["`test-backend-ops`", f"{ops['passed']} of {ops['tests']} tests passed"])
+    if "tinygrad" in held and "tinygrad, CPU" in held:
+        pairs = list(zip(*(held[name]["losses"] for name in ("tinygrad", "tinygrad, CPU")), strict=True))
+        off = max(abs(float(first) - float(second)) for first, second in pairs)
+        losses = f"losses {pairs[0][0]} to {pairs[-1][0]}, at most {off:.0e} from the CPU's"
+        rows.append(["`tinygrad_training.py`", f"{len(pairs)} steps, {losses}"])
+    return table(["program", "result"], rows)
+
+
+def commands() -> str:
+    """The commands of all runs."""
+    return "```sh\n" + "\n".join(f"{command}  # {name}" for name, command in RUNS.items()) + "\n```"
+
+
+SECTIONS: dict[str, Callable[[], str]] = {
+    "programs": programs,
+    "llama.cpp": lambda: _summary(_runs("llama.cpp")),
+    "llama.cpp kernels": lambda: _dearest(_runs("llama.cpp")),
+    "blocks": lambda: _summary(_runs("decode") | _runs("prefill")),
+    "blocks kernels": lambda: _dearest(_runs("decode") | _runs("prefill")),
+    "rows": rows,
+    "published": published,
+    "commands": commands,
+}
+
+
+def keep(name: str, text: str, cpu_s: float | None = None) -> None:
+    """Keep a run's figures."""
+    held = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    held[name] = kept_of(name, text, cpu_s)
+    KEPT.write_text(json.dumps({one: held[one] for one in RUNS if one in held}, indent=1) + "\n", encoding="utf-8")
+
+
+def run(folder: Path, names: Sequence[str]) -> None:
+    """Run these commands, or all, under the packages in `folder`, and keep what they give."""
+    libraries = folder / "usr/lib/x86_64-linux-gnu"
+    for link, target in (  # the backends are looked for in the working folder, the programs' library beside the others
+        (folder / "libggml-hip.so", libraries / "ggml/backends0/libggml-hip.so"),
+        (folder / CPU_BACKEND, libraries / "ggml/backends0" / CPU_BACKEND),
+        (libraries / "libllama-bench-impl.so", libraries / "llama/libllama-bench-impl.so"),
+    ):
+        if not link.exists():
+            link.symlink_to(target)
+    if not (folder / "model.gguf").exists():
+        write_model(folder / "model.gguf", Shape())
+    for name in names or RUNS:
+        command = RUNS[name].format(root=folder, ops=folder / "usr/libexec/x86_64-linux-gnu/ggml/test-backend-ops")
+        words = shlex.split(command.replace("tests/vendor", str(Path(__file__).parent)))
+        result = folder / "result.json"
+        if words[0] == "gpusim":
+            words[:1] = [sys.executable, "-c", "from gpusim.cli.start import main; main()"]
+            if "--timing" not in words:
+                place = words.index("--") if "--" in words else len(words)
+                words[place:place] = ["--json", str(result)]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, errors="replace", check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        keep(name, result.read_text() if str(result) in words else done.stdout + done.stderr, cpu_s)
+
+
+def main() -> None:
+    """Do as the command line asks, and renew the page."""
+    words = sys.argv[1:]
+    if words[:1] == ["run"]:
+        run(Path(words[1]).absolute(), words[2:])
+    elif words[:1] == ["keep"]:
+        keep(words[1], Path(words[2]).read_text(encoding="utf-8"), float(words[3]) if words[3:] else None)
+    PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), SECTIONS), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
