@@ -34,6 +34,8 @@ def constant(token: str, kind: str) -> int | None:
     """The bits of a constant for an operand of a kind; None for a register."""
     size = int(kind[1:])
     if token.lstrip("-") in _INLINE:
+        if size == 16 and kind[0] != "f":  # the low half of FP32's (LLVM bug 46302)
+            return _INLINE[token.lstrip("-")][1] & 0xFFFF
         held = _INLINE[token.lstrip("-")][_SIZES[size]]
         return held | 1 << size - 1 if token.startswith("-") else held
     if not _NUMBER.match(token):

@@ -119,7 +119,7 @@ def _arithmetic(stem: str, kind: str, a: Callable, b: Callable, d: int, words: i
             w.set_scalar(d, x if first else y)
             return
         if stem == "absdiff":
-            result = abs(signed(x) - signed(y)) & M32
+            result = abs(signed(x - y)) & M32  # of the difference as a word
             w.set_scalar(d, result)
             w.scc = int(result != 0)
             return

@@ -158,7 +158,7 @@ def _legacy(a: np.ndarray, b: np.ndarray, product: np.ndarray) -> np.ndarray:
 
 def _pack_rtz(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     def half(x: np.ndarray) -> np.ndarray:
-        near = x.astype(np.float16)
+        near = numbers.quiet(x.astype(np.float16))
         over = (np.abs(near.astype(np.float64)) > np.abs(x.astype(np.float64))) & np.isfinite(x)
         word = near.view(np.uint16)
         return np.where(over, word - np.uint16(1), word).astype(U32)
@@ -221,7 +221,7 @@ _add("v_cvt_i32_f32", "f32 -> u32", lambda a: _to32(to_integer(a, -(1 << 31), (1
 _add("v_cvt_i32_f64", "f64 -> u32", lambda a: _to32(to_integer(a, -(1 << 31), (1 << 31) - 1)))
 _add("v_cvt_i16_f16", "f16 -> i16", lambda a: to_integer(a, -32768, 32767).astype(np.int16))
 _add("v_cvt_u16_f16", "f16 -> u16", lambda a: to_integer(a, 0, 65535).astype(np.uint16))
-_add("v_cvt_rpi_i32_f32", "f32 -> u32", lambda a: _to32(to_integer(np.floor(a.astype(np.float64) + 0.5), -(1 << 31), (1 << 31) - 1)))
+_add("v_cvt_rpi_i32_f32", "f32 -> u32", lambda a: _to32(to_integer(np.floor(a + np.float32(0.5)), -(1 << 31), (1 << 31) - 1)))
 _add("v_cvt_flr_i32_f32", "f32 -> u32", lambda a: _to32(to_integer(np.floor(a.astype(np.float64)), -(1 << 31), (1 << 31) - 1)))
 _add("v_cvt_pkrtz_f16_f32", "f32 f32 -> u32", _pack_rtz)
 for _k in range(4):
@@ -336,6 +336,7 @@ def _finished(w: Wave, value: np.ndarray, kind: str, how: str, line: Line) -> np
     """A float result with denormals, output modifier and clamp."""
     if w.mode & (3 if kind == "f32" else 12) and how != "bits":
         raise NotStatedError("a rounding mode other than to nearest")
+    value = numbers.quiet(value)
     keeps = _keep(w, kind, out=True)
     if how == "zero" or (how == "mode" and not keeps):
         value = numbers.flushed(value)
@@ -467,7 +468,7 @@ def _division(line: Line) -> Step:
 
         def scaled(w: Wave) -> None:
             value, flag = div_scale(*(read(w) for read in reads))
-            write(w, value)
+            write(w, _finished(w, value, kind, "bits", line))
             write_mask(w, flag)
 
         return scaled
@@ -484,13 +485,17 @@ def _wide(line: Line) -> Step:
     kind = "u32" if "u64" in line.name else "i32"
     reads = [reader(line, 2, kind, 0), reader(line, 3, kind, 1), reader(line, 4, kind[0] + "64", 2)]
     write, write_mask = writer(line, 0, kind[0] + "64"), mask_writer(line.operands[1])
+    clamp = "clamp" in line.modifiers
 
     def step(w: Wave) -> None:
         a, b, c = (read(w).tolist() for read in reads)
         totals = [x * y + z for x, y, z in zip(a, b, c, strict=True)]
         low, high = (0, (1 << 64) - 1) if kind == "u32" else (-(1 << 63), (1 << 63) - 1)
+        carry = np.array([bool(t >> 64 & 1) for t in totals])  # bit 64 of the sum
+        if clamp:
+            totals = [min(max(t, low), high) for t in totals]
         write(w, np.array([t & (1 << 64) - 1 for t in totals], np.uint64))
-        write_mask(w, np.array([not low <= t <= high for t in totals]))
+        write_mask(w, carry)
 
     return step
 
