@@ -111,6 +111,20 @@ class DeviceMemory:
             self._set_permissions(allocation)
         return allocation
 
+    def allocate_at(self, address: int, size_bytes: int, name: str) -> Allocation:
+        """Reserve `size_bytes`, zeroed, at an address behind all that was ever allocated; raise DeviceMemoryError."""
+        start = address - VIRTUAL_BASE
+        if start < self._next or start % ALLOCATION_ALIGNMENT_BYTES:
+            raise DeviceMemoryError(f"allocation '{name}': {address:#x} is not free, or not at the start of a page")
+        if start > self._next:
+            self._free.append((self._next, start))
+            self._next = start
+        held, self._free = self._free, []
+        try:
+            return self.allocate(size_bytes, name)
+        finally:
+            self._free = held
+
     def free(self, allocation: Allocation) -> None:
         """Give an allocation back: accesses to it fault from now on; DeviceMemoryError if it is not allocated."""
         if self._held.get(allocation.address) != allocation:

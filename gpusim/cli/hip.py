@@ -55,6 +55,17 @@ class HipOptions:
         float | None,
         typer.Option("--max-seconds", metavar="S", min=0, help="End a kernel after so much time; --timeout: all."),
     ] = None
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            "--record",
+            metavar="DIR",
+            help="Write launches to a new folder, each with memory before and after it: gpusim exec runs them again.",
+        ),
+    ] = None
+    record_launches: Annotated[
+        int, typer.Option("--record-launches", metavar="N", min=1, help="How many of each kernel, its first ones.")
+    ] = 1
     root: Annotated[
         Path | None,
         typer.Option("--root", metavar="DIR", help="Folder with another system's libraries, for what needs them."),
@@ -106,6 +117,8 @@ def hip(
         keep=any((options.every, options.json_file, options.out, store_to_write(storing.store))),
         check=asked.check,
         max_seconds=asked.max_seconds,
+        record=asked.record,
+        record_launches=asked.record_launches,
     )
 
     files = [*gpu_file.files, Path(program[0])]

@@ -1,10 +1,12 @@
 """Code of HIP programs: modules, their kernels and the variables in them."""
 
 from dataclasses import dataclass, field
+from io import BytesIO
 
 from gpusim.base.errors import UserError
 from isa.device_memory import DeviceMemory
 from isa.execution.launch_setup import load_image, unload_image
+from isa.object.bundle import code_objects
 from isa.object.code_object import CodeObjectError, Kernel, Kernels, kernels_in
 from isa.object.elf_image import MalformedError, Symbol
 
@@ -17,7 +19,12 @@ class UnknownCodeError(UserError):
 class _Module:
     kernels: Kernels
     symbols: dict[str, Symbol]
+    data: bytes
     image_of: Kernel | None = None  # one whose image is in device memory: all kernels of a module have one
+
+    def has(self, kernel: Kernel) -> bool:
+        """Tell whether this very kernel is from the module."""
+        return kernel.name in self.kernels and self.kernels[kernel.name] is kernel
 
 
 @dataclass
@@ -33,7 +40,7 @@ class CodeStore:
         """Load a module from a code object or a bundle, and return its number; raises CodeObjectError."""
         kernels = kernels_in(data)
         number = self._number()
-        self._modules[number] = _Module(kernels, {symbol.name: symbol for symbol in kernels.image.symbols})
+        self._modules[number] = _Module(kernels, {symbol.name: symbol for symbol in kernels.image.symbols}, data)
         return number
 
     def unload(self, module: int) -> None:
@@ -59,6 +66,11 @@ class CodeStore:
         if function not in self._kernels:
             raise UnknownCodeError(f"there is no kernel of number {function}")
         return self._kernels[function]
+
+    def code_object(self, kernel: Kernel) -> bytes:
+        """Return the code object, without a bundle around it, that a kernel of a loaded module is from."""
+        data = next(held.data for held in self._modules.values() if held.has(kernel))
+        return code_objects(BytesIO(data))[0]
 
     def symbol(self, module: int, name: str) -> tuple[int, int]:
         """Return address and bytes of a variable, after loading the code object if need be. Raises UnknownCodeError."""

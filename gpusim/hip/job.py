@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpusim.base.errors import EXIT_INTERRUPTED
@@ -34,7 +35,8 @@ class HipJob(Job):
     timing: False executes kernels for their results alone; launches: how each is run; kernels: a regular expression:
     only kernels whose name it matches are timed; bounds: where an allocation ends; keep: each launch's metrics are
     part of the record; check: launches are executed under watch, and what is found is part of the record;
-    max_seconds: wall time after which a launch is ended.
+    max_seconds: wall time after which a launch is ended; record: a folder that the first `record_launches` launches of
+    each kernel are written to.
     """
 
     kind = "hip"
@@ -51,12 +53,15 @@ class HipJob(Job):
         keep: bool = False,
         check: bool = False,
         max_seconds: float | None = None,
+        record: Path | None = None,
+        record_launches: int = 1,
     ) -> None:
         self.program, self.gpu, self.energy_spec = program, gpu, energy_spec
         self.title = " ".join(program.arguments)
         self.options = JobOptions(timing, verify=False, launches=launches)  # only the program knows its results
         self._kernels, self._bounds, self._keep, self._check = kernels, bounds, keep, check
         self._max_seconds = max_seconds
+        self._record, self._record_launches = record, record_launches
 
     @property
     def variants(self) -> Sequence[Variant]:
@@ -95,9 +100,15 @@ class HipJob(Job):
         made: list[Launches] = []
 
         def sessions() -> "Callable[[socket.socket, int], Session]":
+            from gpusim.hip.launch_files import LaunchRecorder
             from gpusim.hip.launching import Launches, Options  # the compiled core: while the program starts
             from gpusim.hip.session import Session
 
+            errors = Reporter(quiet=False)
+            errors.on_terminal = False
+            recorder = None
+            if self._record is not None:
+                recorder = LaunchRecorder(self._record, self._record_launches, self.gpu, errors)
             how = Options(
                 self.gpu,
                 self.options.timing,
@@ -107,10 +118,9 @@ class HipJob(Job):
                 self._bounds,
                 self._check,
                 self._max_seconds,
+                recorder,
             )
             made.append(launches := Launches())
-            errors = Reporter(quiet=False)
-            errors.on_terminal = False
             return lambda socket, file: Session(socket, file, how, launches, errors, lambda: context.interrupt.asked)
 
         code = run_program(self.program, context.reporter, sessions, lambda: context.interrupt.asked)

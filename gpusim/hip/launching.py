@@ -8,6 +8,7 @@ from typing import Any, Literal
 from gpusim.base.progress import Progress, Reporter
 from gpusim.core.facts import RunFacts, combined
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.hip.launch_files import LaunchRecorder
 from gpusim.host.checking import check_launch
 from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOptions, executed
 from gpusim.results.record import CommandTimes, RunRecord
@@ -28,7 +29,7 @@ class Options:
     or mangled, are timed, the others are only executed; launches: how timed ones are run; keep: every launch's metrics;
     bounds: where an allocation ends (`Bounds`: with its page, its last byte, or the block of
     the driver's that it lies in); check: execute launches under watch,
-    untimed; max_seconds: wall time after which a launch is ended.
+    untimed; max_seconds: wall time after which a launch is ended; recorder: writes launches down.
     """
 
     gpu: GpuSpec
@@ -39,6 +40,7 @@ class Options:
     bounds: Bounds = "page"
     check: bool = False
     max_seconds: float | None = None
+    recorder: LaunchRecorder | None = None
 
     def timed(self, name: str) -> bool:
         """Tell whether a kernel is simulated."""

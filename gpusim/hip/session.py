@@ -85,6 +85,7 @@ class Session:
         self._allocations: dict[int, Allocation] = {}
         self._code = CodeStore(self._memory)
         self._launcher = Launcher(options, launches, reporter)
+        self._recorder = options.recorder
         self._calls = HostCalls(self._memory)
         self._queue = StreamQueue(options.gpu.kernel_launch_us)
         self._error = HipError.Success  # the first error among requests that are not answered
@@ -195,7 +196,7 @@ class Session:
         serve = self._calls.serve if self._calls.are_made_by(launch) else None
         self._begun_s, self._out_of_time = time.monotonic(), False
         try:
-            facts = self._launcher.run(launch, self._go_on, serve)
+            facts = self._recorded(launch, lambda: self._launcher.run(launch, self._go_on, serve))
         except (ExecutionFault, SimulationError):
             self._fatal = True
             raise
@@ -214,6 +215,13 @@ class Session:
             demands = self._demands(launch, facts)
             self._queue.kernel(stream, facts.time_us, demands, note, launch.kernel.name)
         self._fatal |= facts.partial
+
+    def _recorded(self, launch: Launch, run: Callable[[], RunFacts]) -> RunFacts:
+        """Run a launch, and write it down where the user has asked for it."""
+        if self._recorder is None:
+            return run()
+        code = lambda: self._code.code_object(launch.kernel)  # noqa: E731
+        return self._recorder.run(launch, self._calls.are_made_by(launch), code, run)
 
     def _limit_reached(self, facts: RunFacts) -> str:
         """Return which limit ended a launch; empty if none did."""

@@ -16,6 +16,7 @@ PACKET_BYTES = 64  # hsa_kernel_dispatch_packet_t
 QUEUE_BYTES = 256  # amd_queue_t
 _QUEUE_APERTURES = 0x40  # group_segment_aperture_base_hi, private_segment_aperture_base_hi
 _BLOCK_ALIGNMENT = 64
+_BLOCK, _PRIVATE = "kernel arguments and dispatch packet", "private memory"  # names of a launch's own allocations
 _PAGE_BYTES = 4096
 _PACKET_HEADER = 0x1502  # kernel dispatch, system-scope acquire and release fences
 # private segment buffer resource: words 1 and 3 (GCN3 ISA manual, section 8.1.8; LLVM SIISelLowering for HSA)
@@ -41,6 +42,16 @@ def load_image(memory: DeviceMemory, kernel: Kernel) -> int:
         memory.view(allocation)[lead:] = memoryview(image)
         loaded[key] = base
     return loaded[key]
+
+
+def adopt_image(memory: DeviceMemory, kernel: Kernel, load_base: int) -> None:
+    """Take what lies in memory for the kernel's code object, loaded at `load_base`, in place of loading it."""
+    _images.setdefault(memory, {})[(kernel.image, kernel.image_address)] = load_base
+
+
+def is_of_a_launch(allocation: Allocation) -> bool:
+    """Tell whether an allocation is a launch's own: its block, or its private memory."""
+    return allocation.name in (_BLOCK, _PRIVATE)
 
 
 def unload_image(memory: DeviceMemory, kernel: Kernel) -> None:
@@ -79,7 +90,7 @@ class LaunchBlock:
         self._taken: list[tuple[tuple[str, int], Allocation]] = []
         kernarg_bytes = -(-max(len(launch.kernarg), 1) // _BLOCK_ALIGNMENT) * _BLOCK_ALIGNMENT
         block = self._take(
-            launch.memory, "kernel arguments and dispatch packet", PACKET_BYTES + QUEUE_BYTES + kernarg_bytes
+            launch.memory, _BLOCK, PACKET_BYTES + QUEUE_BYTES + kernarg_bytes
         )
         self.packet_address = block.address
         self.queue_address = block.address + PACKET_BYTES
@@ -96,7 +107,7 @@ class LaunchBlock:
         view[at : at + len(kernarg)] = memoryview(kernarg)
         self.scratch_address = 0
         if scratch_bytes:
-            self.scratch_address = self._take(launch.memory, "private memory", scratch_bytes, addressed=False).address
+            self.scratch_address = self._take(launch.memory, _PRIVATE, scratch_bytes, addressed=False).address
 
     def _take(self, memory: DeviceMemory, name: str, size_bytes: int, addressed: bool = True) -> Allocation:
         key = (name, size_bytes)
