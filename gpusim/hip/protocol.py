@@ -80,6 +80,13 @@ OPS = (
     Op(18, "WAITED", "<Q"),
     Op(19, "EVENT_WAITED", "<Q"),
     Op(20, "PREPARE", "<Q3II", "", "workgroups that the GPU holds at a time (u32)"),
+    Op(
+        21,
+        "TRANSLATE",
+        "<II",
+        "ISA, folder, options (count), data objects (count; of each its kind (u32), name, contents): texts",
+        "log, results: as the data objects",
+    ),
 )
 
 

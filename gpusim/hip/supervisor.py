@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.progress import Reporter
 from gpusim.hip.built import libraries
 from gpusim.hip.protocol import SOCKET_VARIABLE
+from workloads.toolchain.compilers import ROCM_VARIABLE, hip_root
 
 _PERIOD_S = 0.2  # in which a signal is seen
 _GRACE_S = 2.0  # for a program that is asked to end
@@ -58,9 +60,12 @@ class Program:
     arguments: Sequence[str]
     root: Path | None = None
 
-    def started_by(self, library_folder: Path) -> tuple[list[str], dict[str, str]]:
-        """Return command and environment that put gpusim's library first; raises ProgramError."""
-        environment = dict(os.environ)
+    def started_by(self, library_folder: Path, rocm: Path) -> tuple[list[str], dict[str, str]]:
+        """Return command and environment that put gpusim's library first; raises ProgramError.
+
+        rocm: what the program takes for ROCm's folder (`rocm_folder`).
+        """
+        environment = {**os.environ, ROCM_VARIABLE: str(rocm)}
         if self.root is None:
             others = environment.get("LD_LIBRARY_PATH")
             environment["LD_LIBRARY_PATH"] = os.pathsep.join((str(library_folder), *filter(None, [others])))
@@ -87,7 +92,31 @@ def run_program(
     """
     if sys.platform != "linux" or os.uname().machine != "x86_64":
         raise ProgramError("HIP programs run on x86-64 Linux alone")
-    command, environment = program.started_by(libraries())
+    with tempfile.TemporaryDirectory(prefix="gpusim-rocm-") as folder:
+        rocm = rocm_folder(Path(folder), libraries())
+        return _run(program.started_by(libraries(), rocm), reporter, new_session, stopped)
+
+
+def rocm_folder(folder: Path, library_folder: Path) -> Path:
+    """Fill an empty folder with what ROCm's holds, if it is installed, and gpusim's libraries in place of its own.
+
+    Python packages open libraries there by their path, whatever the loader would find.
+    """
+    (folder / "lib").symlink_to(library_folder)
+    root = hip_root()
+    for entry in () if root is None else root.iterdir():
+        if entry.name != "lib":
+            (folder / entry.name).symlink_to(entry.absolute())
+    return folder
+
+
+def _run(
+    started: tuple[list[str], dict[str, str]],
+    reporter: Reporter,
+    new_session: Callable[[], NewSession],
+    stopped: Callable[[], bool],
+) -> int:
+    command, environment = started
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     environment[SOCKET_VARIABLE] = str(theirs.fileno())
     try:
