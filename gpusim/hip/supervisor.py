@@ -92,16 +92,20 @@ def run_program(
     """
     if sys.platform != "linux" or os.uname().machine != "x86_64":
         raise ProgramError("HIP programs run on x86-64 Linux alone")
-    with tempfile.TemporaryDirectory(prefix="gpusim-rocm-") as folder:
-        rocm = rocm_folder(Path(folder), libraries())
-        return _run(program.started_by(libraries(), rocm), reporter, new_session, stopped)
+    with tempfile.TemporaryDirectory(prefix="gpusim-") as name:
+        folder = Path(name)  # the user's alone
+        command, environment = program.started_by(libraries(), rocm_folder(folder / "rocm", libraries()))
+        environment[SOCKET_VARIABLE] = str(folder / "simulator")
+        with _listening(folder / "simulator") as broker:
+            return _run(command, environment, broker, reporter, new_session, stopped)
 
 
 def rocm_folder(folder: Path, library_folder: Path) -> Path:
-    """Fill an empty folder with what ROCm's holds, if it is installed, and gpusim's libraries in place of its own.
+    """Make a folder with what ROCm's holds, if it is installed, and gpusim's libraries in place of its own.
 
     Python packages open libraries there by their path, whatever the loader would find.
     """
+    folder.mkdir()
     (folder / "lib").symlink_to(library_folder)
     root = hip_root()
     for entry in () if root is None else root.iterdir():
@@ -110,26 +114,33 @@ def rocm_folder(folder: Path, library_folder: Path) -> Path:
     return folder
 
 
+def _listening(path: Path) -> socket.socket:
+    """Return a socket to which the processes of a program connect by `path`; raises ProgramError."""
+    broker = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        broker.bind(str(path))
+    except OSError as error:
+        broker.close()
+        raise ProgramError(f"{path}: no socket can be made: {error.strerror or error} (TMPDIR names its folder)") from None
+    broker.listen()
+    return broker
+
+
 def _run(
-    started: tuple[list[str], dict[str, str]],
+    command: list[str],
+    environment: dict[str, str],
+    broker: socket.socket,
     reporter: Reporter,
     new_session: Callable[[], NewSession],
     stopped: Callable[[], bool],
 ) -> int:
-    command, environment = started
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    environment[SOCKET_VARIABLE] = str(theirs.fileno())
     try:
-        process = subprocess.Popen(
-            command, env=environment, pass_fds=(theirs.fileno(),), preexec_fn=_dies_with(os.getpid())
-        )
+        process = subprocess.Popen(command, env=environment, preexec_fn=_dies_with(os.getpid()))
     except OSError as error:
         why = "is a folder" if Path(command[0]).is_dir() else error.strerror or error
         raise ProgramError(f"{command[0]}: cannot be started: {why}") from None
-    theirs.close()
     try:
-        with ours:
-            _serve(ours, process, new_session(), stopped)
+        _serve(broker, process, new_session(), stopped)
     finally:
         _end(process)
     code = process.returncode
@@ -179,9 +190,7 @@ def _serve(
                         running = False
                     elif key.data == "introduced":
                         introduced = _introduced(broker)
-                        if introduced is None:
-                            waiting.unregister(broker)
-                        else:
+                        if introduced is not None:
                             served = session(*introduced)
                             waiting.register(served.connection, selectors.EVENT_READ, served)
                             sessions += 1
@@ -197,16 +206,20 @@ def _serve(
 
 
 def _introduced(broker: socket.socket) -> tuple[socket.socket, int] | None:
-    """Receive the connection and the memory file of a new process; None once no process can introduce
-    itself any more.
-    """
+    """Receive the connection and the memory file of a new process; None of one that does not send them."""
     descriptors = array.array("i")
-    data, control, _, _ = broker.recvmsg(1, socket.CMSG_LEN(_DESCRIPTORS * descriptors.itemsize))
-    if not data:
-        return None
+    caller, _ = broker.accept()
+    with caller:
+        caller.settimeout(_GRACE_S)
+        try:
+            _, control, _, _ = caller.recvmsg(1, socket.CMSG_LEN(_DESCRIPTORS * descriptors.itemsize))
+        except OSError:
+            return None
     for level, kind, content in control:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             descriptors.frombytes(content[: _DESCRIPTORS * descriptors.itemsize])
+    if len(descriptors) != _DESCRIPTORS:
+        return None
     connection, file = descriptors
     return socket.socket(fileno=connection), file
 
