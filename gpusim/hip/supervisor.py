@@ -3,12 +3,13 @@
 import array
 import ctypes
 import os
+import secrets
 import selectors
 import signal
 import socket
+import struct
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,14 +17,15 @@ from typing import Protocol
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.progress import Reporter
-from gpusim.hip.built import libraries
+from gpusim.hip.built import libraries, rocm_folder
 from gpusim.hip.protocol import SOCKET_VARIABLE
-from workloads.toolchain.compilers import ROCM_VARIABLE, hip_root
+from workloads.toolchain.compilers import ROCM_VARIABLE
 
 _PERIOD_S = 0.2  # in which a signal is seen
 _GRACE_S = 2.0  # for a program that is asked to end
 _PR_SET_PDEATHSIG = 1
 _DESCRIPTORS = 2  # of a process that introduces itself: its end of a socket pair, its memory file
+_CREDENTIALS = struct.Struct("3i")  # of a connected process: its number, user, group
 _LOADERS = ("lib64/ld-linux-x86-64.so.2", "usr/lib64/ld-linux-x86-64.so.2")
 FOLDERS = (
     *("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib"),
@@ -60,12 +62,12 @@ class Program:
     arguments: Sequence[str]
     root: Path | None = None
 
-    def started_by(self, library_folder: Path, rocm: Path) -> tuple[list[str], dict[str, str]]:
+    def started_by(self, library_folder: Path, rocm: Path | None) -> tuple[list[str], dict[str, str]]:
         """Return command and environment that put gpusim's library first; raises ProgramError.
 
         rocm: what the program takes for ROCm's folder (`rocm_folder`).
         """
-        environment = {**os.environ, ROCM_VARIABLE: str(rocm)}
+        environment = {**os.environ, **({} if rocm is None else {ROCM_VARIABLE: str(rocm)})}
         if self.root is None:
             others = environment.get("LD_LIBRARY_PATH")
             environment["LD_LIBRARY_PATH"] = os.pathsep.join((str(library_folder), *filter(None, [others])))
@@ -92,38 +94,13 @@ def run_program(
     """
     if sys.platform != "linux" or os.uname().machine != "x86_64":
         raise ProgramError("HIP programs run on x86-64 Linux alone")
-    with tempfile.TemporaryDirectory(prefix="gpusim-") as name:
-        folder = Path(name)  # the user's alone
-        command, environment = program.started_by(libraries(), rocm_folder(folder / "rocm", libraries()))
-        environment[SOCKET_VARIABLE] = str(folder / "simulator")
-        with _listening(folder / "simulator") as broker:
-            return _run(command, environment, broker, reporter, new_session, stopped)
-
-
-def rocm_folder(folder: Path, library_folder: Path) -> Path:
-    """Make a folder with what ROCm's holds, if it is installed, and gpusim's libraries in place of its own.
-
-    Python packages open libraries there by their path, whatever the loader would find.
-    """
-    folder.mkdir()
-    (folder / "lib").symlink_to(library_folder)
-    root = hip_root()
-    for entry in () if root is None else root.iterdir():
-        if entry.name != "lib":
-            (folder / entry.name).symlink_to(entry.absolute())
-    return folder
-
-
-def _listening(path: Path) -> socket.socket:
-    """Return a socket to which the processes of a program connect by `path`; raises ProgramError."""
-    broker = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    try:
-        broker.bind(str(path))
-    except OSError as error:
-        broker.close()
-        raise ProgramError(f"{path}: no socket can be made: {error.strerror or error} (TMPDIR names its folder)") from None
-    broker.listen()
-    return broker
+    command, environment = program.started_by(libraries(), rocm_folder())
+    name = f"gpusim-{secrets.token_hex(16)}"
+    environment[SOCKET_VARIABLE] = name
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as broker:
+        broker.bind(f"\0{name}")
+        broker.listen()
+        return _run(command, environment, broker, reporter, new_session, stopped)
 
 
 def _run(
@@ -206,10 +183,15 @@ def _serve(
 
 
 def _introduced(broker: socket.socket) -> tuple[socket.socket, int] | None:
-    """Receive the connection and the memory file of a new process; None of one that does not send them."""
+    """Receive the connection and the memory file of a new process; None of one that does not send them, or of another
+    user's.
+    """
     descriptors = array.array("i")
     caller, _ = broker.accept()
     with caller:
+        _, user, _ = _CREDENTIALS.unpack(caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+        if user != os.getuid():
+            return None
         caller.settimeout(_GRACE_S)
         try:
             _, control, _, _ = caller.recvmsg(1, socket.CMSG_LEN(_DESCRIPTORS * descriptors.itemsize))

@@ -1,4 +1,4 @@
-"""What a program asks of AMD's code object manager (comgr): sources, bitcode and objects translated by the system's clang.
+"""What a program asks of AMD's code object manager (comgr): sources, bitcode, objects translated by the system's clang.
 
 The numbers of actions, languages and kinds of data are those of comgr 2 (amd_comgr.h).
 """
@@ -10,7 +10,15 @@ from enum import IntEnum
 from pathlib import Path
 
 from gpusim.hip.compilation import OF_THE_TARGET, write_beneath
-from workloads.toolchain.compilers import DEFAULT_GPU, Tools, hip_root, target_flags, with_library, without_library
+from workloads.toolchain.compilers import (
+    DEFAULT_GPU,
+    Tools,
+    hip_root,
+    target_flags,
+    why_not,
+    with_library,
+    without_library,
+)
 from workloads.toolchain.errors import KernelBuildError
 
 ISA = f"amdgcn-amd-amdhsa--{DEFAULT_GPU}"
@@ -49,8 +57,8 @@ class Data:
 class Action:
     """One of comgr's actions.
 
-    takes, gives: kinds of data; suffix: of the names of results; flags: of the compiler; compiles: sources in a language,
-    with flags of their own; joins: all inputs become one result.
+    takes, gives: kinds of data; suffix: of the names of results; flags: of the compiler; compiles: sources in a
+    language, with flags of their own; with_library: linked with the device library; joins: all inputs give one result.
     """
 
     takes: Kind
@@ -126,7 +134,8 @@ def translate(request: TranslationRequest) -> Translated:
     except KernelBuildError as error:
         return Translated((), f"gpusim: {error}\n", False)
     inputs = [data for data in request.inputs if data.kind == action.takes]
-    results, log = [], ""
+    results: list[Data] = []
+    log = ""
     with tempfile.TemporaryDirectory(prefix="gpusim-comgr-") as name:
         root = Path(name)
         for data in request.inputs:
@@ -138,9 +147,7 @@ def translate(request: TranslationRequest) -> Translated:
         output = root / "output"
         for first, group in ((0, paths),) if action.joins and paths else ((n, [p]) for n, p in enumerate(paths)):
             given = _joined(group) if action.joins and action.takes == Kind.BITCODE else list(map(str, group))
-            done = subprocess.run(
-                [*command, *given, "-o", str(output)], cwd=root, capture_output=True, check=False
-            )
+            done = subprocess.run([*command, *given, "-o", str(output)], cwd=root, capture_output=True, check=False)
             said = done.stderr.decode("utf-8", "replace")
             for path, data in zip(paths, inputs, strict=True):
                 said = said.replace(str(path), data.name)

@@ -86,8 +86,8 @@ void greet() {
 }
 
 State connect_now() {
-  const char* path = getenv(GPUSIM_SOCKET);
-  if (!path) {
+  const char* name = getenv(GPUSIM_SOCKET);
+  if (!name) {
     complain("no simulator: run this program by 'gpusim hip -- PROGRAM'");
     return State::NONE;
   }
@@ -98,11 +98,12 @@ State connect_now() {
   }
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+  size_t length = strnlen(name, sizeof address.sun_path - 1);
+  memcpy(address.sun_path + 1, name, length);
   int to = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (to < 0 || connect(to, reinterpret_cast<sockaddr*>(&address), sizeof address) ||
+  if (to < 0 || connect(to, reinterpret_cast<sockaddr*>(&address), offsetof(sockaddr_un, sun_path) + 1 + length) ||
       !pass_descriptors(to, pair[1], memory)) {
-    complain("no simulator at %s (%s): it has ended", path, strerror(errno));
+    complain("no simulator at %s (%s): it has ended", name, strerror(errno));
     return State::NONE;
   }
   close(to);
