@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 from gpusim.base.errors import UserError
-from gpusim.hip.functions import stubs, version_script
+from gpusim.hip.functions import COMGR_TABLE, stubs, version_script
 from gpusim.hip.protocol import header
 
 SOURCES = Path(__file__).with_name("shim")
@@ -20,6 +20,14 @@ COMPILERS = ("c++", "g++", "clang++")
 MAJORS = (5, 6)
 CHECKSUMS = "SHA256SUMS"  # as sha256sum writes and checks it
 LIBRARY, COMPILATION_LIBRARY = "libamdhip64.so.{}", "libhiprtc.so.{}"
+COMGR_LIBRARY = "libamd_comgr.so.2"
+# the names by which programs open libraries that they were not linked with
+_WITHOUT_RELEASE = {
+    "libamdhip64.so": LIBRARY.format(MAJORS[-1]),
+    "libhiprtc.so": COMPILATION_LIBRARY.format(MAJORS[-1]),
+    "libamd_comgr.so": COMGR_LIBRARY,
+}
+_OF_THEIR_OWN = ("soname.cpp", "comgr.cpp")  # not in every library
 # of the C++ library only what is used, within: a program may bring an older or a newer one
 _FLAGS = ("-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra")
 _LINK_PROGRAM = ("-static-libstdc++", "-static-libgcc")
@@ -39,7 +47,10 @@ def name() -> str:
 
 def _generated() -> dict[str, str]:
     """Return the sources that are generated from tables, by file name."""
-    return {"generated.h": header(), "stubs.cpp": stubs(), "versions.map": version_script()}
+    return {
+        **{"generated.h": header(), "stubs.cpp": stubs(), "versions.map": version_script()},
+        **{"comgr_stubs.cpp": stubs(COMGR_TABLE), "comgr_versions.map": version_script(COMGR_TABLE)},
+    }
 
 
 def _sources() -> list[Path]:
@@ -62,7 +73,7 @@ def build(compiler: str, folder: Path) -> Path:
     for name, text in generated.items():
         (folder / name).write_text(text)
     include = (f"-I{folder}", f"-I{SOURCES}")
-    common = [path for path in sources if path.name != "soname.cpp"]
+    common = [path for path in sources if path.name not in _OF_THEIR_OWN]
     _run([compiler, *_FLAGS, *include, "-c", *map(str, common), str(folder / "stubs.cpp")], folder)
     objects = sorted(str(path) for path in folder.glob("*.o"))
     results = folder / "libraries"
@@ -75,6 +86,11 @@ def build(compiler: str, folder: Path) -> Path:
         named = (f"-Wl,-soname,{library}", f"-Wl,--version-script={folder / 'versions.map'}")
         _run([compiler, *_LINK, *named, *objects, str(own), "-o", str(results / library)], folder)
         (results / COMPILATION_LIBRARY.format(major)).symlink_to(library)
+    comgr = (str(SOURCES / "comgr.cpp"), str(folder / "comgr_stubs.cpp"))
+    named = (f"-Wl,-soname,{COMGR_LIBRARY}", f"-Wl,--version-script={folder / 'comgr_versions.map'}")
+    _run([compiler, *_FLAGS, *include, *_LINK, *named, *comgr, "-o", str(results / COMGR_LIBRARY), "-ldl"], folder)
+    for short, library in _WITHOUT_RELEASE.items():
+        (results / short).symlink_to(library)
     for program in PROGRAMS.glob("*.cpp"):
         _run([compiler, *_FLAGS, *_LINK_PROGRAM, str(program), "-o", str(results / program.stem), "-ldl"], folder)
     files = sorted(path for path in results.iterdir() if not path.is_symlink())

@@ -11,7 +11,7 @@ from workloads.toolchain.compilers import for_hip
 from workloads.toolchain.errors import KernelBuildError
 
 # chosen by gpusim: what the program says of the GPU is what it was told
-_OF_THE_TARGET = ("--gpu-architecture", "--offload-arch", "-arch")
+OF_THE_TARGET = ("--gpu-architecture", "--offload-arch", "-arch", "-march=", "-mcpu=")
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ def compile_program(request: CompileRequest) -> Compiled:
     with tempfile.TemporaryDirectory(prefix="gpusim-hiprtc-") as folder:
         root = Path(folder)
         for name, text in request.headers.items():
-            _write(root, name, text)
+            write_beneath(root, name, text.encode())
         source = root / "program.hip"
         source.write_text(_with_uses(request), encoding="utf-8")
-        given = [option for option in request.options if not option.startswith(_OF_THE_TARGET)]
+        given = [option for option in request.options if not option.startswith(OF_THE_TARGET)]
         command = [tools.clang, *flags, "-include", "hip/hip_runtime.h", "-I.", "-Wno-unused-command-line-argument"]
         done = subprocess.run(
             [*command, *given, source.name, "-o", "program.co"], cwd=root, capture_output=True, text=True, check=False
@@ -73,14 +73,14 @@ def _with_uses(request: CompileRequest) -> str:
     return "\n".join((request.source, *uses, ""))
 
 
-def _write(root: Path, name: str, text: str) -> None:
+def write_beneath(root: Path, name: str, contents: bytes) -> None:
     """Write a header below `root`; one that would lie elsewhere is left out, as if the system had it."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
         return
     target = root / path
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(text, encoding="utf-8")
+    target.write_bytes(contents)
 
 
 def _lowered(code: bytes, expression: str) -> str:

@@ -1,10 +1,12 @@
-"""What the runtime library exports: names, version nodes, and which of them gpusim implements (functions.txt)."""
+"""What the libraries export: names, version nodes, and which of them gpusim implements (functions.txt, comgr.txt)."""
 
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 TABLE = Path(__file__).with_name("functions.txt")
+COMGR_TABLE = Path(__file__).with_name("comgr.txt")
+BRIDGE = ("gpusim_translate", "gpusim")  # what the library of comgr calls of the runtime library, and its node
 
 
 @dataclass(frozen=True)
@@ -17,10 +19,10 @@ class Function:
 
 
 @cache
-def functions() -> tuple[Function, ...]:
-    """Read every function of the table; raises ValueError for a line that does not describe one."""
+def functions(table: Path = TABLE) -> tuple[Function, ...]:
+    """Read every function of a table; raises ValueError for a line that does not describe one."""
     found, node = [], ""
-    for line in TABLE.read_text().splitlines():
+    for line in table.read_text().splitlines():
         words = line.split()
         if not words or words[0] == "#":
             continue
@@ -29,28 +31,31 @@ def functions() -> tuple[Function, ...]:
         elif len(words) == 2 and words[0] in "+-" and node:
             found.append(Function(words[1], node, words[0] == "+"))
         else:
-            raise ValueError(f"{TABLE.name}: not a function: {line!r}")
+            raise ValueError(f"{table.name}: not a function: {line!r}")
     return tuple(found)
 
 
 def _number(node: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in node.removeprefix("hip_").split("."))
+    return tuple(int(part) for part in node.rpartition("_")[2].split("."))
 
 
-def version_script() -> str:
+def version_script(table: Path = TABLE) -> str:
     """Return the linker's version script: each node inherits the previous one, all other symbols are local."""
     text, before = "", ""
-    for node in sorted({f.node for f in functions()}, key=_number):
-        names = "".join(f"    {f.name};\n" for f in functions() if f.node == node)
+    for node in sorted({f.node for f in functions(table)}, key=_number):
+        names = "".join(f"    {f.name};\n" for f in functions(table) if f.node == node)
         hidden = "" if before else "  local: *;\n"
         text += f"{node} {{\n  global:\n{names}{hidden}}}{f' {before}' if before else ''};\n"
         before = node
+    if table == TABLE:
+        name, node = BRIDGE
+        text += f"{node} {{\n  global:\n    {name};\n}};\n"
     return text
 
 
-def stubs() -> str:
+def stubs(table: Path = TABLE) -> str:
     """Return the C++ source of functions that are not implemented: each reports its name once and returns "not
     supported".
     """
-    lines = [f'STUB({f.name}, "{f.name}")' for f in functions() if not f.implemented]
+    lines = [f'STUB({f.name}, "{f.name}")' for f in functions(table) if not f.implemented]
     return "\n".join(('#include "stub.h"', *lines, ""))

@@ -1,10 +1,12 @@
 """Messages between a HIP program's runtime library and the simulator.
 
-A program's process sends over the socket that it inherits (`SOCKET_VARIABLE`: its number) one byte with two file
-descriptors: one end of a socket pair of its own, and an empty memory file for the device's memory. From then on it
-speaks over that pair alone. A request is a header (operation, bytes that follow), the operation's values (`Op.layout`,
-little-endian), then its `tail`; it is answered if its operation says so: status (a HipError), bytes that follow, bytes.
-Requests that are not answered are done in order before the next one that is; their errors come with its answer.
+A program's process connects to the socket that `SOCKET_VARIABLE` names (Linux: abstract, no file; the same user's
+processes alone are served) and sends one byte with two file descriptors: one end of a socket pair of its own, and an
+empty memory file for the device's memory. From then on it speaks over that pair alone. By name, since some processes
+inherit no descriptors: those that Python's multiprocessing starts close them. A request is a header (operation, bytes
+that follow), the operation's values (`Op.layout`, little-endian), then its `tail`; it is answered if its operation
+says so: status (a HipError), bytes that follow, bytes. Requests that are not answered are done in order before the
+next one that is; their errors come with its answer.
 """
 
 from dataclasses import dataclass
@@ -80,6 +82,13 @@ OPS = (
     Op(18, "WAITED", "<Q"),
     Op(19, "EVENT_WAITED", "<Q"),
     Op(20, "PREPARE", "<Q3II", "", "workgroups that the GPU holds at a time (u32)"),
+    Op(
+        21,
+        "TRANSLATE",
+        "<II",
+        "ISA, folder, options (count), data objects (count; of each its kind (u32), name, contents): texts",
+        "log, results: as the data objects",
+    ),
 )
 
 

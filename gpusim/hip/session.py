@@ -22,6 +22,7 @@ from gpusim.hip.hostcall import HostCalls
 from gpusim.hip.image import shared_memory
 from gpusim.hip.launching import Launcher, Launches, Options
 from gpusim.hip.protocol import ANSWER, OPS, REQUEST, Copied, Op
+from gpusim.hip.translation import Data, TranslationRequest, translate
 from gpusim.host.queue import SLOTS, StreamQueue
 from gpusim.results.bounds import LATENCY
 from isa.architecture import LANES
@@ -319,6 +320,14 @@ class Session:
         answer = b"".join(map(_text, (*(n.encode() for n in done.lowered), done.log.encode(), done.code)))
         return HipError.Success if done.code else HipError.InvalidSource, answer
 
+    def _translate(self, action: int, language: int, body: bytes) -> tuple[HipError, bytes]:
+        done = translate(_translation_request(action, language, body))
+        results = b"".join(
+            struct.pack("<I", data.kind) + _text(data.name.encode()) + _text(data.contents) for data in done.results
+        )
+        answer = _text(done.log.encode()) + struct.pack("<I", len(done.results)) + results
+        return HipError.Success if done.done else HipError.InvalidSource, answer
+
     # ---
 
     def _fit(self, kernel: Kernel, work_items: int, lds: int) -> Occupancy:
@@ -353,22 +362,41 @@ def _text(data: bytes) -> bytes:
     return struct.pack("<I", len(data)) + data
 
 
+class _Texts:
+    """A request's texts and numbers, read in their order."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body, self._at = body, 0
+
+    def count(self) -> int:
+        """Read a number (u32)."""
+        self._at += 4
+        return int.from_bytes(self._body[self._at - 4 : self._at], "little")
+
+    def contents(self) -> bytes:
+        """Read bytes, which follow their number."""
+        size = self.count()
+        self._at += size
+        return self._body[self._at - size : self._at]
+
+    def text(self) -> str:
+        """Read a text."""
+        return self.contents().decode("utf-8", "replace")
+
+
 def _compile_request(body: bytes, expressions: int) -> CompileRequest:
-    """Decode a request's texts, in their order."""
-    at = 0
+    """Decode what a program wants compiled."""
+    texts = _Texts(body)
+    source, name = texts.text(), texts.text()
+    wanted = tuple(texts.text() for _ in range(expressions))
+    headers = {texts.text(): texts.text() for _ in range(texts.count())}
+    return CompileRequest(source, name, headers, tuple(texts.text() for _ in range(texts.count())), wanted)
 
-    def count() -> int:
-        nonlocal at
-        at += 4
-        return int.from_bytes(body[at - 4 : at], "little")
 
-    def text() -> str:
-        nonlocal at
-        size = count()
-        at += size
-        return body[at - size : at].decode("utf-8", "replace")
-
-    source, name = text(), text()
-    wanted = tuple(text() for _ in range(expressions))
-    headers = {text(): text() for _ in range(count())}
-    return CompileRequest(source, name, headers, tuple(text() for _ in range(count())), wanted)
+def _translation_request(action: int, language: int, body: bytes) -> TranslationRequest:
+    """Decode what a program wants translated."""
+    texts = _Texts(body)
+    isa, folder = texts.text(), texts.text()
+    options = tuple(texts.text() for _ in range(texts.count()))
+    inputs = tuple(Data(texts.count(), texts.text(), texts.contents()) for _ in range(texts.count()))
+    return TranslationRequest(action, language, isa, options, folder, inputs)

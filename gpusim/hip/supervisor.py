@@ -3,9 +3,11 @@
 import array
 import ctypes
 import os
+import secrets
 import selectors
 import signal
 import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -15,13 +17,15 @@ from typing import Protocol
 
 from gpusim.base.errors import EXIT_INTERRUPTED, UserError
 from gpusim.base.progress import Reporter
-from gpusim.hip.built import libraries
+from gpusim.hip.built import libraries, rocm_folder
 from gpusim.hip.protocol import SOCKET_VARIABLE
+from workloads.toolchain.compilers import ROCM_VARIABLE
 
 _PERIOD_S = 0.2  # in which a signal is seen
 _GRACE_S = 2.0  # for a program that is asked to end
 _PR_SET_PDEATHSIG = 1
 _DESCRIPTORS = 2  # of a process that introduces itself: its end of a socket pair, its memory file
+_CREDENTIALS = struct.Struct("3i")  # of a connected process: its number, user, group
 _LOADERS = ("lib64/ld-linux-x86-64.so.2", "usr/lib64/ld-linux-x86-64.so.2")
 FOLDERS = (
     *("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib"),
@@ -58,9 +62,12 @@ class Program:
     arguments: Sequence[str]
     root: Path | None = None
 
-    def started_by(self, library_folder: Path) -> tuple[list[str], dict[str, str]]:
-        """Return command and environment that put gpusim's library first; raises ProgramError."""
-        environment = dict(os.environ)
+    def started_by(self, library_folder: Path, rocm: Path | None) -> tuple[list[str], dict[str, str]]:
+        """Return command and environment that put gpusim's library first; raises ProgramError.
+
+        rocm: what the program takes for ROCm's folder (`rocm_folder`).
+        """
+        environment = {**os.environ, **({} if rocm is None else {ROCM_VARIABLE: str(rocm)})}
         if self.root is None:
             others = environment.get("LD_LIBRARY_PATH")
             environment["LD_LIBRARY_PATH"] = os.pathsep.join((str(library_folder), *filter(None, [others])))
@@ -87,20 +94,30 @@ def run_program(
     """
     if sys.platform != "linux" or os.uname().machine != "x86_64":
         raise ProgramError("HIP programs run on x86-64 Linux alone")
-    command, environment = program.started_by(libraries())
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    environment[SOCKET_VARIABLE] = str(theirs.fileno())
+    command, environment = program.started_by(libraries(), rocm_folder())
+    name = f"gpusim-{secrets.token_hex(16)}"
+    environment[SOCKET_VARIABLE] = name
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as broker:
+        broker.bind(f"\0{name}")
+        broker.listen()
+        return _run(command, environment, broker, reporter, new_session, stopped)
+
+
+def _run(
+    command: list[str],
+    environment: dict[str, str],
+    broker: socket.socket,
+    reporter: Reporter,
+    new_session: Callable[[], NewSession],
+    stopped: Callable[[], bool],
+) -> int:
     try:
-        process = subprocess.Popen(
-            command, env=environment, pass_fds=(theirs.fileno(),), preexec_fn=_dies_with(os.getpid())
-        )
+        process = subprocess.Popen(command, env=environment, preexec_fn=_dies_with(os.getpid()))
     except OSError as error:
         why = "is a folder" if Path(command[0]).is_dir() else error.strerror or error
         raise ProgramError(f"{command[0]}: cannot be started: {why}") from None
-    theirs.close()
     try:
-        with ours:
-            _serve(ours, process, new_session(), stopped)
+        _serve(broker, process, new_session(), stopped)
     finally:
         _end(process)
     code = process.returncode
@@ -150,9 +167,7 @@ def _serve(
                         running = False
                     elif key.data == "introduced":
                         introduced = _introduced(broker)
-                        if introduced is None:
-                            waiting.unregister(broker)
-                        else:
+                        if introduced is not None:
                             served = session(*introduced)
                             waiting.register(served.connection, selectors.EVENT_READ, served)
                             sessions += 1
@@ -168,16 +183,25 @@ def _serve(
 
 
 def _introduced(broker: socket.socket) -> tuple[socket.socket, int] | None:
-    """Receive the connection and the memory file of a new process; None once no process can introduce
-    itself any more.
+    """Receive the connection and the memory file of a new process; None of one that does not send them, or of another
+    user's.
     """
     descriptors = array.array("i")
-    data, control, _, _ = broker.recvmsg(1, socket.CMSG_LEN(_DESCRIPTORS * descriptors.itemsize))
-    if not data:
-        return None
+    caller, _ = broker.accept()
+    with caller:
+        _, user, _ = _CREDENTIALS.unpack(caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+        if user != os.getuid():
+            return None
+        caller.settimeout(_GRACE_S)
+        try:
+            _, control, _, _ = caller.recvmsg(1, socket.CMSG_LEN(_DESCRIPTORS * descriptors.itemsize))
+        except OSError:
+            return None
     for level, kind, content in control:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             descriptors.frombytes(content[: _DESCRIPTORS * descriptors.itemsize])
+    if len(descriptors) != _DESCRIPTORS:
+        return None
     connection, file = descriptors
     return socket.socket(fileno=connection), file
 

@@ -30,6 +30,8 @@ def screen(result: Result, width: int) -> list[Line]:
     if any(column.name for column in result.columns):
         lines += page.row("", lambda column: column.name, "bold")
     lines += _overview(result, page)
+    lines += page.row("verified", verified)
+    lines += found_lines(result, width)
     lines += _bars("bound by", "share of the cycles that each unit needs at least", "roofline", _BOUNDS, page)
     lines += _bars("wavefronts' cycles", "where they go", "stalls", _REASONS, page)
     lines += _memory(page)
@@ -37,8 +39,6 @@ def screen(result: Result, width: int) -> list[Line]:
         lines += _engine(page)
     if any(column.get("energy.total_uj") is not None for column in result.columns):
         lines += page.row("energy", _energy)
-    lines += page.row("verified", verified)
-    lines += found_lines(result, width)
     return lines
 
 

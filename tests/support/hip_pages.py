@@ -7,7 +7,7 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from gpusim.hip.functions import functions
+from gpusim.hip.functions import COMGR_TABLE, functions
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = "tests/hip/programs/runtime"  # in the repository, so that the page needs no compiler of HIP
@@ -20,6 +20,7 @@ _GROUPS = (
         r"hip\w*(Tex|Array|Surface|Mipmap|ChannelDesc)|__hipRegister(Tex|Surf)|hipMemcpy(Ato|DtoA|HtoA)",
     ),
     ("compilation at run time", r"hiprtc|hipLink"),
+    ("code objects (`libamd_comgr.so.2`)", r"amd_comgr"),
     ("other processes, other programming interfaces", r"hipIpc|hipGraphics|hipGL|hip\w*External"),
     (
         "virtual memory, pools",
@@ -40,7 +41,7 @@ _GROUPS = (
 def functions_table() -> str:
     """A line for each group: how many gpusim has of how many, and those that it has not where they are few."""
     held: dict[str, list[tuple[str, bool]]] = defaultdict(list)
-    for function in functions():
+    for function in (*functions(), *functions(COMGR_TABLE)):
         name = next(title for title, pattern in _GROUPS if re.match(pattern, function.name))
         held[name].append((function.name, function.implemented))
     lines = ["| functions | implemented | not |", "| --- | --- | --- |"]

@@ -28,7 +28,7 @@ from isa.object.bundle import code_objects
 from tests.support.bundles import HOST, bundle, compressed, entry
 from workloads.data.operands import SyntheticOperands
 from workloads.shapes import GemmShape
-from workloads.toolchain.compilers import for_hip
+from workloads.toolchain.compilers import for_hip, without_library
 from workloads.toolchain.errors import KernelBuildError
 from workloads.vendor.libraries import VENDOR_PRODUCTS
 
@@ -130,6 +130,30 @@ def test_programs_are_compiled_while_they_run() -> None:
         assert done.returncode == 1 and str(missing).split(";")[0] in done.stdout
     else:
         assert case("compile") == "_Z5twiceIiEvPT_\n"
+
+
+def objects(*more: str) -> "subprocess.CompletedProcess[str]":
+    done = run(["--timing", "off", "--quiet"], sys.executable, PROGRAMS / "objects.py", *more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+@pytest.mark.skipif(without_library() is None, reason="no clang with lld")
+def test_code_objects_are_made_by_actions_of_comgr() -> None:
+    done = objects()
+    assert done.stdout.startswith("0 \n10 12 14\n1 twice.hip:3:")
+    assert ": error: use of undeclared identifier 'two'" in done.stdout
+    assert "no code can be made for amdgcn-amd-amdhsa--gfx1100; there is amdgcn-amd-amdhsa--gfx803 alone" in done.stderr
+
+
+@pytest.mark.skipif(without_library() is not None, reason="clang is there")
+def test_comgr_says_what_is_missing() -> None:
+    assert objects().stdout.startswith("1 gpusim: this action needs clang-19 with ld.lld-19")
+
+
+def test_a_spawned_process_that_inherits_nothing_is_served() -> None:
+    said = "0 \n10 12 14\n" if without_library() else "1 gpusim: this action needs clang-19"
+    assert objects("child").stdout.startswith(said)
 
 
 def test_copies_and_fills_beyond_an_allocation_are_refused_and_said_once() -> None:

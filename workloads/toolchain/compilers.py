@@ -19,6 +19,7 @@ from workloads.toolchain.errors import KernelBuildError
 LIBRARY_VARIABLE = "GPUSIM_DEVICE_LIBRARY"
 LIBRARY_PACKAGE = "rocm-device-libs, in Debian 13 rocm-device-libs-17"
 HIP_PACKAGE = "libamdhip64-dev"
+ROCM_VARIABLE = "ROCM_PATH"  # of AMD's own tools: where ROCm is installed
 DEFAULT_GPU = "gfx803"
 _ROOT = Path("/")
 # of Debian 12, of Debian 13 (a package for each release of LLVM), of others, of AMD's own packages
@@ -77,10 +78,11 @@ def for_hip(gpu: str = DEFAULT_GPU) -> tuple[Tools, tuple[str, ...]]:
     """Return tools and flags for HIP; raise KernelBuildError that says what is missing."""
     tools, root = with_library(), hip_root()
     if tools is None or tools.library is None:
-        raise KernelBuildError(f"HIP {_why_not()}")
+        raise KernelBuildError(f"HIP {why_not()}")
     if root is None:
         folders = ", ".join(f"/{pattern}/include" for pattern in _HIP_PATTERNS)
-        raise KernelBuildError(f"HIP needs its headers (Debian: {HIP_PACKAGE}); no hip/hip_runtime.h in {folders}")
+        where = f"(Debian: {HIP_PACKAGE}; another folder: {ROCM_VARIABLE})"
+        raise KernelBuildError(f"HIP needs its headers {where}; no hip/hip_runtime.h in {folders}")
     return tools, hip_flags(tools.library, root, gpu)
 
 
@@ -97,7 +99,7 @@ def without_library() -> Tools | None:
     return next((Tools(clang, linker, None) for clang, linker in _pairs()), None)
 
 
-def _why_not() -> str:
+def why_not() -> str:
     """Tell what is missing for the device library, as a clause of an error message."""
     library = device_library()
     if without_library() is None:
@@ -116,8 +118,15 @@ def can_read(clang: str, library: Path) -> bool:
 
 
 def hip_root() -> Path | None:
-    """Find the folder whose include/hip holds HIP's headers; None if they are not installed."""
-    roots = (root for pattern in _HIP_PATTERNS for root in sorted(_ROOT.glob(pattern)))
+    """Find the folder whose include/hip holds HIP's headers; None if they are not installed.
+
+    The environment variable ROCM_PATH names it where it is elsewhere, as for AMD's own tools.
+    """
+    named = os.environ.get(ROCM_VARIABLE)
+    roots = (
+        *([Path(named)] if named else []),
+        *(root for pattern in _HIP_PATTERNS for root in sorted(_ROOT.glob(pattern))),
+    )
     return next((root for root in roots if (root / "include/hip/hip_runtime.h").is_file()), None)
 
 

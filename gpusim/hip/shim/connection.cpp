@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 namespace {
@@ -85,8 +86,8 @@ void greet() {
 }
 
 State connect_now() {
-  const char* number = getenv(GPUSIM_SOCKET);
-  if (!number) {
+  const char* name = getenv(GPUSIM_SOCKET);
+  if (!name) {
     complain("no simulator: run this program by 'gpusim hip -- PROGRAM'");
     return State::NONE;
   }
@@ -95,10 +96,17 @@ State connect_now() {
     complain("no device memory: %s", strerror(errno));
     return State::NONE;
   }
-  if (!pass_descriptors(atoi(number), pair[1], memory)) {
-    complain("no simulator at descriptor %s (%s): it has ended, or the descriptor was closed", number, strerror(errno));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  size_t length = strnlen(name, sizeof address.sun_path - 1);
+  memcpy(address.sun_path + 1, name, length);
+  int to = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (to < 0 || connect(to, reinterpret_cast<sockaddr*>(&address), offsetof(sockaddr_un, sun_path) + 1 + length) ||
+      !pass_descriptors(to, pair[1], memory)) {
+    complain("no simulator at %s (%s): it has ended", name, strerror(errno));
     return State::NONE;
   }
+  close(to);
   close(pair[1]);
   line = pair[0];
   state = State::CONNECTED;

@@ -1,4 +1,5 @@
-// Compilation while the program runs (hiprtc): the simulator has the system's clang do it.
+// Compilation while the program runs (hiprtc, and what comgr.cpp asks): the simulator has the system's clang do it.
+#include <cstdlib>
 #include <map>
 #include <vector>
 
@@ -94,4 +95,17 @@ API const char* hiprtcGetErrorString(int result) {
       "HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION", "HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID",
       "HIPRTC_ERROR_INTERNAL_ERROR"};
   return result >= 0 && result <= INTERNAL ? texts[result] : "unknown hiprtc result";
+}
+
+// A request of libamd_comgr, a library of its own, as it goes over the line; the answer is to be freed. False: it failed,
+// and why is in the answer, which is null without a simulator.
+API bool gpusim_translate(const char* body, size_t size, char** answer, size_t* answer_size) {
+  *answer = nullptr, *answer_size = 0;
+  if (!connected()) return false;
+  settle();
+  Answer done = ask(Request(OP_TRANSLATE).bytes(body, size));
+  *answer_size = done.body.size();
+  *answer = static_cast<char*>(malloc(done.body.size() + 1));
+  if (*answer) memcpy(*answer, done.body.data(), done.body.size());
+  return done.status == hipSuccess;
 }

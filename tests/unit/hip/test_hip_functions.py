@@ -10,9 +10,9 @@ from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
 from gpusim.hip import built
-from gpusim.hip.building import CHECKSUMS, COMPILERS, LIBRARY, MAJORS, SOURCES, is_whole, name
+from gpusim.hip.building import CHECKSUMS, COMGR_LIBRARY, COMPILERS, LIBRARY, MAJORS, SOURCES, is_whole, name
 from gpusim.hip.built import libraries
-from gpusim.hip.functions import functions, stubs, version_script
+from gpusim.hip.functions import BRIDGE, COMGR_TABLE, TABLE, functions, stubs, version_script
 from tests.support.figures import DOCS, section
 from tests.support.hip_pages import functions_table
 
@@ -28,17 +28,20 @@ def test_names_are_unique_and_nodes_are_amds() -> None:
     assert by_name["hipMallocAsync"] == "hip_5.1" and by_name["hipGetDevicePropertiesR0600"] == "hip_6.0"
 
 
-def test_each_node_inherits_the_one_before() -> None:
-    heads = [line for line in version_script().splitlines() if line.startswith(("hip_", "}"))]
-    nodes = [line.split()[0] for line in heads if line.startswith("hip_")]
+@pytest.mark.parametrize("table", [TABLE, COMGR_TABLE], ids=["hip_", "amd_comgr_"])
+def test_each_node_inherits_the_one_before(table: Path, request: pytest.FixtureRequest) -> None:
+    text = version_script(table).split("gpusim {")[0]  # gpusim's own node stands apart
+    begins = request.node.callspec.id
+    heads = [line for line in text.splitlines() if line.startswith((begins, "}"))]
+    nodes = [line.split()[0] for line in heads if line.startswith(begins) and line.endswith("{")]
     before = [line.strip("};").strip() for line in heads if line.startswith("}")]
-    assert before == ["", *nodes[:-1]]
-    assert version_script().count("local: *;") == 1
+    assert before == ["", *nodes[:-1]] and len(nodes) > 4
+    assert text.count("local: *;") == 1
 
 
-def exported(major: int) -> tuple[str, dict[str, str]]:
+def exported(library: str) -> tuple[str, dict[str, str]]:
     """The library's name for the linker, and the node of each function that it exports."""
-    with (libraries() / LIBRARY.format(major)).open("rb") as file:
+    with (libraries() / library).open("rb") as file:
         elf = ELFFile(file)
         dynamic = elf.get_section_by_name(".dynamic")
         assert isinstance(dynamic, DynamicSection)
@@ -55,16 +58,23 @@ def exported(major: int) -> tuple[str, dict[str, str]]:
 @compiled
 @pytest.mark.parametrize("major", MAJORS)
 def test_exports_are_those_of_the_table(major: int) -> None:
-    soname, found = exported(major)
+    soname, found = exported(LIBRARY.format(major))
     assert soname == f"libamdhip64.so.{major}"
-    assert found == {f.name: f.node for f in functions()}
+    assert found == {**{f.name: f.node for f in functions()}, BRIDGE[0]: BRIDGE[1]}
+
+
+@compiled
+def test_exports_of_comgr_are_those_of_its_table() -> None:
+    soname, found = exported(COMGR_LIBRARY)
+    assert soname == "libamd_comgr.so.2"
+    assert found == {f.name: f.node for f in functions(COMGR_TABLE)}
 
 
 @compiled
 def test_what_the_table_calls_implemented_is_in_the_sources() -> None:
     # a stub and a definition of one name would not link; a missing one would not be exported, see above
     text = "".join(path.read_text() for path in SOURCES.glob("*.cpp"))
-    missing = [f.name for f in functions() if f.implemented and f.name not in text]
+    missing = [f.name for f in (*functions(), *functions(COMGR_TABLE)) if f.implemented and f.name not in text]
     assert missing == []
     assert "hipMalloc," not in stubs() and "STUB(hipIpcGetMemHandle," in stubs()
 

@@ -126,7 +126,7 @@ def test_what_hip_needs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         pytest.skip("needs rocm-device-libs")
     with monkeypatch.context() as patch:
         patch.setattr(compilers, "_HIP_PATTERNS", ("nowhere",))
-        assert "HIP needs its headers (Debian: libamdhip64-dev)" in hip_error(tmp_path)
+        assert "HIP needs its headers (Debian: libamdhip64-dev; another folder: ROCM_PATH)" in hip_error(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(compilers, "can_read", lambda clang, library: False)
         assert "needs a compiler that can read the device library in /" in hip_error(tmp_path)
