@@ -34,12 +34,14 @@ class ControlSlice:
     """A program that executes what decides a kernel's control flow.
 
     passed: int64 [instructions], how many of the kernel's instructions each one stands for, itself included: those that
-    are passed over count where they are passed over. block: of each instruction the number of its basic block.
+    are passed over count where they are passed over. block: of each instruction the number of its basic block. read:
+    mask of the scalar registers whose first values decide.
     """
 
     program: Program
     passed: np.ndarray
     block: np.ndarray
+    read: int
 
     def by_block(self) -> np.ndarray:
         """Return the prefix that counts instructions by basic block, these being dealt out to the columns in turn."""
@@ -67,11 +69,12 @@ def control_slice(program: Program) -> ControlSlice:
     after = successors(instructions)
     entered = entered_instructions(instructions)
     table = program.table.copy()
-    passed = pass_needless(table, needed_instructions(instructions, after), entered)
+    needed, wanted = _needed(instructions, after, [0] * len(instructions))
+    passed = pass_needless(table, needed, entered)
     begins = np.zeros(len(table), np.int64)
     begins[[k for k in entered if k < len(table)]] = 1
     begins[[k + 1 for k, ways in enumerate(after) if k + 1 < len(table) and ways != [k + 1]]] = 1
-    return ControlSlice(replace(program, table=table), passed, np.cumsum(begins))
+    return ControlSlice(replace(program, table=table), passed, np.cumsum(begins), wanted[program.start_index])
 
 
 def entered_instructions(instructions: Sequence[Instruction]) -> set[int]:
@@ -117,10 +120,17 @@ def needed_instructions(
     after: the instructions that may follow each; asked: of each the registers that are to be known where it stands,
     though it need not be executed; none: those that control flow depends on are.
     """
+    return _needed(instructions, after, asked or [0] * len(instructions))[0]
+
+
+def _needed(
+    instructions: Sequence[Instruction], after: Sequence[Sequence[int]], asked: Sequence[int]
+) -> tuple[list[bool], list[int]]:
+    """Return of each instruction whether it is needed, and the scalar registers that are wanted before it."""
     needed = [_is_control(one) for one in instructions]
     shared = False  # whether a needed instruction reads LDS: then whatever writes to it is needed
     while True:
-        mark(needed, instructions, after, asked or [0] * len(needed))
+        wanted = mark(needed, instructions, after, asked)
         reads_lds = any(n and _reads_lds(one) for n, one in zip(needed, instructions, strict=True))
         if shared or not reads_lds:
             break
@@ -130,7 +140,7 @@ def needed_instructions(
         opcode = instruction.opcode
         if need and (opcode.mnemonic.startswith(_CLOCKS) or ("atomic" in opcode.flags and opcode.unit != LDS)):
             raise NotSliced(f"{opcode.mnemonic} at {instruction.address:#x} decides what is executed")
-    return needed
+    return needed, wanted
 
 
 def _is_control(instruction: Instruction) -> bool:

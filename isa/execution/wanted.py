@@ -38,8 +38,9 @@ class _Effects:
 
 def mark(
     needed: list[bool], instructions: Sequence[Instruction], after: Sequence[Sequence[int]], asked: Sequence[int]
-) -> None:
-    """Mark, backwards along control flow, all instructions that write what a needed one reads, or what is asked.
+) -> list[int]:
+    """Mark, backwards along control flow, all instructions that write what a needed one reads, or what is asked; return
+    the scalar registers wanted before each.
 
     after: the instructions that may follow each; asked: of each the registers that are to be known where it stands.
     """
@@ -72,6 +73,7 @@ def mark(
         if (live, of_lanes) != (scalars[k], vectors[k]):
             scalars[k], vectors[k] = live, of_lanes
             pending += before[k]
+    return scalars
 
 
 def _masks_before(does: _Effects, of_lanes: dict[int, int]) -> dict[int, int]:
