@@ -8,6 +8,7 @@ import numpy as np
 
 from gpusim.core.facts import RunFacts
 from isa.execution.executor import FunctionalContext
+from isa.trace import INSTRUCTIONS, SEGMENT_0
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,16 @@ class Steered:
     def wavefronts_per_workgroup(self) -> int:
         """Wavefronts of a workgroup."""
         return int(self.m.run.workgroup_waves)
+
+    def unissued(self, slots: np.ndarray) -> np.ndarray:
+        """Return how many instructions of wavefronts' present slices have been executed and not yet issued, by slot."""
+        waves, slices = self.m.cu.wave[slots], self.context.slices[slots]
+        before = np.arange(int(waves["segment"].max(initial=0)) + 1)
+        segments = slices[:, SEGMENT_0 : SEGMENT_0 + len(before)]
+        first, end = segments & 0xFFFFFFFF, segments >> 32
+        whole = np.where(before < waves["segment"][:, np.newaxis], end - first, 0).sum(axis=1)
+        present = first[np.arange(len(slots)), waves["segment"]]
+        return np.asarray(slices[:, INSTRUCTIONS] - whole - (waves["pc"] - present))
 
     def skip(self, count: int) -> range:
         """Have the dispatcher pass over the next `count` workgroups; returns their numbers in the grid."""

@@ -84,13 +84,15 @@ def inside(spec: SamplingSpec, launch: Steered) -> "Inside":
 class Standing:
     """Where the resident wavefronts stand. Arrays by wavefront.
 
-    slots: theirs; workgroups: numbers of theirs; done, left: iterations; places: a number of the workgroup's place on
-    its compute unit, by age and by how many are there.
+    slots: theirs; workgroups: numbers of theirs; done: iterations issued; ahead: those executed before they are issued,
+    in a slice that no barrier ends many; left: those not yet executed, which may be passed over; places: a number of the
+    workgroup's place on its compute unit, by age and by how many are there.
     """
 
     slots: np.ndarray
     workgroups: np.ndarray
     done: np.ndarray
+    ahead: np.ndarray
     left: np.ndarray
     places: np.ndarray
 
@@ -228,7 +230,8 @@ class Inside:
         size = max(LAP_ITERATIONS * self._loop.length * len(begun.slots), self._spec.windows * LEAST_INSTRUCTIONS)
         cycles = max(size * pace, self._spec.windows)
         alike = [one for one in self._phases if one.kind == phase.kind]
-        jumped, last = (cycles * n / LAP_ITERATIONS for n in (JUMPED_ITERATIONS, LAST_ITERATIONS))
+        after = JUMPED_ITERATIONS + int(begun.ahead.max(initial=0))  # a slice ends before its wavefront jumps
+        jumped, last = (cycles * n / LAP_ITERATIONS for n in (after, LAST_ITERATIONS))
         while not phase.passed:
             if not (yield from self._lap(phase, cycles)):
                 return
@@ -305,7 +308,8 @@ class Inside:
         self._passed[slots[new]] = 0
         self._of[slots[new]] = workgroups[new]
         loop = self._loop
-        done = (executed - loop.first) / loop.length + self._passed[slots]
+        ahead = np.minimum(self._launch.unissued(slots), executed)
+        begun = (executed - loop.first) / loop.length + self._passed[slots]
         more = (self._work.each[workgroups] - self._work.each[0]) / (self._waves * loop.length)
         units = slots >> CU_BITS
         pairs = np.unique(np.stack([units, workgroups]), axis=1)
@@ -313,7 +317,8 @@ class Inside:
         count = np.searchsorted(pairs[0], pairs[0], side="right") - first
         place = (np.arange(len(first)) - first) * (count.max(initial=0) + 1) + count
         which = np.searchsorted(pairs[0] * self._total + pairs[1], units * self._total + workgroups)
-        return Standing(slots, workgroups, done, loop.iterations + more - done, place[which])
+        ahead = ahead / loop.length
+        return Standing(slots, workgroups, begun - ahead, ahead, loop.iterations + more - begun, place[which])
 
     def _calm(self, done: float, left: float) -> bool:
         """Tell whether all that may be resident is, and each wavefront has done so many iterations and has so many

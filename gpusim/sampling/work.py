@@ -47,28 +47,38 @@ class Stretch:
 
 
 class Work:
-    """Instructions of each workgroup of a grid by basic block, int64 [workgroup, block]."""
+    """Instructions of each workgroup of a grid by basic block, int64 [workgroup, block].
+
+    Rows that share memory are alike: grids of a hundred million workgroups have no array of them.
+    """
 
     def __init__(self, blocks: np.ndarray) -> None:
         self._blocks = blocks
-        self._before = np.concatenate([[0], np.cumsum(blocks.sum(axis=1))])
+        self._alike = blocks.strides[0] == 0
+        of_group = blocks[:1].sum(axis=1) if self._alike else blocks.sum(axis=1)
+        self._before = np.concatenate([[0], np.cumsum(of_group)])
 
     @property
     def each(self) -> np.ndarray:
         """Instructions of each workgroup."""
-        return np.diff(self._before)
+        of_group = np.diff(self._before)
+        return np.broadcast_to(of_group, len(self._blocks)) if self._alike else of_group
 
     @property
     def total(self) -> int:
         """Instructions of the grid."""
-        return int(self._before[-1])
+        return int(self._before[-1]) * (len(self._blocks) if self._alike else 1)
 
     def of(self, workgroups: range) -> int:
         """Return the instructions of some workgroups, one after another in the grid."""
+        if self._alike:
+            return int(self._before[-1]) * len(workgroups)
         return int(self._before[workgroups.stop] - self._before[workgroups.start])
 
     def stretches(self, resident: int) -> list[Stretch]:
         """Return the stretches of alike workgroups that the grid consists of. resident: workgroups of a round."""
+        if self._alike:
+            return [Stretch(0, len(self._blocks))]
         cuts = [0, *_cuts(self._blocks.astype(float), max(1, resident // 2)), len(self._blocks)]
         return [self._stretch(start, end) for start, end in pairwise(cuts)]
 

@@ -12,18 +12,17 @@ import numpy as np
 
 from isa.encoding.instruction import Instruction
 from isa.encoding.register_index import successors
-from isa.encoding.registers import EXEC, EXECZ, SCALARS, SCC, VCC, VCCZ, VGPRS, registers
 from isa.execution.codes import Condition, Kind
 from isa.execution.program import Program
+from isa.execution.wanted import mark
 from isa.object.code_object import Kernel
-from isa.opcodes.opcode import LDS, VALU, VMEM
+from isa.opcodes.opcode import LDS
 
 BLOCKS = 8  # columns of a prefix
 _LEAST_PASSED = 3  # instructions that are passed over at once: fewer are as fast one by one
 _ALWAYS = ("s_barrier", "s_endpgm", "s_setreg", "s_trap", "s_setkill")
 _AT_RUN_TIME = "s_set_gpr_idx"
 _CLOCKS = ("s_memtime", "s_memrealtime", "s_getreg")
-_NARROWING = ("s_and_saveexec", "v_cmpx")
 
 
 class NotSliced(Exception):
@@ -35,12 +34,14 @@ class ControlSlice:
     """A program that executes what decides a kernel's control flow.
 
     passed: int64 [instructions], how many of the kernel's instructions each one stands for, itself included: those that
-    are passed over count where they are passed over. block: of each instruction the number of its basic block.
+    are passed over count where they are passed over. block: of each instruction the number of its basic block. read:
+    mask of the scalar registers whose first values decide.
     """
 
     program: Program
     passed: np.ndarray
     block: np.ndarray
+    read: int
 
     def by_block(self) -> np.ndarray:
         """Return the prefix that counts instructions by basic block, these being dealt out to the columns in turn."""
@@ -68,11 +69,12 @@ def control_slice(program: Program) -> ControlSlice:
     after = successors(instructions)
     entered = entered_instructions(instructions)
     table = program.table.copy()
-    passed = pass_needless(table, needed_instructions(instructions, after), entered)
+    needed, wanted = _needed(instructions, after, [0] * len(instructions))
+    passed = pass_needless(table, needed, entered)
     begins = np.zeros(len(table), np.int64)
     begins[[k for k in entered if k < len(table)]] = 1
     begins[[k + 1 for k, ways in enumerate(after) if k + 1 < len(table) and ways != [k + 1]]] = 1
-    return ControlSlice(replace(program, table=table), passed, np.cumsum(begins))
+    return ControlSlice(replace(program, table=table), passed, np.cumsum(begins), wanted[program.start_index])
 
 
 def entered_instructions(instructions: Sequence[Instruction]) -> set[int]:
@@ -118,12 +120,17 @@ def needed_instructions(
     after: the instructions that may follow each; asked: of each the registers that are to be known where it stands,
     though it need not be executed; none: those that control flow depends on are.
     """
-    effects = [_effects(one) for one in instructions]
-    narrowing = all(_narrows(one) for one, (_, writes, _) in zip(instructions, effects, strict=True) if writes & EXEC)
+    return _needed(instructions, after, asked or [0] * len(instructions))[0]
+
+
+def _needed(
+    instructions: Sequence[Instruction], after: Sequence[Sequence[int]], asked: Sequence[int]
+) -> tuple[list[bool], list[int]]:
+    """Return of each instruction whether it is needed, and the scalar registers that are wanted before it."""
     needed = [_is_control(one) for one in instructions]
     shared = False  # whether a needed instruction reads LDS: then whatever writes to it is needed
     while True:
-        _mark(needed, effects, after, narrowing, asked or [0] * len(needed))
+        wanted = mark(needed, instructions, after, asked)
         reads_lds = any(n and _reads_lds(one) for n, one in zip(needed, instructions, strict=True))
         if shared or not reads_lds:
             break
@@ -133,59 +140,7 @@ def needed_instructions(
         opcode = instruction.opcode
         if need and (opcode.mnemonic.startswith(_CLOCKS) or ("atomic" in opcode.flags and opcode.unit != LDS)):
             raise NotSliced(f"{opcode.mnemonic} at {instruction.address:#x} decides what is executed")
-    return needed
-
-
-def _mark(
-    needed: list[bool],
-    effects: Sequence[tuple[int, int, int]],
-    after: Sequence[Sequence[int]],
-    narrowing: bool,
-    asked: Sequence[int],
-) -> None:
-    """Mark, backwards along control flow, all instructions that write what a needed one reads, or what is asked.
-
-    effects: registers read, written, and overwritten as a whole; narrowing: lanes are only ever switched off, so that
-    a vector register is overwritten in all lanes that will be looked at.
-    """
-    before: list[list[int]] = [[] for _ in needed]
-    for k, ways in enumerate(after):
-        for way in ways:
-            before[way].append(k)
-    wanted = [0] * len(needed)  # registers, before each instruction
-    pending = list(range(len(needed)))
-    while pending:
-        k = pending.pop()
-        reads, writes, overwrites = effects[k]
-        live = 0
-        for way in after[k]:
-            live |= wanted[way]
-        needed[k] = needed[k] or bool(writes & live)
-        if needed[k]:
-            live &= ~(overwrites if narrowing else overwrites & (SCALARS | SCC))
-            live |= reads
-        live |= asked[k]
-        if live != wanted[k]:
-            wanted[k] = live
-            pending += before[k]
-
-
-def _effects(instruction: Instruction) -> tuple[int, int, int]:
-    """Return the registers that an instruction reads, writes, and overwrites as a whole (where lanes are active)."""
-    opcode = instruction.opcode
-    reads, writes = registers(instruction)
-    reads |= (VCC if reads & VCCZ else 0) | (EXEC if reads & EXECZ else 0)
-    if opcode.unit in (VALU, VMEM, LDS):
-        reads |= EXEC
-    if "movrel" in opcode.mnemonic:  # M0 says which registers
-        every = VGPRS if opcode.unit == VALU else SCALARS
-        reads, writes = (reads | every, writes | every) if "movrels" in opcode.mnemonic else (reads, writes | every)
-        return reads & ~(VCCZ | EXECZ), writes & ~(VCCZ | EXECZ), 0
-    writes &= ~(VCCZ | EXECZ)
-    partly = opcode.mnemonic.startswith("v_writelane") or any(
-        word in instruction.fields for word in ("dst_sel", "dpp_ctrl")
-    )
-    return reads & ~(VCCZ | EXECZ), writes, 0 if partly else writes
+    return needed, wanted
 
 
 def _is_control(instruction: Instruction) -> bool:
@@ -195,11 +150,6 @@ def _is_control(instruction: Instruction) -> bool:
         or opcode.flags & {"jump", "ends_block"}
         or opcode.mnemonic.startswith(_ALWAYS)
     )
-
-
-def _narrows(instruction: Instruction) -> bool:
-    """Tell whether an instruction that writes EXEC switches lanes off alone."""
-    return instruction.opcode.mnemonic.startswith(_NARROWING)
 
 
 def _reads_lds(instruction: Instruction) -> bool:

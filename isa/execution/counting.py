@@ -21,15 +21,34 @@ def executed_blocks(
     """Return how many instructions each workgroup of a launch executes: int64 [workgroup, BLOCKS], by basic block.
 
     Only what decides control flow is executed (`isa.execution.control_slice`); memory stays as it is. The counts are
-    wrong where what is executed depends on what the launch itself writes to memory. shadows, max_instructions: as of
-    `run_functional`.
+    wrong where what is executed depends on what the launch itself writes to memory. Of workgroups that differ in
+    numbers alone that nothing depends on, one is executed; where all are alike, the rows share memory. shadows,
+    max_instructions: as of `run_functional`.
 
     Raises NotSliced, ExecutionFault.
     """
     sliced = control_slice(program_of(launch.kernel))
     x, y, z = launch.workgroups
-    every = [range(x * y * z)]
-    return _counted(launch, sliced.program, sliced.by_block(), every, shadows, max_instructions)
+    told = _told_apart(launch, sliced.read)
+    if not any(told):
+        one = _counted(launch, sliced.program, sliced.by_block(), [range(1)], shadows, max_instructions)
+        return np.broadcast_to(one, (x * y * z, BLOCKS))
+    # one row of the grid, or one plane of it, where nothing tells it from the others
+    last = max(axis for axis in range(3) if told[axis])
+    size = (x, x * y, x * y * z)[last]
+    found = _counted(launch, sliced.program, sliced.by_block(), [range(size)], shadows, max_instructions)
+    return np.tile(found, (x * y * z // size, 1)) if size < x * y * z else found
+
+
+def _told_apart(launch: Launch, read: int) -> tuple[bool, ...]:
+    """Tell of each dimension of the grid whether workgroups may execute something else for their place along it.
+
+    read: mask of the scalar registers whose first values decide. So does the grid's edge, where it cuts workgroups.
+    """
+    numbers, at = launch.kernel.enable_workgroup_id, launch.kernel.user_sgprs
+    registers = [at + sum(numbers[:axis]) if numbers[axis] else None for axis in range(3)]
+    sizes = zip(registers, launch.global_size, launch.local_size, strict=True)
+    return tuple(bool(items % of_group) or (at is not None and bool(read >> at & 1)) for at, items, of_group in sizes)
 
 
 def kinds_counted(kernel: Kernel, kinds: np.ndarray) -> tuple[Program, np.ndarray]:

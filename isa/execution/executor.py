@@ -383,6 +383,11 @@ class FunctionalContext:
         return Resident(slots, held["workgroup"][slots], held["executed"][slots])
 
     @property
+    def slices(self) -> np.ndarray:
+        """The trace buffers, by slot: int64 [slots, TRACE_WORDS]; with shared_trace the one of all."""
+        return np.asarray(self._keep["traces"].view(np.int64).reshape(-1, TRACE_WORDS))
+
+    @property
     def oldest_workgroup(self) -> int:
         """The lowest number of a workgroup with a wavefront that has not ended; the grid's size if there is none."""
         held = self._keep["wavefronts"]

@@ -6,7 +6,7 @@ slice (`isa.execution.control_slice`) of which registers hold what they would ho
 of an earlier iteration, which nothing that takes time depends on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,7 +120,9 @@ def _needed(kernel: Kernel, instructions: Sequence[Instruction]) -> tuple[bool, 
 
 
 def _stops(instructions: Sequence[Instruction], needed: Sequence[bool]) -> list[int]:
-    """Return a place to stop at of each loop: in the block that ends with the jump back, or else in its first one."""
+    """Return a place to stop at of each loop: in the block that ends with the jump back, or else in its first one, or
+    elsewhere where no jump passes.
+    """
     index = {one.address: k for k, one in enumerate(instructions)}
     entered = entered_instructions(instructions)
     ends = {k for k, one in enumerate(instructions) if one.branch_target is not None}
@@ -135,8 +137,22 @@ def _stops(instructions: Sequence[Instruction], needed: Sequence[bool]) -> list[
         while latch > begin and latch not in entered and latch - 1 not in ends:
             latch -= 1
         head = next((k for k in range(begin, end) if k in ends), end)
-        stops += [k for k in (*range(latch, end), *range(begin, head)) if not needed[k]][:1]
+        places = (*range(latch, end), *range(begin, head), *_met_once(instructions, index, begin, end))
+        stops += [k for k in places if not needed[k]][:1]
     return stops
+
+
+def _met_once(instructions: Sequence[Instruction], index: Mapping[int, int], begin: int, end: int) -> list[int]:
+    """Return the instructions of a loop that each iteration executes once: no jump in it leads past or around them."""
+    around = [False] * (end + 1)
+    for k in range(begin, end):
+        instruction = instructions[k]
+        for address in (instruction.branch_target, *instruction.jump_targets):
+            target = index.get(address, -1) if address is not None else -1
+            if begin <= target <= end:
+                first, last = (target, k) if target <= k else (k + 1, target - 1)
+                around[first : last + 1] = [True] * (last + 1 - first)
+    return [k for k in range(begin, end) if not around[k]]
 
 
 def _measured(context: FunctionalContext, stop: int, needed: tuple[bool, ...]) -> Loop:
