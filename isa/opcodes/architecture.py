@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from isa.opcodes.extension import Extension
     from isa.opcodes.formats import Format
+    from isa.opcodes.hazards import Hazard
     from isa.opcodes.opcode import Opcode
 
 
@@ -66,6 +67,13 @@ class Architecture:
         for extension in self._extensions:
             formats |= extension.formats
         return formats
+
+    @cached_property
+    def hazards(self) -> "dict[str, Hazard]":
+        """The pairs of instructions that need wait states, by name."""
+        from isa.opcodes.hazards import BASE_HAZARDS
+
+        return {hazard.name: hazard for one in (BASE_HAZARDS, *(e.hazards for e in self._extensions)) for hazard in one}
 
     @cached_property
     def _encodings(self) -> tuple[tuple[int, int, str], ...]:

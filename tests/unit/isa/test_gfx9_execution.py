@@ -71,7 +71,7 @@ HALVES = _kernel(
     + "    global_store_short_d16_hi v30, v10, s[2:3] offset:2048\n"
     + "    s_waitcnt vmcnt(0)\n    global_load_dword v12, v30, s[2:3] offset:2048\n    s_waitcnt vmcnt(0)\n"
     + store(7, "v12")
-    + "    s_mov_b32 m0, 512\n    ds_write_addtid_b32 v10 offset:4\n    s_waitcnt lgkmcnt(0)\n"
+    + "    s_mov_b32 m0, 512\n    s_nop 0\n    ds_write_addtid_b32 v10 offset:4\n    s_waitcnt lgkmcnt(0)\n"
     + "    ds_read_b32 v13, v30 offset:516\n    ds_read_addtid_b32 v14 offset:4\n    s_waitcnt lgkmcnt(0)\n"
     + store(8, "v13")
     + store(9, "v14")
