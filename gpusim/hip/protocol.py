@@ -47,7 +47,7 @@ OPS = (
         "HELLO",
         "<I",
         "gpusim's version",
-        "capacity (u64), attributes (count, pairs; i32), 2 properties (texts)",
+        "capacity (u64), attributes (count, pairs; i32), 2 properties, architecture (texts)",
     ),
     Op(2, "ALLOCATE", "<QI", "", "address (u64)"),
     Op(3, "FREE", "<Q"),
@@ -80,6 +80,7 @@ OPS = (
     Op(18, "WAITED", "<Q"),
     Op(19, "EVENT_WAITED", "<Q"),
     Op(20, "PREPARE", "<Q3II", "", "workgroups that the GPU holds at a time (u32)"),
+    Op(21, "NO_CODE", "<", "GPUs that a module has code for", "nothing: the status says what is missing"),
 )
 
 
