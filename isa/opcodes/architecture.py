@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Architecture:
     """An instruction set architecture of AMD's, as its code objects name it.
 
-    name: as of EF_AMDGPU_MACH in code objects (isa.object.targets); target: that with its features, as HIP's runtime tells
-    programs (gcnArchName; LLVM AMDGPU guide, "Target ID"); generation: LLVM's name of it; version: of kernel
+    name: as of EF_AMDGPU_MACH in code objects (isa.object.targets); target: that with its features, as HIP's runtime
+    tells programs (gcnArchName; LLVM AMDGPU guide, "Target ID"); generation: LLVM's name of it; version: of kernel
     headers of code object version 2 (major, minor, stepping); sgpr_granule: scalar registers are given out in multiples
     of it; extensions: modules of `isa.opcodes`, each with an EXTENSION, in order; shared_aperture_high,
     private_aperture_high: bits 63:32 of flat addresses of LDS and of private memory (where Linux' amdkfd puts them:
