@@ -23,7 +23,7 @@ from gpusim.api.queue import Queue
 from gpusim.base.host_memory import peak_memory_mb
 from gpusim.base.progress import Reporter
 from gpusim.config.files import SHIPPED, plain
-from gpusim.config.gpu import load_gpu
+from gpusim.config.gpu import gpus_that_run, load_gpu
 from gpusim.config.tree import Sets
 from gpusim.core.gpu_spec import CACHES, GpuSpec
 from gpusim.core.occupancy import OccupancyError
@@ -187,6 +187,9 @@ class Device:
             raise LaunchError(f"l1_bypass is True, False or None, not {checks.shown(l1_bypass)}")
         if not isinstance(kernel, KernelFunction):
             raise LaunchError(f"kernel: {checks.shown(kernel)} is no kernel; gpu.load(file)['name'] is one")
+        if why := self.gpu.why_foreign(kernel.kernel.gpu):
+            instead = " or ".join(gpus_that_run([kernel.kernel.gpu]))
+            raise LaunchError(f"kernel '{kernel.kernel.short_name}' {why}{instead and f': {instead}'}")
         lds_bytes = checks.whole("dynamic_lds_bytes", dynamic_lds_bytes, 0)
         most = checks.whole("max_instructions", max_instructions, 1)
         places = grid(kernel.kernel, global_size, local_size, global_offset)

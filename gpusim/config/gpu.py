@@ -1,6 +1,6 @@
 """A GPU's configuration, and how files and `--set` are laid over one another."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,6 +32,13 @@ def load_gpu(given: files.Given, sets: Sets = ()) -> GpuSpec:
     The file of a run or of an execution gives the GPU that it names. Paths in `sets` may leave out `gpu.`.
     """
     return over_gpu(files.opened(given, GPU_FOLDER, "gpu"), sets, _GpuOnly).gpu
+
+
+def gpus_that_run(architectures: Iterable[str]) -> list[str]:
+    """List the shipped GPUs that execute code of one of some architectures, by the names that `--gpu` takes."""
+    wanted = set(architectures)
+    names = [Path(name).stem for name in files.shipped(GPU_FOLDER)]
+    return [name for name in names if load_gpu(name).architecture in wanted]
 
 
 def over_gpu(gpu: files.Document, sets: Sets, of: type[S], prefixed: bool = True) -> S:

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from io import BytesIO
 
 from gpusim.base.errors import UserError
+from gpusim.config.gpu import gpus_that_run
+from gpusim.core.gpu_spec import GpuSpec
 from isa.device_memory import DeviceMemory
 from isa.execution.launch_setup import load_image, unload_image
 from isa.object.bundle import code_objects
@@ -13,6 +15,17 @@ from isa.object.elf_image import MalformedError, Symbol
 
 class UnknownCodeError(UserError):
     """There is no such module, kernel or variable."""
+
+
+def why_no_code(gpu: GpuSpec, others: str) -> str:
+    """Say of a module without code for `gpu` which GPUs it has code for, `others`, and how it could be run."""
+    wanted = gpu.architecture
+    found = gpus_that_run(name.partition(":")[0] for name in others.split(", "))
+    instead = f", or run it with --gpu {' or '.join(found)}" if found else ""
+    return (
+        f"no code for {wanted}: the program was built for {others or 'no GPU'};"
+        f" build it with --offload-arch={wanted}{instead}"
+    )
 
 
 @dataclass
@@ -32,13 +45,17 @@ class CodeStore:
     """The modules of one process and their kernels, by the numbers by which the process refers to them."""
 
     memory: DeviceMemory
+    gpu: GpuSpec
     _modules: dict[int, _Module] = field(default_factory=dict)
     _kernels: dict[int, Kernel] = field(default_factory=dict)
     _last: int = 0
 
     def load(self, data: bytes) -> int:
         """Load a module from a code object or a bundle, and return its number; raises CodeObjectError."""
-        kernels = kernels_in(data)
+        kernels = kernels_in(data, self.gpu.architecture)
+        code = kernels.image.architecture.name
+        if self.gpu.why_foreign(code):
+            raise CodeObjectError(why_no_code(self.gpu, code))
         number = self._number()
         self._modules[number] = _Module(kernels, {symbol.name: symbol for symbol in kernels.image.symbols}, data)
         return number

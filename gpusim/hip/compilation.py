@@ -39,11 +39,11 @@ class Compiled:
     lowered: tuple[str, ...]
 
 
-def compile_program(request: CompileRequest) -> Compiled:
-    """Compile a program's source; what is wrong with it, or what is missing here, is in the log."""
+def compile_program(request: CompileRequest, gpu: str) -> Compiled:
+    """Compile a program's source for a GPU; what is wrong with it, or what is missing here, is in the log."""
     nothing = ("",) * len(request.expressions)
     try:
-        tools, flags = for_hip()
+        tools, flags = for_hip(gpu)
     except KernelBuildError as error:
         return Compiled(b"", f"gpusim: {error}\n", nothing)
     with tempfile.TemporaryDirectory(prefix="gpusim-hiprtc-") as folder:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from gpusim.core.cu.spec import SIMDS
 from gpusim.core.gpu_spec import GpuSpec
 from isa.architecture import LANES
+from isa.opcodes import ARCHITECTURES
 from memory.dram.standards import STANDARDS
 
-ARCHITECTURE = "gfx803"
 MOST_WORK_ITEMS = 1024  # of a workgroup
 _MOST_GRID = (1 << 31) - 1
 _ALIGNMENT = 256
@@ -95,14 +95,16 @@ class Properties6(ctypes.Structure):
 
 def _facts(gpu: GpuSpec) -> dict[str, int | bytes | list[int]]:
     """Return values by the names of either layout's members; members without a value are 0."""
+    architecture = ARCHITECTURES[gpu.architecture]
+    major, minor, stepping = architecture.version
     lds = gpu.cu.lds_kib << 10
     registers = gpu.cu.vgprs_per_lane * LANES * SIMDS
     pin_gbps = gpu.dram.pin_rate_gbps or STANDARDS[gpu.dram.standard].pin_rate_gbps.value
     return {
         "name": f"gpusim {gpu.name}".encode(),
-        "gcnArchName": ARCHITECTURE.encode(),
-        "gcnArch": 803,
-        "uuid": b"gpusim gfx803 #0",
+        "gcnArchName": architecture.target.encode(),
+        "gcnArch": 100 * major + 10 * minor + stepping,
+        "uuid": f"gpusim {architecture.name} #0".encode(),
         "totalGlobalMem": gpu.memory_mib << 20,
         "sharedMemPerBlock": lds,
         "sharedMemPerBlockOptin": lds,
@@ -121,7 +123,8 @@ def _facts(gpu: GpuSpec) -> dict[str, int | bytes | list[int]]:
         "memoryClockRate": round(pin_gbps * 1e6 / 2),
         "memoryBusWidth": round(gpu.dram.bytes_per_s * 8 / (pin_gbps * 1e9)),
         "totalConstMem": _MOST_GRID,
-        "major": 8,
+        "major": major,
+        "minor": minor,
         "multiProcessorCount": gpu.cus,
         "l2CacheSize": gpu.l2.size_kib << 10,
         "maxThreadsPerMultiProcessor": gpu.cu.waves_per_simd * SIMDS * LANES,

@@ -49,7 +49,7 @@ OPS = (
         "HELLO",
         "<I",
         "gpusim's version",
-        "capacity (u64), attributes (count, pairs; i32), 2 properties (texts)",
+        "capacity (u64), attributes (count, pairs; i32), 2 properties, architecture (texts)",
     ),
     Op(2, "ALLOCATE", "<QI", "", "address (u64)"),
     Op(3, "FREE", "<Q"),
@@ -89,6 +89,7 @@ OPS = (
         "ISA, folder, options (count), data objects (count; of each its kind (u32), name, contents): texts",
         "log, results: as the data objects",
     ),
+    Op(22, "NO_CODE", "<", "GPUs that a module has code for", "nothing: the status says what is missing"),
 )
 
 

@@ -15,7 +15,7 @@ from gpusim.core.cu.spec import SIMDS
 from gpusim.core.facts import RunFacts
 from gpusim.core.occupancy import Occupancy, OccupancyError, occupancy
 from gpusim.hip import device
-from gpusim.hip.code import CodeStore, UnknownCodeError
+from gpusim.hip.code import CodeStore, UnknownCodeError, why_no_code
 from gpusim.hip.compilation import CompileRequest, compile_program
 from gpusim.hip.errors import HipError
 from gpusim.hip.hostcall import HostCalls
@@ -84,7 +84,7 @@ class Session:
         self._memory = shared_memory(file, options.gpu.memory_mib << 20, slack_bytes)
         os.close(file)
         self._allocations: dict[int, Allocation] = {}
-        self._code = CodeStore(self._memory)
+        self._code = CodeStore(self._memory, options.gpu)
         self._launcher = Launcher(options, launches, reporter)
         self._recorder = options.recorder
         self._calls = HostCalls(self._memory)
@@ -153,6 +153,7 @@ class Session:
         known = list(device.attributes(self._gpu))
         pairs = b"".join(struct.pack("<ii", *pair) for pair in known)
         properties = b"".join(_text(layout) for layout in device.properties(self._gpu))
+        properties += _text(self._gpu.architecture.encode())
         return struct.pack("<QI", self._memory.capacity_bytes, len(known)) + pairs + properties
 
     def _allocate(self, size: int, kind: int, _: bytes) -> bytes:
@@ -163,6 +164,9 @@ class Session:
 
     def _free(self, address: int, _: bytes) -> None:
         self._memory.free(self._allocations.pop(address))
+
+    def _no_code(self, others: bytes) -> bytes:
+        raise CodeObjectError(why_no_code(self._gpu, others.decode("utf-8", "replace")))
 
     def _load(self, data: bytes) -> bytes:
         return struct.pack("<Q", self._code.load(data))
@@ -316,7 +320,7 @@ class Session:
         return struct.pack("<II", best[1], best[2] * self._gpu.cus)
 
     def _compile(self, expressions: int, body: bytes) -> tuple[HipError, bytes]:
-        done = compile_program(_compile_request(body, expressions))
+        done = compile_program(_compile_request(body, expressions), self._gpu.architecture)
         answer = b"".join(map(_text, (*(n.encode() for n in done.lowered), done.log.encode(), done.code)))
         return HipError.Success if done.code else HipError.InvalidSource, answer
 

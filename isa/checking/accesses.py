@@ -8,7 +8,7 @@ is no race.
 """
 
 from gpusim.jit import ctz, jit, ld_i64, ld_u8, ld_u32, st_i32, st_i64, st_u8
-from isa.architecture import FLAT_SCRATCH, LANES, ROW_BYTES
+from isa.architecture import LANES, ROW_BYTES
 from isa.checking.notes import note, who_of
 from isa.checking.registers import known_lanes, set_known_lanes, vector_origin
 from isa.checking.state import (
@@ -41,9 +41,10 @@ from isa.checking.state import (
     Check,
     CheckRow,
 )
-from isa.execution.codes import Access, Kind, ScalarForm
-from isa.execution.memory_access import PRIVATE_ELEMENT_BYTES
+from isa.execution.codes import PRIVATE_SEGMENT, Access, Kind, ScalarForm
+from isa.execution.memory_access import PRIVATE_ELEMENT_BYTES, private_place, private_start
 from isa.execution.program_table import ProgramRow
+from isa.execution.segment_access import lane_part, segment_base
 from isa.execution.state import Context, Wavefront, work_at
 
 WAVE_MASK = WHO_MASK >> WAVE_SHIFT << WAVE_SHIFT  # of who: the wavefront and its workgroup
@@ -269,13 +270,17 @@ def _flat_space(context: Context, address):
 @jit
 def _private_place(context: Context, wave: Wavefront, lane, low):
     """Return the byte of all private memory that a flat address in the private aperture means."""
-    start = context.scratch + (ld_u32(wave.scalars, FLAT_SCRATCH + 1) << 8)
-    return start + (low >> 2) * (LANES * PRIVATE_ELEMENT_BYTES) + PRIVATE_ELEMENT_BYTES * lane + (low & 3)
+    return private_start(context, wave.scalars) + private_place(low, lane)
 
 
 @jit
 def lane_address(context: Context, wave: Wavefront, row: ProgramRow, lane, offset):
-    """Return the lane's address of an LDS or flat instruction; of a buffer instruction, which is done, as it was."""
+    """Return the lane's address of an LDS or flat instruction; of a buffer instruction, which is done, as it was.
+
+    Of SCRATCH instructions that is an offset within the work-item's private memory.
+    """
+    if row.kind == Kind.SEGMENT:
+        return segment_base(wave, row) + lane_part(wave.vectors + row.address, row.addressing, lane)
     low = ld_u32(wave.vectors + row.address, lane)
     if row.kind == Kind.LDS:
         return (low + offset) & 0xFFFF_FFFF
@@ -291,6 +296,8 @@ def quick_lanes(context: Context, check: Check, wave: Wavefront, row: ProgramRow
     Neighbours that read the same word are one reader: they go together.
     """
     lds = row.kind == Kind.LDS
+    segment = row.kind == Kind.SEGMENT
+    start = segment_base(wave, row) if segment else 0
     words = check.lds_bytes >> 2
     shadows = check.lds + wave.workgroup_slot * words * SHADOW_BYTES if lds else check.memory
     known = check.lds_known + wave.workgroup_slot * check.lds_bytes if lds else 0
@@ -309,11 +316,12 @@ def quick_lanes(context: Context, check: Check, wave: Wavefront, row: ProgramRow
     while left:
         lane = ctz(left)
         left &= left - 1
-        at = ld_u32(low, lane)
-        if lds:
-            at = (at + offset) & 0xFFFF_FFFF
+        if segment:
+            at = start + lane_part(low, row.addressing, lane) - base
+        elif lds:
+            at = (ld_u32(low, lane) + offset) & 0xFFFF_FFFF
         else:
-            at = (ld_u32(low + ROW_BYTES, lane) << 32 | at) - base
+            at = (ld_u32(low + ROW_BYTES, lane) << 32 | ld_u32(low, lane)) - base
         at += 4 * d
         if at < 0 or at + 4 > limit or at & 3:
             continue
@@ -342,7 +350,8 @@ def watch_lanes(
     destination = row.destination // ROW_BYTES + part * dwords
     loads = row.access == Access.LOAD
     synchronises = SYNCHRONISES if watched.synchronises else 0
-    quick = 0 if synchronises or row.size < 4 or row.kind == Kind.BUFFER else 1
+    private = row.kind == Kind.SEGMENT and row.addressing & PRIVATE_SEGMENT
+    quick = 0 if synchronises or row.size < 4 or row.kind == Kind.BUFFER or private else 1
     for d in range(dwords):
         held = -1
         if not loads:
@@ -356,8 +365,8 @@ def watch_lanes(
             address = lane_address(context, wave, row, lane, offset)
             space = SHARED
             step = 4
-            if row.kind == Kind.FLAT:
-                space = _flat_space(context, address)
+            if row.kind == Kind.FLAT or row.kind == Kind.SEGMENT:
+                space = PRIVATE if row.addressing & PRIVATE_SEGMENT else _flat_space(context, address)
                 if space == SHARED:
                     address &= 0xFFFF_FFFF
                 elif space == PRIVATE:
@@ -384,7 +393,9 @@ def watch_scalar(context: Context, check: Check, wave: Wavefront, row: ProgramRo
     """Watch a scalar load from an address; returns -1 if all that it loads was written, else 0."""
     if row.scalar_form != ScalarForm.PLAIN or row.access != Access.LOAD:
         return -1
-    offset = ld_u32(wave.scalars + row.scalar_offset, 0) if row.scalar_offset >= 0 else row.offset
+    offset = row.offset
+    if row.scalar_offset >= 0:
+        offset += ld_u32(wave.scalars + row.scalar_offset, 0)
     at = ((ld_i64(wave.scalars + row.resource, 0) + offset) & ~3) - context.memory_base
     if at < 0 or at + row.size > check.memory_bytes:
         return -1

@@ -21,8 +21,6 @@ from isa.execution.emulator import new_run, run_loop, run_slices
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter
 from isa.execution.faults import ExecutionFault
 from isa.launch import Launch, Residency
-from isa.object.code_object import CodeObjectError
-from isa.opcodes import GFX803
 
 _HUGE_FROM_BYTES = 1 << 24
 _ENTRY_POINTS = (start_checked, produce_checked)
@@ -71,12 +69,8 @@ def checked(
 ) -> Checked:
     """Execute a launch under watch.
 
-    observer, serve, shadows: as of `isa.execution.emulator.run_functional`. Raises what FunctionalContext raises, and
-    CodeObjectError for another GPU than gfx803.
+    observer, serve, shadows: as of `isa.execution.emulator.run_functional`. Raises what FunctionalContext raises.
     """
-    kernel = launch.kernel
-    if kernel.architecture is not GFX803:
-        raise CodeObjectError(f"kernel '{kernel.name}': code for {kernel.gpu} cannot be checked, code for gfx803 can")
     compile_s = compile_checks()
     context = FunctionalContext(
         launch,

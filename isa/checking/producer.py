@@ -151,7 +151,7 @@ def _step(context: Context, check: Check, wave: Wavefront, slot):
     lanes = active if watched.vector else -1
     known = -1
     origin = -1
-    if kind == Kind.LDS or kind == Kind.FLAT:
+    if kind == Kind.LDS or kind == Kind.FLAT or kind == Kind.SEGMENT:
         watch_lanes(context, check, wave, row, watched, what, active, 0)
         if kind == Kind.LDS and row.paired:
             watch_lanes(context, check, wave, row, watched, what, active, 1)
@@ -180,7 +180,7 @@ def _step(context: Context, check: Check, wave: Wavefront, slot):
         watch_lanes(context, check, wave, row, watched, what, inside, 0)
         for k in range(watched.vector_writes):  # lanes out of range get zeros
             set_known_lanes(check, wave, watched.vector_written[k], active & ~inside, -1, -1)
-    elif kind != Kind.LDS and kind != Kind.FLAT and kind != Kind.END:
+    elif kind != Kind.LDS and kind != Kind.FLAT and kind != Kind.SEGMENT and kind != Kind.END:
         set_results(check, wave, watched, lanes, known, origin)
     return status
 

@@ -42,7 +42,8 @@ def check_table(instructions: Sequence[Instruction], kinds: np.ndarray) -> np.nd
 
 def _fill(row: np.void, instruction: Instruction, kind: int) -> None:
     name = instruction.opcode.mnemonic
-    reads, writes = registers(instruction)
+    # a half of a register is moved about with the other one, as whole registers are: what reads it is looked at
+    reads, writes = registers(instruction, halves=False)
     address = address_registers(instruction) & ~(3 << EXEC | 1 << M0)
     if instruction.opcode.unit == LDS:
         reads &= ~(1 << M0)  # whose limit is not applied (isa.execution.lds_access)

@@ -1,16 +1,16 @@
 """Dependencies that the hardware does not check: which wait states are missing in a kernel's code.
 
-The GCN3 ISA manual (chapter 4, "Manually Inserted Wait States (NOPs)") lists pairs of instructions between which
-software must put s_nop or independent instructions; otherwise the second one reads what the register held before.
-The simulator executes in order and always reads the new value, so that such code runs here and not on hardware.
+The ISA manuals (chapter 4, "Manually Inserted Wait States (NOPs)") list pairs of instructions between which software
+must put s_nop or independent instructions; otherwise the second one reads what the register held before. The simulator
+executes in order and always reads the new value, so that such code runs here and not on hardware. An architecture's
+list is `Architecture.hazards`, here is which instructions its names mean.
 
 Every way that control flow can take to an instruction is looked at: falling through, direct branches, and jumps
 through a register whose target the code computes from constants (isa.encoding.jumps); other jumps are not followed. A
 register that another instruction overwrites in between is no hazard any more. Each instruction is one wait state, s_nop
 one and as many more as it says (as in LLVM's GCNHazardRecognizer).
 
-Not checked: access to VCC under the number of the SGPR pair that holds it. Not a hazard on this generation, as LLVM
-and Mesa have it: M0 written before s_movrel (GFX9 alone).
+Not checked: access to VCC under the number of the SGPR pair that holds it.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,52 +20,16 @@ from typing import NamedTuple
 from isa.architecture import HW_MODE, HW_TRAPSTS
 from isa.encoding.disassembler import disassemble
 from isa.encoding.instruction import Instruction
+from isa.encoding.operands import SEGMENTS
 from isa.encoding.registers import EXECZ, M0, SCALARS, VCC, VCCZ, VGPRS, registers, source_mask, vgpr_mask
+from isa.opcodes.hazards import Hazard
 from isa.opcodes.opcode import SALU, VALU, VMEM
 
 MODE_VSKIP_BIT = 28
 _WIDE_DWORDS = 3  # of a store whose data is read late
-
-
-class Hazard(NamedTuple):
-    """A rule: between `first` and `second` the code must have `wait_states`."""
-
-    name: str
-    first: str
-    second: str
-    wait_states: int
-    source: str
-
-
-_MANUAL = "GCN3 ISA manual, chapter 4: manually inserted wait states"
-_COMPILERS = f"{_MANUAL}; LLVM GCNHazardRecognizer and Mesa aco_insert_NOPs for GFX8"
-_MESA = f"{_MANUAL}; Mesa aco_insert_NOPs for GFX8"
-_LLVM = f"{_MANUAL}; LLVM GCNHazardRecognizer for GFX8"
-
-HAZARDS = {
-    hazard.name: hazard
-    for hazard in (
-        Hazard("setreg", "s_setreg", "s_getreg or s_setreg of the same register", 2, _COMPILERS),
-        Hazard("vskip-getreg", "s_setvskip", "s_getreg of MODE", 2, _MANUAL),
-        Hazard("vskip-vector", "s_setreg of MODE.vskip", "a vector instruction", 2, _MESA),
-        Hazard("trapsts-rfe", "s_setreg of TRAPSTS", "s_rfe, s_rfe_restore", 1, _LLVM),
-        Hazard("valu-vccz", "VALU writes VCC", "VALU reads VCCZ as data", 5, _MESA),
-        Hazard("valu-execz", "VALU writes EXEC", "VALU reads EXECZ as data", 5, _MESA),
-        Hazard("valu-lane", "VALU writes an SGPR, VCC", "its use as lane select", 4, _COMPILERS),
-        Hazard("valu-div-fmas", "VALU writes VCC", "v_div_fmas", 4, _COMPILERS),
-        Hazard("valu-vmem", "VALU writes an SGPR, VCC", "VMEM reads it", 5, _COMPILERS),
-        Hazard("valu-dpp", "VALU writes a VGPR", "a DPP instruction reads it", 2, _COMPILERS),
-        Hazard("exec-dpp", "VALU writes EXEC", "a DPP instruction", 5, _COMPILERS),
-        Hazard("m0-message", "SALU writes M0", "GDS, s_sendmsg, s_ttracedata", 1, _COMPILERS),
-        Hazard(
-            "wide-store",
-            "a store or compare-and-swap of more than 64 bits (without an SGPR as buffer offset)",
-            "VALU writes its data VGPRs",
-            1,
-            _COMPILERS,
-        ),
-    )
-}
+_LDS_DIRECT = 254  # operand code: the dword of LDS that M0 names
+_VECTOR_ENCODINGS = ("vop1", "vop2", "vop3", "vop3p", "vopc", "ds", "flat", *SEGMENTS, "mubuf", "mtbuf")
+_SOURCES = ("src0", "src1", "src2")
 
 
 class Violation(NamedTuple):
@@ -204,7 +168,7 @@ def _demands(instruction: Instruction, masks: tuple[int, int]) -> list[_Demand]:
     if opcode.unit == VMEM:
         scalars = reads & SCALARS
         found += [("valu-vmem", _is_valu, scalars)] * bool(scalars)
-    if opcode.encoding in ("vop1", "vop2", "vop3", "vopc", "ds", "flat", "mubuf", "mtbuf"):
+    if opcode.encoding in _VECTOR_ENCODINGS:
         found.append(("vskip-vector", _sets_register(HW_MODE, MODE_VSKIP_BIT), 0))
     if name in ("s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32"):
         register = fields["simm16"] & 63
@@ -215,7 +179,12 @@ def _demands(instruction: Instruction, masks: tuple[int, int]) -> list[_Demand]:
         found.append(("trapsts-rfe", _sets_register(HW_TRAPSTS), 0))
     if name in ("s_sendmsg", "s_sendmsghalt", "s_ttracedata") or fields.get("gds") or "gds_only" in opcode.flags:
         found.append(("m0-message", _is_salu, M0))
-    return [_Demand(HAZARDS[hazard], is_first, mask) for hazard, is_first, mask in found]
+    if name.startswith("s_movrel"):
+        found.append(("m0-relative-move", _is_salu, M0))
+    if "_addtid_" in name or fields.get("lds") or any(fields.get(source) == _LDS_DIRECT for source in _SOURCES):
+        found.append(("m0-lds", _is_salu, M0))
+    hazards = instruction.architecture.hazards
+    return [_Demand(hazards[hazard], is_first, mask) for hazard, is_first, mask in found if hazard in hazards]
 
 
 def _stores_into(written: int) -> Callable[[Instruction], bool]:
@@ -235,11 +204,12 @@ def _late_data(instruction: Instruction) -> int:
     opcode, fields = instruction.opcode, instruction.fields
     if opcode.unit != VMEM or not opcode.flags & {"store", "atomic"}:
         return 0
-    field = "data" if opcode.encoding == "flat" else "vdata"
+    flat = opcode.encoding in ("flat", *SEGMENTS)
+    field = "data" if flat else "vdata"
     kind = next((o.partition(":")[2] for o in opcode.operands.split() if o.startswith(f"{field}:")), "")
     dwords = int(kind[1:] or 0) // 32
     if dwords < _WIDE_DWORDS:
         return 0
-    if opcode.encoding != "flat" and source_mask(fields["soffset"], 1):
+    if not flat and source_mask(fields["soffset"], 1):
         return 0
     return vgpr_mask(fields[field], dwords)

@@ -69,10 +69,14 @@ def source_mask(code: int, dwords: int) -> int:
     return 1 << code if code in STATUS_CODES else 0
 
 
-def registers(instruction: Instruction) -> tuple[int, int]:
-    """Return the masks of the registers that the instruction reads and of those that it writes."""
+def registers(instruction: Instruction, halves: bool = True) -> tuple[int, int]:
+    """Return the masks of the registers that the instruction reads and of those that it writes.
+
+    halves: a result of 16 bits reads its register for the half that it leaves.
+    """
     opcode, fields = instruction.opcode, instruction.fields
-    operands, reads, writes, destination_read, destination_kept = _plan(opcode)
+    operands, reads, writes, destination_read, half_read, destination_kept = _plan(opcode)
+    destination_read |= half_read and halves
     sources_begun = False
     if opcode.mnemonic == "v_swap_b32":
         both = vgpr_mask(fields["vdst"]) | source_mask(fields["src0"], 1)
@@ -168,11 +172,11 @@ def _offset_register(fields: dict[str, int]) -> int:
 
 
 @cache
-def _plan(opcode: Opcode) -> tuple[tuple[Operand, ...], int, int, bool, bool]:
+def _plan(opcode: Opcode) -> tuple[tuple[Operand, ...], int, int, bool, bool, bool]:
     """Return what an opcode reads and writes.
 
-    That is: its operands, what is read and written without being named, whether the destination is read, and whether it
-    is kept.
+    That is: its operands, what is read and written without being named, whether the destination is read, whether it is
+    for the half that a result of 16 bits leaves, and whether it is kept.
     """
     name = opcode.mnemonic
     reads = BRANCH_CONDITIONS.get(name, 0)
@@ -192,5 +196,5 @@ def _plan(opcode: Opcode) -> tuple[tuple[Operand, ...], int, int, bool, bool]:
         writes |= M0
     kept = name.startswith(_KEEP_DESTINATION)
     halves = "d16" in opcode.flags or "_mixlo_" in name or "_mixhi_" in name or "op_sel" in opcode.flags
-    read = name.startswith(_READ_DESTINATION) or halves or opcode.operation.endswith(_HALF_KEPT)
-    return parse_operands(opcode.operands), reads, writes, read, kept
+    halves = halves or opcode.operation.endswith(_HALF_KEPT)
+    return parse_operands(opcode.operands), reads, writes, name.startswith(_READ_DESTINATION), halves, kept

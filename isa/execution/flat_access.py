@@ -16,6 +16,7 @@ from isa.execution.memory_access import (
     fault,
     move_private,
     private_place,
+    private_start,
     record_flags,
     write_lines,
 )
@@ -60,15 +61,10 @@ def access_lanes(context_address, slot, row_address, out):  # type: ignore[no-un
             continue
         in_memory = 1
         if address >> 32 == context.private_aperture:
-            if context.flat_scratch_bytes:
-                limit = context.flat_scratch_bytes
-                start = ld_i64(scalars, FLAT_SCRATCH // 2)
-            else:
-                limit = ld_u32(scalars, FLAT_SCRATCH)
-                start = context.scratch + (ld_u32(scalars, FLAT_SCRATCH + 1) << 8)
+            limit = context.flat_scratch_bytes if context.flat_scratch_bytes else ld_u32(scalars, FLAT_SCRATCH)
             if low + size > limit:
                 return fault(context, FAULT_PRIVATE, i, low, size)
-            start += private_place(low, i)
+            start = private_start(context, scalars) + private_place(low, i)
             count = move_private(context, slot, vectors, row, i, start, size, count)
             if count < 0:
                 return count

@@ -6,8 +6,8 @@ dwords needs no alignment (HSA runs VI with unaligned access enabled), an atomic
 in ascending order.
 """
 
-from gpusim.jit import jit, ld_i64, ld_u8, st_i64
-from isa.architecture import LANES, ROW_BYTES
+from gpusim.jit import jit, ld_i64, ld_u8, ld_u32, st_i64
+from isa.architecture import FLAT_SCRATCH, LANES, ROW_BYTES
 from isa.device_memory import PARTIAL, READABLE, SLACK
 from isa.execution.coalescing import LINE_BITS, add_access
 from isa.execution.codes import Access
@@ -135,6 +135,14 @@ def own_private(context: Context, slot):
 def private_place(offset, lane):
     """Return where the byte at an offset of a work-item's private memory lies in the wavefront's."""
     return (offset >> 2) * (LANES * PRIVATE_ELEMENT_BYTES) + PRIVATE_ELEMENT_BYTES * lane + (offset & 3)
+
+
+@jit
+def private_start(context: Context, scalars):
+    """Return the device address of the private memory that flat addresses lie in, by the wavefront's FLAT_SCRATCH."""
+    if context.flat_scratch_bytes:
+        return ld_i64(scalars, FLAT_SCRATCH // 2)
+    return context.scratch + (ld_u32(scalars, FLAT_SCRATCH + 1) << 8)
 
 
 @jit

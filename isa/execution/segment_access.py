@@ -4,17 +4,36 @@ Functions return the words they added to the memory record at `out`, or a negati
 """
 
 from gpusim.jit import ctz, jit, ld_i32, ld_i64, ld_u32, st_i64
-from isa.architecture import FLAT_SCRATCH, LANES, ROW_BYTES
+from isa.architecture import LANES, ROW_BYTES
 from isa.device_memory import LINE_BYTES
 from isa.execution.buffer_access import private_lanes
 from isa.execution.coalescing import match_addresses, note_line_pattern
 from isa.execution.codes import LANE_OFFSET, PRIVATE_SEGMENT, WIDE_ADDRESS, Access
 from isa.execution.faults import FAULT_PRIVATE
 from isa.execution.flat_access import access_lines, sparse_load
-from isa.execution.memory_access import fault, private_place, record_flags
+from isa.execution.memory_access import fault, private_place, private_start, record_flags
 from isa.execution.program_table import ProgramRow
 from isa.execution.state import PATTERN_WAYS, Context, Wavefront, pattern_at, work_at
 from isa.trace import BUSY_SHIFT
+
+
+@jit
+def segment_base(wave: Wavefront, row: ProgramRow):
+    """Return what the addresses of all lanes have in common: the offset, and a scalar address where there is one."""
+    if row.scalar_offset < 0:
+        return row.offset
+    scalar = wave.scalars + row.scalar_offset
+    return row.offset + (ld_u32(scalar, 0) if row.addressing & PRIVATE_SEGMENT else ld_i64(scalar, 0))
+
+
+@jit(inline=True)
+def lane_part(low, addressing, lane):
+    """Return what a lane's vector registers, from address `low` on, add to the address."""
+    if addressing & WIDE_ADDRESS:
+        return (ld_i32(low + ROW_BYTES, lane) << 32) | ld_u32(low, lane)
+    if addressing & LANE_OFFSET:
+        return ld_u32(low, lane)
+    return 0
 
 
 @jit
@@ -27,20 +46,12 @@ def segment_access(context: Context, slot, wave: Wavefront, row: ProgramRow, act
     vectors = wave.vectors
     mode = row.addressing
     private = mode & PRIVATE_SEGMENT
-    base = row.offset
-    if row.scalar_offset >= 0:
-        scalar = wave.scalars + row.scalar_offset
-        base += ld_u32(scalar, 0) if private else ld_i64(scalar, 0)
+    base = segment_base(wave, row)
     low = vectors + row.address
     for i in range(LANES):
-        address = base
-        if mode & WIDE_ADDRESS:
-            address += (ld_i32(low + ROW_BYTES, i) << 32) | ld_u32(low, i)
-        elif mode & LANE_OFFSET:
-            address += ld_u32(low, i)
-        work.address[i] = address
+        work.address[i] = base + lane_part(low, mode, i)
     if private:
-        start = ld_i64(wave.scalars, FLAT_SCRATCH // 2)
+        start = private_start(context, wave.scalars)
         for i in range(LANES):
             if (active >> i) & 1:
                 at = work.address[i]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from isa.opcodes.extension import Extension
     from isa.opcodes.formats import Format
+    from isa.opcodes.hazards import Hazard
     from isa.opcodes.opcode import Opcode
 
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 class Architecture:
     """An instruction set architecture of AMD's, as its code objects name it.
 
-    name: as of EF_AMDGPU_MACH in code objects (isa.object.targets); generation: LLVM's name of it; version: of kernel
+    name: as of EF_AMDGPU_MACH in code objects (isa.object.targets); target: that with its features, as HIP's runtime
+    tells programs (gcnArchName; LLVM AMDGPU guide, "Target ID"); generation: LLVM's name of it; version: of kernel
     headers of code object version 2 (major, minor, stepping); sgpr_granule: scalar registers are given out in multiples
     of it; extensions: modules of `isa.opcodes`, each with an EXTENSION, in order; shared_aperture_high,
     private_aperture_high: bits 63:32 of flat addresses of LDS and of private memory (where Linux' amdkfd puts them:
@@ -33,6 +35,7 @@ class Architecture:
     """
 
     name: str
+    target: str
     generation: str
     version: tuple[int, int, int]
     sgpr_granule: int
@@ -68,6 +71,13 @@ class Architecture:
         return formats
 
     @cached_property
+    def hazards(self) -> "dict[str, Hazard]":
+        """The pairs of instructions that need wait states, by name."""
+        from isa.opcodes.hazards import BASE_HAZARDS
+
+        return {hazard.name: hazard for one in (BASE_HAZARDS, *(e.hazards for e in self._extensions)) for hazard in one}
+
+    @cached_property
     def _encodings(self) -> tuple[tuple[int, int, str], ...]:
         return tuple(one for extension in reversed(self._extensions) for one in extension.encodings)
 
@@ -89,6 +99,7 @@ class Architecture:
 
 GFX803 = Architecture(
     name="gfx803",
+    target="gfx803",
     generation="GFX8",
     version=(8, 0, 3),
     sgpr_granule=8,
@@ -104,6 +115,7 @@ GFX803 = Architecture(
 )
 GFX900 = Architecture(
     name="gfx900",
+    target="gfx900:xnack-",
     generation="GFX9",
     version=(9, 0, 0),
     sgpr_granule=16,
@@ -120,6 +132,7 @@ GFX900 = Architecture(
 GFX906 = replace(
     GFX900,
     name="gfx906",
+    target="gfx906:sramecc+:xnack-",
     version=(9, 0, 6),
     extensions=("gfx9", "packed", "fma_mix", "dot", "half_rate_doubles"),
 )

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from isa.opcodes.formats import Format
+from isa.opcodes.hazards import Hazard
 from isa.opcodes.opcode import Opcode
 
 
@@ -11,7 +12,8 @@ class Extension(NamedTuple):
 
     rows: instructions that are added, in place of those that have their numbers; removed: (encoding, number) of those
     that are gone; formats: of encodings that are new or that have other fields, 'sdwa' and 'dpp' too; encodings: (mask,
-    bits, encoding) of first words whose encoding the base does not know; rates: VALU rate classes by the base's.
+    bits, encoding) of first words whose encoding the base does not know; rates: VALU rate classes by the base's;
+    hazards: that are added.
     """
 
     name: str
@@ -20,3 +22,4 @@ class Extension(NamedTuple):
     formats: dict[str, Format] = {}  # noqa: RUF012
     encodings: tuple[tuple[int, int, str], ...] = ()
     rates: dict[int, int] = {}  # noqa: RUF012
+    hazards: tuple[Hazard, ...] = ()

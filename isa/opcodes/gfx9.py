@@ -4,13 +4,14 @@ Encodings: offsets in FLAT instructions and the segments GLOBAL and SCRATCH; a s
 op_sel in VOP3; scalar sources, output modifiers and a chosen destination of comparisons in SDWA. Instructions:
 additions without carry (v_add_u32 is one now, and those with carry have other names), three-operand integer
 arithmetic, 16-bit forms of what had 32 bits alone, loads and stores of half a register (d16), wider scalar arithmetic.
-Gone: relative moves.
+Gone: relative moves of vector registers. Hazards: what reads M0.
 A fused multiply-add has the rate of an addition (LLVM: FeatureFastFMAF32 of gfx900).
 """
 
 from isa.opcodes.extension import Extension
 from isa.opcodes.flat import FLAT
 from isa.opcodes.formats import layout
+from isa.opcodes.hazards import Hazard
 from isa.opcodes.opcode import LDS, SALU, SMEM, VALU, VMEM, Opcode
 from isa.opcodes.table import rows
 
@@ -324,6 +325,11 @@ _SDWA_SOURCES = (
 _FLAT = layout(2, "op:18:7 offset:0:13 lds:13:1 glc:16:1 slc:17:1 vdst:56:8 nv:55:1 saddr:48:7 data:40:8 addr:32:8")
 _VOP3_SOURCES = "vdst:0:8 neg:61:3 omod:59:2 src2:50:9 src1:41:9 src0:32:9"
 
+_M0_READ = (
+    "Vega ISA manual, section 4.5: manually inserted wait states; LLVM GCNHazardRecognizer for GFX9"
+    " (hasReadM0MovRelInterpHazard, hasReadM0LdsDmaHazard, hasReadM0LdsDirectHazard); Mesa aco_insert_NOPs for GFX9"
+)
+
 EXTENSION = Extension(
     "gfx9",
     rows=(
@@ -344,5 +350,9 @@ EXTENSION = Extension(
         (0xFC00C000, 0xDC000000, "flat"),
         (0xFC00C000, 0xDC004000, "scratch"),
         (0xFC00C000, 0xDC008000, "global"),
+    ),
+    hazards=(
+        Hazard("m0-relative-move", "SALU writes M0", "s_movrels, s_movreld", 1, _M0_READ),
+        Hazard("m0-lds", "SALU writes M0", "LDS by M0: ds_*_addtid, loads into LDS, src_lds_direct", 1, _M0_READ),
     ),
 )

@@ -1,7 +1,8 @@
-"""Short gfx803 programs for tests, by assembly text; nobody needs an assembler to run them."""
+"""Short programs for tests, of gfx803 and GFX9, by assembly text; nobody needs an assembler to run them."""
 
 from isa.encoding.decoder import decode
 from isa.encoding.instruction import Instruction
+from isa.opcodes import GFX803, Architecture
 
 # as llvm-mc 19 encodes them for gfx803
 ENCODED = {
@@ -79,8 +80,28 @@ ENCODED = {
     "ds_add_u32 v0, v1 gds": "000001d800010000",
 }
 
+# as llvm-mc 14 and clang 19 encode them for gfx900, where gfx803 has nothing of the kind
+ENCODED_GFX9 = {
+    "s_movrels_b32 s2, s0": "002a82be",
+    "s_movreld_b64 s[2:3], s[0:1]": "002d82be",
+    "ds_read_addtid_b32 v0 offset:4": "04006cd900000000",
+    "ds_write_addtid_b32 v0": "00003ad800000000",
+    "buffer_load_dword off, s[0:3], 0 lds": "000051e000000080",
+    "v_mov_b32_e32 v0, src_lds_direct": "fe02007e",
+    "global_store_dwordx4 v[4:5], v[0:3], off": "00807cdc04007f00",
+    "global_store_dwordx3 v4, v[0:2], s[2:3]": "008078dc04000200",
+    "global_store_dwordx2 v[4:5], v[0:1], off": "008074dc04007f00",
+    "scratch_store_dwordx4 v4, v[0:3], off": "00407cdc04007f00",
+    "global_atomic_cmpswap_x2 v[4:5], v[0:3], off": "008084dd04007f00",
+    "global_load_dword v0, v4, s[2:3]": "008050dc04000200",
+    "v_pk_add_u16 v0, v1, v2": "00408ad301050218",
+    "v_pk_add_u16 v5, v1, v2": "05408ad301050218",
+    "v_add_f32_sdwa v3, s2, v2 dst_sel:DWORD src0_sel:WORD_0 src1_sel:DWORD": "f904060202168406",
+}
 
-def program(*texts: str) -> list[Instruction]:
+
+def program(*texts: str, architecture: Architecture = GFX803) -> list[Instruction]:
     """The instructions, one after another from address 0 on; several may stand in one text, one a line."""
     lines = [line.strip() for text in texts for line in text.strip().splitlines()]
-    return decode(b"".join(bytes.fromhex(ENCODED[line]) for line in lines))
+    encoded = ENCODED if architecture is GFX803 else ENCODED | ENCODED_GFX9
+    return decode(b"".join(bytes.fromhex(encoded[line]) for line in lines), architecture=architecture)

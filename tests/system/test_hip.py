@@ -215,12 +215,53 @@ def test_a_kernels_fault_is_a_launch_failure_with_all_that_is_known() -> None:
     assert within_the_page.returncode == 1 and "hipSuccess" in within_the_page.stdout
 
 
-@pytest.mark.parametrize("gpu", ["gfx906", "gfx90a"])
-def test_code_for_another_gpu_alone_is_no_code(tmp_path: Path, gpu: str) -> None:
+@pytest.mark.parametrize(
+    ("gpu", "instead"), [("gfx906", ", or run it with --gpu mi50 or mi60"), ("gfx90a", ""), ("gfx90a:xnack+", "")]
+)
+def test_code_for_another_gpu_alone_is_no_code(tmp_path: Path, gpu: str, instead: str) -> None:
     (tmp_path / "module.co").write_bytes(bundle(entry(gpu, b"\x7fELF" + bytes(100)), (HOST, b"")))
     done = run(["--timing", "off"], PROGRAMS / "runtime", "module", tmp_path / "module.co")
     assert done.returncode == 1 and done.stdout.endswith("hipErrorNoBinaryForGpu\n")
-    assert f"no code for gfx803: the program was built for {gpu};" in done.stderr
+    built = f"no code for gfx803: the program was built for {gpu}; build it with --offload-arch=gfx803"
+    assert f"{built}{instead}\n" in done.stderr
+
+
+def test_a_single_code_object_for_another_gpu_is_no_code(tmp_path: Path) -> None:
+    with (PROGRAMS / "runtime_gfx9").open("rb") as file:
+        (code,) = code_objects(file, "gfx906")
+    (tmp_path / "module.co").write_bytes(code)
+    done = run(["--timing", "off"], PROGRAMS / "runtime", "module", tmp_path / "module.co")
+    assert done.returncode == 1 and done.stdout.endswith("hipErrorNoBinaryForGpu\n")
+    assert "no code for gfx803: the program was built for gfx906; " in done.stderr
+
+
+# a program, a case, a GPU: parts for gfx900 and for gfx906:sramecc+:xnack- lie in one fat binary
+GFX9_CASES = [
+    ("runtime_gfx9", "basic", "mi25", "sum 249750.0\n"),
+    ("runtime_gfx9", "device", "mi50", "gpusim MI50, gfx906:sramecc+:xnack-, 3 CUs"),
+    ("runtime_gfx9", "print", "mi50", "before\nlane 0 of kernel: 0.00\n"),
+    ("runtime_gfx9", "compile", "mi50", "_Z5twiceIiEvPT_\n"),
+    ("edges_gfx9", "launches", "mi25", ""),
+    ("edges_gfx9", "deep", "mi25", ""),  # private memory by flat addresses and by SCRATCH, of a depth not known before
+    ("edges_gfx9", "deep", "mi50", ""),
+    ("edges_gfx9", "heap", "mi50", ""),
+]
+
+
+@pytest.mark.parametrize(("program", "name", "gpu", "told"), GFX9_CASES, ids=[" ".join(c[:3]) for c in GFX9_CASES])
+def test_a_program_of_gfx9_computes(program: str, name: str, gpu: str, told: str) -> None:
+    if name == "compile":
+        try:
+            for_hip("gfx906")
+        except KernelBuildError as missing:
+            pytest.skip(str(missing))
+    assert case(name, "--gpu", gpu, program=program).startswith(told)
+
+
+@pytest.mark.parametrize("options", [(), ("--check",)], ids=["timed", "checked"])
+def test_a_grid_of_gfx9_synchronizes(options: tuple[str, ...]) -> None:
+    done = run([*options, "--quiet", "--gpu", "mi50"], PROGRAMS / "edges_gfx9", "grid", 8)
+    assert done.returncode == 0 and done.stdout == "hipSuccess\n", done.stdout + done.stderr
 
 
 def test_a_compressed_module_is_decompressed(tmp_path: Path) -> None:

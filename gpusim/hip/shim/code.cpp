@@ -13,7 +13,6 @@
 
 namespace {
 constexpr char BUNDLE[] = "__CLANG_OFFLOAD_BUNDLE__";
-constexpr char GPU[] = "gfx803";
 std::recursive_mutex mutex;
 
 struct Managed {
@@ -21,8 +20,9 @@ struct Managed {
   void* address;
 };
 
-// One fat binary or module: what of it is gfx803's, and what the simulator made of it.
+// One fat binary or module: what of it is the GPU's, and what the simulator made of it.
 struct Module {
+  const char* data = nullptr;  // the bundle or code object; which GPU there is is known once the program is connected
   const char* code = nullptr;
   size_t size = 0;
   std::string others;  // GPUs it has code for
@@ -60,8 +60,12 @@ size_t elf_bytes(const char* elf) {  // to the end of its section headers, which
   return read<uint64_t>(elf + 40) + size_t(read<uint16_t>(elf + 58)) * read<uint16_t>(elf + 60);
 }
 
-// Finds gfx803's part of a bundle (clang-offload-bundler's format), an ELF file alone, or a compressed bundle.
-void find_code(Module* m, const char* data) {
+// Finds the GPU's part of a bundle (clang-offload-bundler's format), an ELF file alone, or a compressed bundle. Of several
+// parts for one GPU, one without page faults that are replayed (xnack+) is taken, which no simulated GPU has.
+void find_code(Module* m) {
+  const char* data = m->data;
+  const std::string& gpu = device().architecture;
+  bool replays = false;
   if (!memcmp(data, "\177ELF", 4)) {
     m->code = data, m->size = elf_bytes(data);
   } else if (!memcmp(data, "CCOB", 4)) {
@@ -75,11 +79,13 @@ void find_code(Module* m, const char* data) {
       auto start = read<uint64_t>(entry), size = read<uint64_t>(entry + 8), length = read<uint64_t>(entry + 16);
       std::string target(entry + 24, length);
       entry += 24 + length;
-      size_t gpu = target.rfind("gfx");
-      if (gpu == std::string::npos || !size) continue;
-      std::string name = target.substr(gpu);
-      if (name == GPU) m->code = data + start, m->size = size;
+      size_t at = target.rfind("gfx");
+      if (at == std::string::npos || !size) continue;
+      std::string name = target.substr(at);
       m->others += (m->others.empty() ? "" : ", ") + name;
+      if (name.substr(0, name.find(':')) != gpu || (m->code && !replays)) continue;
+      m->code = data + start, m->size = size;
+      replays = name.find("xnack+") != std::string::npos;
     }
   } else {
     m->others = "neither a code object nor a bundle of some";
@@ -89,11 +95,8 @@ void find_code(Module* m, const char* data) {
 // Hands a module's code to the simulator, once.
 hipError_t load(Module* m) {
   if (m->id) return hipSuccess;
-  if (!m->code) {
-    complain("no code for %s: the program was built for %s; build it with --offload-arch=%s", GPU,
-             m->others.empty() ? "no GPU" : m->others.c_str(), GPU);
-    return hipErrorNoBinaryForGpu;
-  }
+  find_code(m);
+  if (!m->code) return ask(Request(OP_NO_CODE).bytes(m->others.data(), m->others.size())).status;
   Answer answer = ask(Request(OP_LOAD).bytes(m->code, m->size));
   if (answer.status) return answer.status;
   m->id = answer.get<uint64_t>();
@@ -182,7 +185,7 @@ API void** __hipRegisterFatBinary(const void* data) {
     const char* binary;
   };
   auto m = new Module;
-  find_code(m, static_cast<const Wrapper*>(data)->binary);
+  m->data = static_cast<const Wrapper*>(data)->binary;
   return reinterpret_cast<void**>(m);
 }
 API void __hipRegisterFunction(void** m, const void* host, char*, const char* name, unsigned, void*, void*, void*, void*, int*) {
@@ -217,7 +220,7 @@ API hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
   CONNECT();
   if (!module || !image) return fail(hipErrorInvalidValue);
   auto m = std::make_unique<Module>();
-  find_code(m.get(), static_cast<const char*>(image));
+  m->data = static_cast<const char*>(image);
   if (hipError_t before = settle()) return fail(before);
   if (hipError_t error = load(m.get())) return fail(error);
   *module = reinterpret_cast<hipModule_t>(m.release());

@@ -83,6 +83,7 @@ void greet() {
     gpu.attributes.push_back({number, answer.get<int32_t>()});
   }
   for (auto& properties : gpu.properties) properties = answer.text();
+  gpu.architecture = answer.text();
 }
 
 State connect_now() {

@@ -47,6 +47,7 @@ struct Answer {
 // What the simulator said of its GPU.
 struct Device {
   uint64_t capacity;
+  std::string architecture;
   std::vector<std::pair<int, int>> attributes;
   std::string properties[2];  // hipDeviceProp_t as of ROCm 5 and of ROCm 6
 };

@@ -7,6 +7,8 @@
 extern "C" const int gpusim_hip_major;
 
 namespace {
+constexpr int MAJOR = 23, MINOR = 61;  // hipDeviceAttributeComputeCapabilityMajor, Minor
+constexpr size_t UUID_BYTES = 16;
 constexpr int VERSIONS[] = {50731921, 60443484};  // of the releases whose interface this is: 5.7.31921, 6.4.43484
 
 hipError_t check(int number) {
@@ -132,12 +134,14 @@ API hipError_t hipDeviceTotalMem(size_t* bytes, hipDevice_t n) {
 }
 API hipError_t hipDeviceComputeCapability(int* major, int* minor, hipDevice_t n) {
   if (hipError_t error = check(n)) return error;
-  *major = 8, *minor = 0;
-  return hipSuccess;
+  hipError_t error = attribute(MAJOR, major);
+  return error ? error : attribute(MINOR, minor);
 }
 API hipError_t hipDeviceGetUuid(void* uuid, hipDevice_t n) {
   if (hipError_t error = check(n)) return error;
-  memcpy(uuid, "gpusim gfx803 #0", 16);
+  std::string text = "gpusim " + device().architecture + " #0";  // as hipDeviceProp_t of ROCm 6 has it
+  text.resize(UUID_BYTES);
+  memcpy(uuid, text.data(), UUID_BYTES);
   return hipSuccess;
 }
 API hipError_t hipDeviceGetPCIBusId(char* text, int size, int n) {

@@ -62,6 +62,7 @@ __global__ void wait_for(volatile int* flag) {
 __global__ void shared(int* out) {
   extern __shared__ int part[];
   part[threadIdx.x] = threadIdx.x;
+  __syncthreads();
   out[threadIdx.x] = part[threadIdx.x ^ 1];
 }
 

@@ -128,7 +128,11 @@ static int device() {
   CHECK(hipDeviceGetAttribute(&clock, hipDeviceAttributeClockRate, 0));
   CHECK(hipDeviceGetAttribute(&dim, hipDeviceAttributeMaxGridDimZ, 0));
   EXPECT(count == 1 && cus == p.multiProcessorCount && warp == p.warpSize && clock == p.clockRate && dim == p.maxGridSize[2]);
+#ifdef GFX9
+  EXPECT(!strncmp(p.gcnArchName, "gfx90", 5) && p.major == 9 && p.maxThreadsPerBlock == 1024);
+#else
   EXPECT(!strcmp(p.gcnArchName, "gfx803") && p.major == 8 && p.maxThreadsPerBlock == 1024);
+#endif
   EXPECT(hipSetDevice(1) == hipErrorInvalidDevice);
   size_t heap = 0, total = 0;
   CHECK(hipDeviceGetLimit(&heap, hipLimitMallocHeapSize));

@@ -15,11 +15,12 @@ from gpusim.jit import JIT_DISABLED
 from isa.checking.checker import checked
 from isa.checking.findings import KINDS, Finding
 from isa.launch import Launch
-from isa.object.code_object import load_code_object
+from isa.object.code_object import Kernel, load_code_object
 from tests.corpus.table import CASES
 from tests.support.functional import Device
 from tests.support.gemm import random_gemm
 from tests.support.real_kernels import corpus_launch
+from workloads.toolchain.build import code_object_path
 
 FOLDER = Path(__file__).resolve().parents[2] / "data" / "check"
 GPU = GpuSpec()
@@ -56,30 +57,36 @@ def is_found(found: list[Finding], line: int, kind: str) -> bool:
     return any(place.number == line or place.file.path.endswith(HEADER) for place in places)
 
 
+def code(source: str, architecture: str) -> dict[str, Kernel]:
+    """The kernels of a source, compiled for an architecture."""
+    return load_code_object(code_object_path(source, FOLDER, architecture)).kernels
+
+
 @cache
-def of_kernel(source: str, kernel: str) -> list[Finding]:
+def of_kernel(source: str, kernel: str, architecture: str = "gfx803") -> list[Finding]:
     device = Device(1 << 26)
     device.put("in", np.zeros(8 * ITEMS, np.int32) if kernel in COUNTERS else np.arange(8 * ITEMS, dtype=np.int32) % 97)
     device.put("out", np.zeros(8 * ITEMS, np.int32))
-    held = load_code_object(FOLDER / f"{source}.hsaco").kernels[kernel]
+    held = code(source, architecture)[kernel]
     return findings(device.launch(held, ITEMS, GROUP, "out", "in", np.int32(TURNS)))
 
 
 SOURCES = ("wrong", "aside", "held")
 SEEDED = [(source, kernel) for source in SOURCES for kernel in marked(source)]
-RIGHT = [("right", name) for name in load_code_object(FOLDER / "right.hsaco").kernels] + [
-    ("held", name) for name in load_code_object(FOLDER / "held.hsaco").kernels if name.startswith("ok_")
-]
+RIGHT = [("right", name) for name in code("right", "gfx803")]
+RIGHT += [("held", name) for name in code("held", "gfx803") if name.startswith("ok_")]
+EACH_ARCHITECTURE = pytest.mark.parametrize("architecture", ["gfx803", "gfx906"])
 # seeded faults that a check does not find, and why (docs/check.md)
 MISSED = {"hand_over_without_order": "clang makes volatile loads ones past L1, which count as ordering"}
 HEADER = "kernels.h"  # has the barrier that `together` is
 
 
 @compiled_only
+@EACH_ARCHITECTURE
 @pytest.mark.parametrize(("source", "kernel"), SEEDED, ids=[kernel for _, kernel in SEEDED])
-def test_a_seeded_fault_is_found_at_its_line(source: str, kernel: str) -> None:
+def test_a_seeded_fault_is_found_at_its_line(source: str, kernel: str, architecture: str) -> None:
     line, kinds = marked(source)[kernel]
-    found = of_kernel(source, kernel)
+    found = of_kernel(source, kernel, architecture)
     if kernel in MISSED:
         assert found == []
         return
@@ -89,15 +96,17 @@ def test_a_seeded_fault_is_found_at_its_line(source: str, kernel: str) -> None:
 
 def test_every_kernel_with_a_fault_is_marked_and_every_kind_is_seeded() -> None:
     for source in SOURCES:
-        kernels = set(load_code_object(FOLDER / f"{source}.hsaco").kernels)
+        kernels = set(code(source, "gfx803"))
+        assert kernels == set(code(source, "gfx906"))
         assert set(marked(source)) == {kernel for kernel in kernels if not kernel.startswith("ok_")}
     assert {kind for source, kernel in SEEDED for kind in marked(source)[kernel][1]} == set(KINDS)
 
 
 @compiled_only
+@EACH_ARCHITECTURE
 @pytest.mark.parametrize(("source", "kernel"), RIGHT, ids=[kernel for _, kernel in RIGHT])
-def test_nothing_is_found_where_nothing_is_wrong(source: str, kernel: str) -> None:
-    assert of_kernel(source, kernel) == []
+def test_nothing_is_found_where_nothing_is_wrong(source: str, kernel: str, architecture: str) -> None:
+    assert of_kernel(source, kernel, architecture) == []
 
 
 @compiled_only

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.core.occupancy import residency
 from gpusim.core.simulator import simulate
-from isa.device_memory import DeviceMemory
+from gpusim.jit import JIT_DISABLED
+from isa.checking.checker import checked
+from isa.device_memory import Allocation, DeviceMemory
 from isa.encoding.decoder import DecodeError, decode_one
 from isa.execution.emulator import run_functional
 from isa.execution.faults import ExecutionFault
@@ -17,6 +20,7 @@ from isa.opcodes import ARCHITECTURES
 from tests.support.assembly import Assembly
 
 ASSEMBLY = Assembly(Path(__file__).resolve().parents[2] / "data" / "isa" / "gfx9_execution.hsaco", gpu="gfx906")
+GPU = GpuSpec(architecture="gfx906")
 LANE = np.arange(64, dtype=np.int64)
 OUT = 1 << 14  # bytes from the allocation's start
 
@@ -71,7 +75,7 @@ HALVES = _kernel(
     + "    global_store_short_d16_hi v30, v10, s[2:3] offset:2048\n"
     + "    s_waitcnt vmcnt(0)\n    global_load_dword v12, v30, s[2:3] offset:2048\n    s_waitcnt vmcnt(0)\n"
     + store(7, "v12")
-    + "    s_mov_b32 m0, 512\n    ds_write_addtid_b32 v10 offset:4\n    s_waitcnt lgkmcnt(0)\n"
+    + "    s_mov_b32 m0, 512\n    s_nop 0\n    ds_write_addtid_b32 v10 offset:4\n    s_waitcnt lgkmcnt(0)\n"
     + "    ds_read_b32 v13, v30 offset:516\n    ds_read_addtid_b32 v14 offset:4\n    s_waitcnt lgkmcnt(0)\n"
     + store(8, "v13")
     + store(9, "v14")
@@ -148,15 +152,29 @@ WRONG = _kernel(
     vgprs=32,
     lds_bytes=1024,
 )
+HALF_REGISTERS = _kernel(
+    "half_registers",
+    LANES
+    + "    v_fma_mixlo_f16 v4, v0, v0, v0\n    global_store_short v30, v4, s[2:3]\n"
+    + "    global_load_short_d16_hi v5, v30, s[2:3] offset:1024\n    s_waitcnt vmcnt(0)\n"
+    + "    global_store_short_d16_hi v30, v5, s[2:3] offset:2\n"
+    + END,
+    vgprs=32,
+)
+NEVER_WRITTEN = _kernel("never_written", LANES + "    global_store_dword v30, v4, s[2:3]\n" + END, vgprs=32)
 
 
-def rows(name: str, memory_words: np.ndarray) -> np.ndarray:
+def prepared(name: str, memory_words: np.ndarray) -> tuple[Launch, Allocation]:
     memory = DeviceMemory(1 << 20)
     block = memory.allocate(1 << 16, "all")
     assert block.address == ADDRESS
-    view = memory.view(block)
-    view[: memory_words.nbytes] = memory_words.view(np.uint8)
-    launch = Launch(ASSEMBLY[name], memory, b"", (64, 1, 1), (64, 1, 1))
+    memory.view(block)[: memory_words.nbytes] = memory_words.view(np.uint8)
+    return Launch(ASSEMBLY[name], memory, b"", (64, 1, 1), (64, 1, 1)), block
+
+
+def rows(name: str, memory_words: np.ndarray) -> np.ndarray:
+    launch, block = prepared(name, memory_words)
+    memory = launch.memory
     run_functional(launch)
     return np.asarray(memory.view(block)[OUT : OUT + 256 * 16]).view(np.uint32).reshape(16, 64).astype(np.int64)
 
@@ -252,3 +270,13 @@ def test_code_of_another_gpu_is_refused_with_what_could_run_it():
     launch = Launch(ASSEMBLY["scalar_forms"], DeviceMemory(1 << 20), b"", (64, 1, 1), (64, 1, 1))
     with pytest.raises(CodeObjectError, match=r"is built for gfx906, and the GPU MI6 executes gfx803: .*gfx906"):
         simulate(launch, GpuSpec())
+
+
+@pytest.mark.skipif(JIT_DISABLED, reason="as of test_checking")
+def test_a_check_knows_segments_and_halves_of_registers():
+    """What an instruction leaves of a register is not read by it: stored, one half is as good as written."""
+    for name in (GLOBAL, VECTOR, SCALAR, HALF_REGISTERS):
+        launch, _ = prepared(name, WORDS)
+        assert [one.text for one in checked(launch, residency(launch, GPU)).findings] == [], name
+    launch, _ = prepared(NEVER_WRITTEN, WORDS)
+    assert [one.kind for one in checked(launch, residency(launch, GPU)).findings] == ["unwritten"]

@@ -2,13 +2,15 @@
 
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from isa.encoding.control_flow import decode_kernel
-from isa.encoding.hazards import HAZARDS, find_violations
+from isa.encoding.hazards import find_violations
 from isa.object.code_object import load_code_object
+from isa.opcodes import ARCHITECTURES, GFX803, Architecture
 from tests.corpus.build import OBJECTS
 from tests.support.encoded import program
 from workloads.toolchain.build import KERNELS_DIR
@@ -46,6 +48,33 @@ PAIRS = [
     ("flat_atomic_cmpswap_x2 v[4:5], v[0:3]", "v_mov_b32_e32 v2, v0", "wide-store"),
     ("buffer_store_dwordx4 v[0:3], off, s[0:3], 0", "v_mov_b32_e32 v0, v1", "wide-store"),
 ]
+# the same of GFX9: what it adds, and what the rules of all apply to there
+PAIRS_GFX9 = [
+    ("s_mov_b32 m0, s0", "s_movrels_b32 s2, s0", "m0-relative-move"),
+    ("s_mov_b32 m0, s0", "s_movreld_b64 s[2:3], s[0:1]", "m0-relative-move"),
+    ("s_mov_b32 m0, s0", "ds_read_addtid_b32 v0 offset:4", "m0-lds"),
+    ("s_mov_b32 m0, s0", "ds_write_addtid_b32 v0", "m0-lds"),
+    ("s_mov_b32 m0, s0", "buffer_load_dword off, s[0:3], 0 lds", "m0-lds"),
+    ("s_mov_b32 m0, s0", "v_mov_b32_e32 v0, src_lds_direct", "m0-lds"),
+    ("global_store_dwordx4 v[4:5], v[0:3], off", "v_mov_b32_e32 v0, v1", "wide-store"),
+    ("global_store_dwordx3 v4, v[0:2], s[2:3]", "v_mov_b32_e32 v2, v0", "wide-store"),
+    ("scratch_store_dwordx4 v4, v[0:3], off", "v_pk_add_u16 v0, v1, v2", "wide-store"),
+    ("global_atomic_cmpswap_x2 v[4:5], v[0:3], off", "v_mov_b32_e32 v2, v0", "wide-store"),
+    ("v_readfirstlane_b32 s2, v0", "global_load_dword v0, v4, s[2:3]", "valu-vmem"),
+    ("v_pk_add_u16 v0, v1, v2", "v_mov_b32_dpp v1, v0 row_shr:1 row_mask:0xf bank_mask:0xf", "valu-dpp"),
+    ("s_setreg_b32 hwreg(HW_REG_MODE, 28, 1), s0", "v_pk_add_u16 v0, v1, v2", "vskip-vector"),
+    ("s_setreg_b32 hwreg(HW_REG_MODE, 28, 1), s0", "global_load_dword v0, v4, s[2:3]", "vskip-vector"),
+]
+HARMLESS_GFX9 = [
+    ("s_mov_b32 s2, s0", "s_movrels_b32 s2, s0"),
+    ("s_mov_b32 m0, s0", "buffer_load_dword v0, off, s[0:3], 0"),
+    ("s_mov_b32 m0, s0", "v_mov_b32_e32 v0, v1"),
+    ("global_store_dwordx2 v[4:5], v[0:1], off", "v_mov_b32_e32 v0, v1"),
+    ("global_store_dwordx4 v[4:5], v[0:3], off", "v_pk_add_u16 v5, v1, v2"),  # the address is read in time
+    ("v_readfirstlane_b32 s6, v0", "global_load_dword v0, v4, s[2:3]"),
+    ("v_readfirstlane_b32 s2, v0", "v_add_f32_sdwa v3, s2, v2 dst_sel:DWORD src0_sel:WORD_0 src1_sel:DWORD"),
+]
+GFX9 = [architecture for architecture in ARCHITECTURES.values() if architecture.generation == "GFX9"]
 HARMLESS = [
     ("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 15", "s_getreg_b32 s2, hwreg(HW_REG_STATUS)"),
     ("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 15", "v_mov_b32_e32 v0, v1"),  # not the bit of vskip
@@ -64,26 +93,51 @@ HARMLESS = [
 ]
 
 
-def found(*texts: str) -> list[tuple[str, int]]:
+# of gfx803 but not of GFX9: those with carries have other names there
+GFX803_ALONE = ("v_add_u32_e64 v0, s[2:3], v1, v2",)
+
+
+def found(*texts: str, architecture: Architecture = GFX803) -> list[tuple[str, int]]:
     """Rule and wait states there of each violation."""
-    return [(violation.hazard.name, violation.wait_states) for violation in find_violations(program(*texts))]
+    violations = find_violations(program(*texts, architecture=architecture))
+    return [(violation.hazard.name, violation.wait_states) for violation in violations]
 
 
-@pytest.mark.parametrize(("first", "second", "rule"), PAIRS)
-def test_each_rule_counts_its_wait_states(first: str, second: str, rule: str) -> None:
-    needed = HAZARDS[rule].wait_states
+def cases() -> Iterator[tuple[Architecture, str, str, str]]:
+    """Every architecture with the pairs that need wait states there; a rule '' marks those that need none."""
+    for architecture in ARCHITECTURES.values():
+        more = (PAIRS_GFX9, HARMLESS_GFX9) if architecture in GFX9 else ((), ())
+        for first, second, rule in (*PAIRS, *more[0]):
+            yield architecture, first, second, rule
+        for first, second in (*HARMLESS, *more[1]):
+            if architecture is GFX803 or first not in GFX803_ALONE:
+                yield architecture, first, second, ""
+
+
+CASES = [pytest.param(*case, id=f"{case[0].name}: {case[1]}; {case[2]}") for case in cases()]
+
+
+@pytest.mark.parametrize(("architecture", "first", "second", "rule"), CASES)
+def test_each_rule_counts_its_wait_states(architecture: Architecture, first: str, second: str, rule: str) -> None:
+    if not rule:
+        assert found(first, second, architecture=architecture) == []
+        return
+    needed = architecture.hazards[rule].wait_states
     for there in range(needed):
-        assert (rule, there) in found(first, *["s_nop 0"] * there, second)
-    assert rule not in dict(found(first, *["s_nop 0"] * needed, second))
+        assert (rule, there) in found(first, *["s_nop 0"] * there, second, architecture=architecture)
+    assert rule not in dict(found(first, *["s_nop 0"] * needed, second, architecture=architecture))
 
 
-def test_every_rule_has_its_pair() -> None:
-    assert {rule for _, _, rule in PAIRS} == set(HAZARDS)
+@pytest.mark.parametrize("architecture", ARCHITECTURES.values(), ids=ARCHITECTURES)
+def test_every_rule_has_its_pair(architecture: Architecture) -> None:
+    assert {case[3] for case in cases() if case[0] is architecture} - {""} == set(architecture.hazards)
 
 
-@pytest.mark.parametrize(("first", "second"), HARMLESS)
-def test_what_needs_no_wait_states(first: str, second: str) -> None:
-    assert found(first, second) == []
+def test_m0_is_read_in_time_by_gfx803() -> None:
+    for second in ("s_movrels_b32 s2, s0", "buffer_load_dword off, s[0:3], 0 lds"):
+        code = program("s_mov_b32 m0, s0", second, architecture=GFX9[0])
+        assert [v.hazard.name for v in find_violations(code)] != []
+        assert find_violations([replace(one, architecture=GFX803) for one in code]) == []
 
 
 READER = "buffer_load_dword v0, off, s[0:3], 0"
@@ -137,8 +191,10 @@ def test_the_text_names_place_and_need() -> None:
 
 def test_the_page_lists_every_rule_with_its_wait_states() -> None:
     rows = [line.split(" | ") for line in (ROOT / "docs/hazards.md").read_text().splitlines() if line[:3] == "| `"]
-    listed = {row[0].strip("| `"): int(row[3]) for row in rows if len(row) == 5 and row[0].strip("| `") in HAZARDS}
-    assert listed == {name: hazard.wait_states for name, hazard in HAZARDS.items()}
+    begin = next(k for k, row in enumerate(rows) if row[0] == "| `setreg`")
+    listed = {row[0].strip("| `"): (int(row[3]), "(GFX9 alone)" in row[1]) for row in rows[begin:]}
+    known = {name: hazard.wait_states for one in ARCHITECTURES.values() for name, hazard in one.hazards.items()}
+    assert listed == {name: (states, name not in GFX803.hazards) for name, states in known.items()}
 
 
 def compiled_objects() -> Iterator[tuple[str, Path | bytes]]:
