@@ -1,8 +1,8 @@
 """Model parallel: a circulant layer's iteration with a GPU for each stage of its flow (Dong 2020, section 8.1).
 
-The first GPU transforms to frequencies, the second multiplies and adds up, the third transforms back, and what they hand
-on goes over the training's links. The source asks whether that pays and says no more, so that both ends are given: each
-iteration waits for the weights that the one before made, or none does, and the slowest stage or link decides.
+The first GPU transforms to frequencies, the second multiplies and adds up, the third transforms back, and what they
+hand on goes over the training's links. The source asks whether that pays and says no more, so that both ends are given:
+each iteration waits for the weights that the one before made, or none does, and the slowest stage or link decides.
 """
 
 from collections.abc import Sequence

@@ -26,7 +26,7 @@ def asked(network: str = "bcm-c", **sets: Any) -> TrainPhase:
 
 def test_the_slowest_stage_or_link_decides_where_none_waits() -> None:
     found = in_stages(asked(), LAUNCHES)
-    # 128 vectors of 16 blocks, 33 frequencies of 8 bytes of each; weights of 16 × 16 blocks, rows of which lie one apart
+    # 128 vectors of 16 blocks of 33 frequencies of 8 bytes; weights of 16 × 16 blocks, whose rows lie a block apart
     of_vectors, weights, sums = 128 * 16 * 33 * 8, 16 * 17 * 33 * 8, 16 * 16 * 33 * 8
     there, back = (2 * of_vectors + weights) / 1e4 + 15, (2 * of_vectors + sums) / 1e4 + 15
     assert found.stages_us == (10, 70, 20) and found.one_us == 100
