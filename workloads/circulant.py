@@ -168,3 +168,54 @@ def left(blocks: Blocks, flow: str, product: Product, windows: bool) -> dict[str
         rows = rows if baseline or product is not DATA else ("dx",)
         found |= {f"{name}_rows": (blocks.vectors, columns[name]) for name in rows}
     return found
+
+
+# The stages that figure 7.2 divides each pass into, of which section 8.1 asks whether they pay on GPUs of their own
+
+STAGES = ("frequencies", "products", "values")
+_FIRST, _LAST = ("circulant_transform", "circulant_reorder"), ("circulant_inverse", "circulant_sum_values")
+
+
+def stage_of(kernel: str) -> str:
+    """Return the stage of a kernel over vectors that are no windows."""
+    return STAGES[0] if kernel.startswith(_FIRST) else STAGES[2] if kernel.startswith(_LAST) else STAGES[1]
+
+
+def _frequencies(blocks: Blocks, flow: str) -> dict[Product, dict[str, int]]:
+    """Return the bytes of frequencies that each pass makes, by layout."""
+    made = {FORWARD: ("bj", "ij"), WEIGHTS: ("bi",), DATA: ()}
+    if flow == BASELINE:
+        made |= {WEIGHTS: ("bi", "bj"), DATA: ("bi", "ij")}
+    return {each: {one: 4 * prod(kept(blocks, flow, one)) for one in made[each]} for each in made}
+
+
+def handed_on(blocks: Blocks, flow: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the bytes of each array that goes from stage to stage in an iteration: of frequencies, then of what is
+    transformed back.
+    """
+    made = tuple(size for one in _frequencies(blocks, flow).values() for size in one.values())
+    back = ["bij" if flow == BASELINE else each.result for each in (FORWARD, WEIGHTS, DATA)]
+    return made, tuple(4 * prod(blocks.shape(layout)) for layout in back)
+
+
+def stage_bytes(blocks: Blocks, flow: str) -> tuple[int, int, int]:
+    """Return the bytes that each stage holds: what an iteration keeps, and the most that a pass leaves between kernels.
+
+    Arrays that go from one stage to the next one lie in the memory of both.
+    """
+    frequencies, (_, back) = _frequencies(blocks, flow), handed_on(blocks, flow)
+    vectors = 4 * blocks.vectors * (blocks.inputs + blocks.outputs)
+    weights = 4 * prod(blocks.sizes[one] for one in "ij") * blocks.block
+    spare: list[tuple[int, int, int]] = []
+    for each, of_pass in zip((FORWARD, WEIGHTS, DATA), back, strict=True):
+        arrays = {name: 4 * prod(shape) for name, shape in left(blocks, flow, each, windows=False).items()}
+        reordered = sum(size for name, size in arrays.items() if name.endswith("_reordered"))
+        between = sum(size for name, size in arrays.items() if name.startswith("reorganised_"))
+        made = sum(frequencies[each].values())
+        if flow == BASELINE:
+            spare.append((reordered + made, made + of_pass, of_pass + arrays["values"]))
+        else:
+            spare.append((made, between + arrays.get("products", 0) + of_pass, of_pass))
+    held = sum(sum(one.values()) for one in frequencies.values()) if flow != BASELINE else 0
+    most = [max(sizes) for sizes in zip(*spare, strict=True)]
+    return vectors + weights + most[0], held + most[1], vectors + weights + most[2]

@@ -124,6 +124,17 @@ class ScalingFigure(NetworkFigure):
         return self.model_copy(update={"training": str(files.find(self.training, TRAINING_FOLDER, path))})
 
 
+class FlowStagesFigure(NetworkFigure):
+    """Bars of a layer's iteration with a GPU for each stage of its flow, beside one GPU, and a batch on each."""
+
+    kind: Literal["flow_stages"] = param("flow_stages", "what is shown", "")
+    training: str = param(..., "a training of gpusim train-phase, whose topology the GPUs have", "user")
+
+    def located(self, path: Path) -> Self:
+        """Return the figure with its training's file found; raise UserError."""
+        return self.model_copy(update={"training": str(files.find(self.training, TRAINING_FOLDER, path))})
+
+
 class GridSpec(Spec):
     """A kernel of the publication's: result and tile as rows and columns; registers: of a thread; grid: blocks."""
 

@@ -33,6 +33,7 @@ from gpusim.config.figure import (
 )
 from gpusim.config.layer_figure import (
     BarsFigure,
+    FlowStagesFigure,
     GridsFigure,
     LaunchesFigure,
     LayerMemoryFigure,
@@ -176,6 +177,7 @@ AnyFigure = Annotated[
     | Annotated[LayerMemoryFigure, Tag("layer_memory")]
     | Annotated[GridsFigure, Tag("grids")]
     | Annotated[ScalingFigure, Tag("scaling")]
+    | Annotated[FlowStagesFigure, Tag("flow_stages")]
     | Annotated[StagesFigure, Tag("stages")],
     Discriminator("kind"),
 ]

@@ -17,7 +17,7 @@ from workloads.networks.memory import ALIGNMENT, MemoryPlan, plan
 from workloads.networks.schedule import Schedule, Step
 from workloads.networks.tensor import Role
 from workloads.operators.operator import GpuFacts
-from workloads.operators.primitive import TensorOperator, place
+from workloads.operators.primitive import OperatorError, TensorOperator, place
 from workloads.operators.tensor import Operand, Tensor
 from workloads.shapes import round_up
 
@@ -106,7 +106,11 @@ class Storage:
             for name, operand in _scratch(part).items():
                 tensors[name] = Tensor(self.memory, at, operand.shape, operand.dtype)
                 at += round_up(operand.size_bytes, ALIGNMENT)
-            made.append(place(part.primitive, tensors, gpu))
+            try:
+                made.append(place(part.primitive, tensors, gpu))
+            except OperatorError as error:
+                where = f"{schedule.network.source}: layer '{step.layer}' ({step.what})"
+                raise UserError(*(f"{where}: {problem}" for problem in error.problems)) from None
         return tuple(made)
 
     def _scratch_offset(self, step: Step) -> int:

@@ -12,6 +12,8 @@ from gpusim.reproduce.kept import Results
 from gpusim.reproduce.kept_network import KeptNetwork
 from gpusim.reproduce.network_points import NetworkPoint
 from gpusim.training.measure import Measured, Pace, measure, pace_of
+from gpusim.training.model_parallel import InStages, in_stages
+from workloads.circulant import STAGES
 
 _NO_STORE = Path("gpusim.db")  # is not read where the times are given
 _ALSO_OF_TRAININGS = ("gpu.", "block_circulant.")  # what of a run's values a training has too
@@ -40,6 +42,12 @@ def paces(
 @cache
 def _pace(training: str, laid: str, count: int) -> Pace:
     return pace_of(load_training(training, {**json.loads(laid), "gpus": [count]}), _NO_STORE)
+
+
+def staged(reproduction: Reproduction, training: str, point: NetworkPoint, results: Results) -> InStages:
+    """Return a known point's iteration with a GPU for each stage of its flow; raise UserError. training: its file."""
+    asked = load_training(training, {**_laid(reproduction, point, results), "gpus": [len(STAGES)]})
+    return in_stages(asked, [(one.kernel, one.time_us) for one in results.networks[point.key].launches])
 
 
 def _laid(reproduction: Reproduction, point: NetworkPoint, results: Results) -> dict[str, Any]:

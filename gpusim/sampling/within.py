@@ -84,8 +84,8 @@ def inside(spec: SamplingSpec, launch: Steered) -> "Inside":
 class Standing:
     """Where the resident wavefronts stand. Arrays by wavefront.
 
-    slots: theirs; workgroups: numbers of theirs; done: iterations issued; ahead: those executed before they are issued,
-    in a slice that no barrier ends many; left: those not yet executed, which may be passed over; places: a number of the
+    slots: theirs; workgroups: numbers of theirs; done: iterations issued; ahead: executed and not yet issued, which are
+    many where no barrier ends a slice; left: not yet executed, so that they may be passed over; places: a number of the
     workgroup's place on its compute unit, by age and by how many are there.
     """
 

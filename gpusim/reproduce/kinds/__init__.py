@@ -18,6 +18,7 @@ from gpusim.reproduce.kinds import (
     compared,
     curves,
     design_map,
+    flow_stages,
     grids,
     launches,
     layer_memory,
@@ -64,6 +65,7 @@ _KINDS = {
     "grids": Kind(grids.tables, values=grids.values),
     "stages": Kind(stages.tables, stages.picture, stages.values),
     "scaling": Kind(scaling.tables, scaling.picture, scaling.values),
+    "flow_stages": Kind(flow_stages.tables, flow_stages.picture, flow_stages.values),
     "layer_memory": Kind(layer_memory.tables, layer_memory.picture, layer_memory.values),
 }
 

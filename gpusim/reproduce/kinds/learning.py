@@ -18,7 +18,7 @@ from gpusim.reproduce.kept import Results
 from gpusim.reproduce.pictures import lines
 from gpusim.reproduce.values import Value
 
-_COLUMNS = ("epoch", "train_loss", "test_accuracy")
+_COLUMNS = ("epoch", "train_loss", "train_accuracy", "test_accuracy")
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,10 @@ class Mean:
 
 @dataclass(frozen=True)
 class Training:
-    """What one seed's curves say, by epoch from 1."""
+    """What one seed's curves say, by epoch from 1: loss and accuracy of the training's images, accuracy of others."""
 
     loss: list[float]
+    fitted: list[float]
     accuracy: list[float]
 
     def epochs_to(self, loss: float) -> float:
@@ -62,7 +63,7 @@ def _read(path: str) -> Training:
         raise UserError(f"{path}: is no file of curves with columns {', '.join(_COLUMNS)} in every row") from None
     if not held:
         raise UserError(f"{path}: has no epoch")
-    return Training([loss for _, loss, _ in held], [accuracy for _, _, accuracy in held])
+    return Training(*([row[column] for row in held] for column in range(1, len(_COLUMNS))))
 
 
 def _trainings(figure: LearningFigure) -> dict[str, list[Training]]:
@@ -82,20 +83,28 @@ def _measured(held: dict[str, list[Training]]) -> Iterator[tuple[str, dict[str, 
     for name, seeds in held.items():
         found = {
             "test_accuracy": Mean.of([one.accuracy[-1] for one in seeds]),
+            "train_accuracy": Mean.of([one.fitted[-1] for one in seeds]),
             "loss": Mean.of([one.loss[-1] for one in seeds]),
             "epochs": Mean.of([one.epochs_to(level) for one in seeds]),
         }
         base = base or found
-        lost = base["test_accuracy"].value - found["test_accuracy"].value
-        width = math.hypot(base["test_accuracy"].half_width, found["test_accuracy"].half_width)
-        yield name, {**found, "accuracy_lost": Mean(lost, width if found is not base else 0.0)}
+        fell = {"accuracy_lost": "test_accuracy", "fit_lost": "train_accuracy"}
+        yield name, found | {lost: _difference(base[of], found[of]) for lost, of in fell.items()}
+
+
+def _difference(first: Mean, other: Mean) -> Mean:
+    """Return how much lower another mean is than the first one; 0 of the first itself."""
+    return Mean(
+        first.value - other.value, math.hypot(first.half_width, other.half_width) if other is not first else 0.0
+    )
 
 
 def tables(reproduction: Reproduction, figure: LearningFigure, results: Results) -> Iterator[Table]:
     """Yield a table with a row for each network: means over seeds with half-widths."""
     held = _trainings(figure)
     columns = [Column("weights"), Column("seeds"), Column("epochs")]
-    columns += [Column("loss, last epoch"), Column("test accuracy"), Column("accuracy lost")]
+    columns += [Column("loss, last epoch"), Column("accuracy on its own images"), Column("test accuracy")]
+    columns += [Column("accuracy lost")]
     columns += [Column(f"epochs to a loss of {_half_way(held):.2f}")]
     rows: list[list[object]] = []
     for name, found in _measured(held):
@@ -103,7 +112,7 @@ def tables(reproduction: Reproduction, figure: LearningFigure, results: Results)
         rows.append(
             [
                 *(name, len(held[name]), len(held[name][0].loss), _text(found["loss"], "{:.3f}".format)),
-                *(_text(found["test_accuracy"], percent), _text(found["accuracy_lost"], percent)),
+                *(_text(found[of], percent) for of in ("train_accuracy", "test_accuracy", "accuracy_lost")),
                 _text(epochs, partial("{:.1f}".format)) if math.isfinite(epochs.value) else "never",
             ]
         )
@@ -123,7 +132,7 @@ def values(reproduction: Reproduction, figure: LearningFigure, results: Results)
         first = first or found
         for gpu in reproduction.columns:
             labels = {"weights": name, "gpu": gpu}
-            for measure in ("test_accuracy", "loss", "accuracy_lost"):
+            for measure in ("test_accuracy", "train_accuracy", "loss", "accuracy_lost", "fit_lost"):
                 yield Value(measure, gpu, labels, found[measure].value, half_width=found[measure].half_width)
             above, below = found["epochs"], first["epochs"]
             ratio = above.value / below.value

@@ -5,7 +5,11 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.config.network import load_network
 from gpusim.config.network_run import BlockCirculantSpec
+from gpusim.networks.binding import Iteration
 from gpusim.networks.circulant import with_circulant_layers
+from gpusim.networks.storage import Storage, network_plan
+from tests.unit.workloads.test_primitives import GPU
+from workloads.networks.schedule import inference
 
 
 def kinds(name: str, **asked: object) -> dict[str, str]:
@@ -72,3 +76,12 @@ def test_what_cannot_be_is_refused(name: str, asked: dict, part: str) -> None:
     with pytest.raises(UserError) as caught:
         kinds(name, **asked)
     assert part in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_workgroup_without_room_in_the_lds_is_refused_by_its_layer() -> None:
+    layers = [{"name": "fc", "kind": "block_circulant", "outputs": 1024, "block": 64}]
+    schedule = inference(load_network({"input": [1024], "layers": layers}), 1)
+    storage = Storage.laid_out(network_plan(schedule))
+    said = r"layer 'fc' \(forward\): flow fused with block 64: a workgroup of 528 work-items needs 8448 bytes of LDS; a"
+    with pytest.raises(UserError, match=said):
+        storage.operators(schedule.steps[0], GPU._replace(lds_bytes=8192), Iteration())

@@ -110,8 +110,9 @@ def test_an_iteration_on_several_gpus_waits_for_its_gradients(tmp_path: Path) ->
 
 
 def curves(folder: Path, name: str, losses: list[float], accuracies: list[float]) -> None:
-    rows = [f"{n},{loss},{acc}" for n, (loss, acc) in enumerate(zip(losses, accuracies, strict=True), start=1)]
-    (folder / "nets" / name).write_text("\n".join(["epoch,train_loss,test_accuracy", *rows]) + "\n")
+    held = enumerate(zip(losses, accuracies, strict=True), start=1)
+    rows = [f"{n},{loss},{acc + 0.05},{acc}" for n, (loss, acc) in held]
+    (folder / "nets" / name).write_text("\n".join(["epoch,train_loss,train_accuracy,test_accuracy", *rows]) + "\n")
 
 
 def learning(folder: Path, accuracies: list[float]) -> tuple[Reproduction, Results]:
@@ -132,6 +133,8 @@ def test_curves_of_seeds_have_means_and_intervals(tmp_path: Path) -> None:
     # Student's t with two degrees of freedom at 95 % is 4.3027; the deviation is 0.1
     assert (dense.value, dense.half_width) == (pytest.approx(0.8), pytest.approx(4.3027 * 0.1 / math.sqrt(3), rel=1e-4))
     assert held["accuracy_lost", "blocks"].value == pytest.approx(0.3)
+    assert held["train_accuracy", "blocks"].value == pytest.approx(0.55)
+    assert held["fit_lost", "blocks"].value == pytest.approx(0.3) and held["fit_lost", "dense"].value == 0
     # half-way between 3 and 1: dense after two epochs, the other at 0.8 of the way from the second to the third
     assert held["epochs_over_first", "blocks"].value == pytest.approx((2 + 0.8) / 2)
 
@@ -149,7 +152,7 @@ def test_what_seeds_leave_open_is_undecided(tmp_path: Path) -> None:
 def test_a_file_that_has_no_curves_is_named(tmp_path: Path) -> None:
     reproduction, results = learning(tmp_path, [0.5] * 3)
     (tmp_path / "nets" / "b.csv").write_text("epoch,loss\n1,2\n")
-    with pytest.raises(UserError, match=r"b\.csv: is no file of curves with columns epoch, train_loss, test_accuracy"):
+    with pytest.raises(UserError, match=r"b\.csv: is no file of curves with columns epoch, train_loss, train"):
         values(reproduction, results)
 
 
