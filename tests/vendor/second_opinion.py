@@ -2,16 +2,21 @@
 are compared, word by word.
 
     gpusim hip --record DIR --timing off -- PROGRAM
-    python -m tests.vendor.second_opinion DIR [--most N] [--trace]
+    python -m tests.vendor.second_opinion DIR [--most N]
 
-For each launch: equal, or the first word of memory that differs, and with --trace the first instruction of a wavefront
-that leaves another register behind. A launch with more than N instructions, or with one that the second statement does
-not know, is said to have no opinion.
+prints a line for each launch:
+
+- equal: both leave the same memory, whichever of a workgroup's wavefronts goes first
+- order: both leave the same memory, and other memory if the last wavefront goes first: the kernel has a race
+- differs: the first word that differs: one of the two is wrong
+- none: an instruction that the second statement does not know, or more than N of them
 """
 
+import math
 import re
 import sys
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +24,7 @@ import numpy as np
 import yaml
 
 from tests.support.oracle_isa.launch import Executed, Request
-from tests.support.oracle_isa.state import Memory, OutsideError
+from tests.support.oracle_isa.state import LANES, Memory, OutsideError
 from tests.support.oracle_isa.text import NotStatedError
 
 MOST = 2_000_000
@@ -27,7 +32,7 @@ MOST = 2_000_000
 
 @dataclass(frozen=True)
 class Opinion:
-    """What became of a launch: "equal", "differs", "none" (no opinion), with the reason; instructions executed."""
+    """What became of a launch: the verdict with the reason, and how many instructions were executed."""
 
     launch: str
     kernel: str
@@ -41,12 +46,12 @@ def read(folder: Path) -> tuple[Request, dict[int, np.ndarray]]:
     document = yaml.safe_load((folder / "launch.yaml").read_text())
     before, after = (_pieces(folder / f"{when}.npz") for when in ("before", "after"))
     memory, held = before
-    x, y, z = (tuple(document[key]) for key in ("global_size", "local_size")), None, None
     request = Request(
         (folder / document["code_object"]).resolve(),
         document["kernel"],
         held["arguments"].tobytes(),
-        *x,
+        tuple(document["global_size"]),
+        tuple(document["local_size"]),
         document["dynamic_lds_bytes"],
         memory,
         int(held["code"]),
@@ -62,8 +67,8 @@ def _pieces(path: Path) -> tuple[dict[int, np.ndarray], dict[str, np.ndarray]]:
     return pieces, held
 
 
-def first_difference(request: Request, mine: Memory, theirs: dict[int, np.ndarray]) -> str:
-    """The first word of memory that differs; empty if none does."""
+def first_difference(request: Request, mine: Memory, theirs: Mapping[int, np.ndarray], whose: str = "gpusim") -> str:
+    """The first word of memory that differs; empty if none does. whose: memory the other one is."""
     for address, before in sorted(request.memory.items()):
         here, there = mine.pieces[address], theirs.get(address, before)
         different = np.flatnonzero(here != there)
@@ -71,21 +76,27 @@ def first_difference(request: Request, mine: Memory, theirs: dict[int, np.ndarra
             at = int(different[0]) & ~3
             words = [int.from_bytes(one[at : at + 4].tobytes(), "little") for one in (there, here)]
             count = len(np.unique(different // 4))
-            return f"{count:,} words, first at {address + at:#x}: gpusim {words[0]:#x}, second {words[1]:#x}"
+            return f"{count:,} words, first at {address + at:#x}: {whose} {words[0]:#x}, second {words[1]:#x}"
     return ""
 
 
 def opinion(folder: Path, most: int = MOST) -> Opinion:
     """Execute a recorded launch by the second statement, and compare."""
     request, after = read(folder)
-    verdict, why, executed = "equal", "", None
+    executed = 0
     try:
-        executed = Executed(request, most)
-        why = first_difference(request, executed.run(), after)
+        first = Executed(request, most)
+        why = first_difference(request, first.run(), after)
+        executed = first.executed
         verdict = "differs" if why else "equal"
+        if not why and math.prod(request.local_size) > LANES:
+            other = Executed(request, most, last_first=True)
+            why = first_difference(request, other.run(), first.memory.pieces, "first")
+            executed += other.executed
+            verdict = "order" if why else "equal"
     except (NotStatedError, OutsideError) as error:
         verdict, why = "none", str(error)
-    return Opinion(folder.name, request.kernel, verdict, why, executed.executed if executed else 0)
+    return Opinion(folder.name, request.kernel, verdict, why, executed)
 
 
 def launches(folder: Path) -> list[Path]:
