@@ -56,7 +56,10 @@ def kernels_check(
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the files' table as Markdown.")] = False,
 ) -> int:
-    """Say which kernels of files can be executed, and why others cannot; or compare the shipped with their sources."""
+    """Say which kernels of files can be executed, why others cannot, and which have marks of known compilers' faults.
+
+    Without files: compare the shipped with their sources.
+    """
     interrupt_python()
     from workloads.toolchain import build
 
@@ -72,13 +75,18 @@ def kernels_check(
 
 @dataclass
 class Verdict:
-    """What of a file can be executed. reasons: how many kernels each keeps out; examples: one kernel of each."""
+    """What of a file can be executed.
+
+    reasons: how many kernels each keeps out; marks: how many kernels have a mark of each fault of compilers;
+    examples: one kernel of each.
+    """
 
     file: Path
     kernels: int = 0
     executable: int = 0
     instructions: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
+    marks: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
     refused: str = ""  # why there is nothing to look at
 
@@ -92,12 +100,14 @@ def _check_files(files: list[Path], markdown: bool) -> int:
     if markdown:
         heads = [Column("file"), *columns("kernels", "can be executed", "instructions", right=True)]
         print(Table(heads, [row for verdict in verdicts for row in _rows(verdict)]).markdown(), end="")
-    return 0 if all(v.executable == v.kernels and not v.refused for v in verdicts) else EXIT_DIFFERENT
+    good = all(v.executable == v.kernels and not v.refused and not v.marks for v in verdicts)
+    return 0 if good else EXIT_DIFFERENT
 
 
 def examine(file: Path) -> Verdict:
     """Decode and translate every kernel of a file, as a launch would."""
     from isa.encoding.decoder import DecodeError
+    from isa.encoding.miscompiled import find_marks
     from isa.execution.program import build_program
     from isa.object.code_object import CodeObjectError, load_code_object
     from isa.object.names import short
@@ -111,13 +121,17 @@ def examine(file: Path) -> Verdict:
     for kernel in kernels.values():
         verdict.kernels += 1
         try:
-            verdict.instructions += len(build_program(kernel).instructions)
+            instructions = build_program(kernel).instructions
         except (CodeObjectError, DecodeError) as error:
             reason = _general(kernel, str(error))
             verdict.reasons[reason] += 1
             verdict.examples.setdefault(reason, f"{short(kernel.name)}: {error}")
         else:
             verdict.executable += 1
+            verdict.instructions += len(instructions)
+            for fault, mark in {mark.fault: mark for mark in reversed(find_marks(instructions))}.items():
+                verdict.marks[fault] += 1
+                verdict.examples.setdefault(fault, f"{short(kernel.name)}, {mark.text}")
     return verdict
 
 
@@ -146,13 +160,19 @@ def _is_binary(path: Path) -> bool:
 
 
 def _rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
+    from isa.encoding.miscompiled import FAULTS
+
     counts = (f"{count:,}".replace(",", " ") for count in (verdict.kernels, verdict.executable, verdict.instructions))
     yield f"`{verdict.file.name}`", *((verdict.refused, "", "") if verdict.refused else counts)
     for reason, count in verdict.reasons.most_common():
         yield f"– {reason}", str(count), "", ""
+    for fault, count in verdict.marks.most_common():
+        yield f"– miscompiled? {FAULTS[fault]}", str(count), "", ""
 
 
 def _lines(verdict: Verdict) -> Iterator[str]:
+    from isa.encoding.miscompiled import FAULTS
+
     if verdict.refused:
         yield f"{verdict.file}: {verdict.refused}"
         return
@@ -161,3 +181,6 @@ def _lines(verdict: Verdict) -> Iterator[str]:
         yield f"  {count} cannot: {reason}"
         example = verdict.examples[reason]
         yield f"    such as {example if len(example) <= _WIDTH else example[: _WIDTH - 1] + '…'}"
+    for fault, count in verdict.marks.most_common():
+        yield f"  {count} may be miscompiled: {FAULTS[fault]}"
+        yield f"    such as {verdict.examples[fault]}"

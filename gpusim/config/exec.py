@@ -77,6 +77,13 @@ class ArgumentSpec(Spec):
         return self
 
 
+class RecordedSpec(Spec):
+    """A launch that `gpusim hip --record` has written down: the argument block and all memory as they were."""
+
+    before: str = param(..., "file of device memory before the launch", "user")
+    after: str | None = param(None, "file of what the launch changed, which is then expected", "user")
+
+
 class ExecRunSpec(Spec):
     """The manner of running the kernel."""
 
@@ -121,8 +128,15 @@ class ExecConfig(Spec):
     global_offset: tuple[int, ...] = param((0,), "first work-item's number", "", min_length=1, max_length=3)
     dynamic_lds_bytes: int = param(0, "LDS in addition to that of arguments", "", ge=0, le=65536)
     arguments: dict[str, ArgumentSpec] = param({}, "by name; in order where the code object tells no names", "user")
+    recorded: RecordedSpec | None = param(None, "arguments and memory of a recorded launch, in place of arguments", "")
     energy: EnergySpec = EnergySpec()
     run: ExecRunSpec = ExecRunSpec()
+
+    @model_validator(mode="after")
+    def _arguments_are_given_once(self) -> "ExecConfig":
+        if self.recorded is not None and (self.arguments or any(self.global_offset)):
+            raise ValueError("recorded: it has the arguments, with which arguments and global_offset do not go together")
+        return self
 
     @model_validator(mode="after")
     def _results_are_computed(self) -> "ExecConfig":
@@ -131,6 +145,8 @@ class ExecConfig(Spec):
             read = [
                 name for name, spec in self.arguments.items() if spec.output is not None or spec.expected is not None
             ]
+            if self.recorded is not None and self.recorded.after is not None:
+                read.append("recorded")
             if read:
                 raise ValueError(
                     f"run.sampling: {', '.join(read)}: output and expected need the results of skipped workgroups, for"
@@ -145,6 +161,8 @@ class ExecConfig(Spec):
     def inputs(self, beside: Path) -> list[Path]:
         """List the files that the execution reads; beside: the execution's own file."""
         names = [self.code_object]
+        if self.recorded is not None:
+            names += [name for name in (self.recorded.before, self.recorded.after) if name is not None]
         for argument in self.arguments.values():
             names += [name for name in (argument.npy, argument.expected) if isinstance(name, str)]
         return [file_beside(name, beside) for name in names]

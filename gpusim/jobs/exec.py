@@ -10,15 +10,18 @@ import numpy as np
 
 from gpusim.api.device import Device
 from gpusim.api.device_array import DeviceArray
-from gpusim.api.module import Module
+from gpusim.api.module import KernelFunction, Module
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
 from gpusim.base.progress import Reporter
-from gpusim.config.exec import ExecConfig, file_beside
+from gpusim.config.exec import ExecConfig, RecordedSpec, file_beside
 from gpusim.host.command_processor import HostCommand, LaunchCommand
 from gpusim.jobs.arguments import expected_of, value_of
 from gpusim.running.job import CommandTask, Job, JobOptions, Task, Variant, launch_options
+from isa.device_memory import Allocation
+from isa.execution.launch_setup import adopt_image
 from isa.kernarg import pack_undescribed
+from isa.memory_file import MemoryFile
 from isa.object.names import listed
 from workloads.operators.verify import Expected, Verification, compare
 
@@ -69,6 +72,8 @@ class ExecJob(Job):
         self._is_prepared = True
         config, path, device = self._config, self._path, self._device
         kernel = self._module[self._kernel_name]
+        if config.recorded is not None:
+            return self._recorded(config.recorded, kernel)
         arguments = {name: value_of(device, name, spec, path) for name, spec in config.arguments.items()}
         expected = [
             expected_of(arguments[name], spec, path)
@@ -91,6 +96,54 @@ class ExecJob(Job):
         )
         outputs = {name: spec.output for name, spec in config.arguments.items() if spec.output is not None}
         return _ExecTask(command, arguments, expected, outputs)
+
+
+    def _recorded(self, recorded: RecordedSpec, kernel: KernelFunction) -> Task:
+        """Prepare a recorded launch: the device memory of the program, each allocation at its address."""
+        config, device = self._config, self._device
+        before = MemoryFile.read(file_beside(recorded.before, self._path))
+        after = None if recorded.after is None else MemoryFile.read(file_beside(recorded.after, self._path))
+        allocations = before.place(device.memory)
+        adopt_image(device.memory, kernel.kernel, before.code)
+        command = device.command(
+            kernel,
+            config.global_size,
+            config.local_size,
+            kernarg=before.arguments,
+            dynamic_lds_bytes=config.dynamic_lds_bytes,
+            max_instructions=config.run.max_instructions,
+        )
+        return _RecordedTask(command, device, allocations, before, after)
+
+
+class _RecordedTask(CommandTask):
+    """A recorded launch, and the comparison of all memory with what it was after it."""
+
+    def __init__(
+        self,
+        command: LaunchCommand,
+        device: Device,
+        allocations: Sequence[Allocation],
+        before: MemoryFile,
+        after: MemoryFile | None,
+    ) -> None:
+        self._command, self._device, self._allocations = command, device, allocations
+        self._before, self._after = before, after
+
+    @property
+    def commands(self) -> Sequence[HostCommand]:
+        return [self._command]
+
+    def verify(self) -> Verification | None:
+        if self._after is None:
+            return None
+        found, expected = {}, []
+        for one in self._allocations:
+            name = f"{one.address:#x} {one.name}"
+            wanted = self._after.pieces.get(one.address, self._before.pieces[one.address]).content
+            found[name] = self._device.memory.view(one)
+            expected.append(Expected(name, (slice(None),), wanted, 0.0))
+        return compare(found, expected)
 
 
 class _ExecTask(CommandTask):

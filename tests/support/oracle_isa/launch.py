@@ -47,11 +47,14 @@ class Request:
 class Executed:
     """A launch under way: `run` executes it, `memory` is what it leaves.
 
-    most: instructions of all wavefronts before it counts as too long; watch: called before each instruction.
+    most: instructions of all wavefronts before it counts as too long; watch: called before each instruction;
+    last_first: of a workgroup's wavefronts the last one goes first from barrier to barrier: what depends on it is a race.
     """
 
-    def __init__(self, request: Request, most: int = 10**7, watch: Watch | None = None) -> None:
-        self.request, self.most, self.watch = request, most, watch
+    def __init__(
+        self, request: Request, most: int = 10**7, watch: Watch | None = None, last_first: bool = False
+    ) -> None:
+        self.request, self.most, self.watch, self.last_first = request, most, watch, last_first
         self.object = elf(request.path)
         self.kernel: Descriptor = descriptor(self.object, request.kernel)
         self.executed = 0
@@ -133,6 +136,8 @@ class Executed:
         items = size[0] * size[1] * size[2]
         lds = np.zeros(self.lds_bytes, np.uint8)
         waves = [self._wave(n, place, size, items, lds) for n in range(-(-items // LANES))]
+        if self.last_first:
+            waves.reverse()
         while any(w.state != "ended" for w in waves):
             for w in waves:
                 while w.state == "ready":

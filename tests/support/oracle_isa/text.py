@@ -90,7 +90,6 @@ class Elf:
     segments: tuple[tuple[int, bytes], ...]
     symbols: dict[str, Symbol]
     relative: tuple[tuple[int, int], ...]
-    flags: int
 
     @property
     def end(self) -> int:
@@ -105,46 +104,38 @@ class Elf:
         raise NotStatedError(f"nothing is loaded at {address:#x}")
 
 
-_RELATIVE64, _ABS64 = 13, 3  # R_AMDGPU_RELATIVE64, R_AMDGPU_ABS64
+_LOAD, _SYMBOLS, _RELOCATIONS, _DYNAMIC_SYMBOLS, _ALLOCATED = 1, 2, 4, 11, 2  # ELF's numbers
+_RELATIVE64 = 13  # R_AMDGPU_RELATIVE64
 
 
 def elf(path: Path) -> Elf:
-    """Read a code object (ELF-64, little-endian): the program headers, the dynamic symbols and relocations."""
+    """Read a code object (ELF-64, little-endian): the segments to load, symbols, relocations of the dynamic section."""
     data = path.read_bytes()
-    at, flags, size, count = (
-        *struct.unpack_from("<Q", data, 32),
-        *struct.unpack_from("<I", data, 48),
-        *struct.unpack_from("<HH", data, 54),
-    )
-    segments, dynamic = [], (0, 0)
+    programs, sections = struct.unpack_from("<QQ", data, 32)
+    size, count, section_size, section_count = struct.unpack_from("<HHHH", data, 54)
+    segments = []
     for k in range(count):
-        kind, _, offset, address, _, in_file, in_memory, _ = struct.unpack_from("<IIQQQQQQ", data, at + k * size)
-        if kind == 1:
-            content = data[offset : offset + in_file]
-            segments.append((address, content + bytes(in_memory - in_file)))
-        elif kind == 2:
-            dynamic = (offset, in_file)
-    entries = dict(struct.iter_unpack("<QQ", data[dynamic[0] : dynamic[0] + dynamic[1]]))
-    held = Elf(tuple(segments), {}, (), flags)
-    symbols = {}
-    strings, table = entries[5], entries[6]
-    for k in range(1, (strings - table) // 24 if strings > table else 1 << 20):
-        try:
-            name_at, kind, _, section, address, length = struct.unpack("<IBBHQQ", held.read(table + 24 * k, 24))
-        except (NotStatedError, struct.error):
-            break
-        if section:
-            name = held.read(strings + name_at, 4096).split(b"\0")[0].decode()
-            symbols[name] = Symbol(address, length)
-    relative = []
-    if 7 in entries:
-        for offset, info, addend in struct.iter_unpack("<QQq", held.read(entries[7], entries[8])):
-            if info & 0xFFFFFFFF not in (_RELATIVE64, _ABS64):
-                raise NotStatedError(f"a relocation of kind {info & 0xFFFFFFFF}")
-            if info & 0xFFFFFFFF == _ABS64:
-                raise NotStatedError("a relocation by a symbol")
-            relative.append((offset, addend))
-    return Elf(held.segments, symbols, tuple(relative), flags)
+        kind, _, offset, address, _, in_file, in_memory, _ = struct.unpack_from("<IIQQQQQQ", data, programs + k * size)
+        if kind == _LOAD:
+            segments.append((address, data[offset : offset + in_file] + bytes(in_memory - in_file)))
+    headers = [
+        struct.unpack_from("<IIQQQQIIQQ", data, sections + k * section_size) for k in range(section_count)
+    ]
+    symbols, relative = {}, []
+    for _, kind, flags, _, offset, length, link, _, _, _ in headers:
+        held = data[offset : offset + length]
+        if kind in (_SYMBOLS, _DYNAMIC_SYMBOLS):
+            names = data[headers[link][4] :]
+            for name_at, _, _, section, address, bytes_ in struct.iter_unpack("<IBBHQQ", held):
+                if section:
+                    name = names[name_at : names.index(b"\0", name_at)].decode()
+                    symbols[name] = Symbol(address, bytes_)
+        elif kind == _RELOCATIONS and flags & _ALLOCATED:
+            for offset_, info, addend in struct.iter_unpack("<QQq", held):
+                if info != _RELATIVE64:
+                    raise NotStatedError(f"a relocation of kind {info & 0xFFFFFFFF}")
+                relative.append((offset_, addend))
+    return Elf(tuple(segments), symbols, tuple(relative))
 
 
 @dataclass(frozen=True)

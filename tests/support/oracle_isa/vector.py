@@ -451,11 +451,11 @@ def _class(a: np.ndarray, which: np.ndarray) -> np.ndarray:
 
 
 def _select(line: Line) -> Step:
-    """v_cndmask_b32."""
-    reads = [reader(line, 1, "u32", 0), reader(line, 2, "u32", 1)]
+    """v_cndmask_b32: bits, whose sign VOP3 may change."""
+    reads = [reader(line, 1, "f32", 0), reader(line, 2, "f32", 1)]
     mask = mask_reader(line.operands[3] if len(line.operands) > 3 else "vcc")
     write = writer(line, 0, "u32")
-    return lambda w: write(w, np.where(mask(w), reads[1](w), reads[0](w)))
+    return lambda w: write(w, np.where(mask(w), reads[1](w).view(U32), reads[0](w).view(U32)))
 
 
 def _division(line: Line) -> Step:
