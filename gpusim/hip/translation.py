@@ -21,6 +21,7 @@ from workloads.toolchain.compilers import (
 )
 from workloads.toolchain.errors import KernelBuildError
 
+EXECUTABLE = "a.so"  # the name of what is linked
 ISA = f"amdgcn-amd-amdhsa--{DEFAULT_GPU}"
 
 
@@ -134,10 +135,12 @@ def translate(request: TranslationRequest) -> Translated:
     except KernelBuildError as error:
         return Translated((), f"gpusim: {error}\n", False)
     inputs = [data for data in request.inputs if data.kind == action.takes]
+    if action.joins and not inputs:
+        return Translated((), f"gpusim: there is no data of kind {action.takes.name} to link\n", False)
     results: list[Data] = []
     log = ""
-    with tempfile.TemporaryDirectory(prefix="gpusim-comgr-") as name:
-        root = Path(name)
+    with tempfile.TemporaryDirectory(prefix="gpusim-comgr-") as scratch:
+        root = Path(scratch)
         for data in request.inputs:
             if data.kind == Kind.INCLUDE:
                 write_beneath(root, data.name, data.contents)
@@ -145,7 +148,7 @@ def translate(request: TranslationRequest) -> Translated:
         for path, data in zip(paths, inputs, strict=True):
             path.write_bytes(data.contents)
         output = root / "output"
-        for first, group in ((0, paths),) if action.joins and paths else ((n, [p]) for n, p in enumerate(paths)):
+        for first, group in ((0, paths),) if action.joins else ((n, [p]) for n, p in enumerate(paths)):
             given = _joined(group) if action.joins and action.takes == Kind.BITCODE else list(map(str, group))
             done = subprocess.run([*command, *given, "-o", str(output)], cwd=root, capture_output=True, check=False)
             said = done.stderr.decode("utf-8", "replace")
@@ -154,7 +157,8 @@ def translate(request: TranslationRequest) -> Translated:
             log += said
             if done.returncode:
                 return Translated(tuple(results), log, False)
-            results.append(Data(action.gives, inputs[first].name + action.suffix, output.read_bytes()))
+            name = EXECUTABLE if action.gives == Kind.EXECUTABLE else inputs[first].name + action.suffix
+            results.append(Data(action.gives, name, output.read_bytes()))
     return Translated(tuple(results), log, True)
 
 

@@ -23,6 +23,7 @@ from isa.execution.faults import ExecutionFault
 from isa.launch import Launch, Residency
 
 _HUGE_FROM_BYTES = 1 << 24
+_HUGE_MEMORY_FROM_BYTES = 1 << 22  # of memory's shadow, all of which is used: without, half of the time is TLB misses
 _ENTRY_POINTS = (start_checked, produce_checked)
 
 
@@ -119,7 +120,8 @@ class _Watch:
         state.scalar_origins = self._zeros(slots * SCALAR_CODES)
         ends = context.launch.memory.ends
         state.memory_bytes = (int(ends[-1]) - VIRTUAL_BASE + 3) // 4 * 4 if len(ends) else 0
-        state.memory = self._zeros(state.memory_bytes // 4 * SHADOW_BYTES + 64, np.uint8)
+        shadow_bytes = state.memory_bytes // 4 * SHADOW_BYTES + 64
+        state.memory = self._address(zeroed(shadow_bytes, huge_pages=shadow_bytes >= _HUGE_MEMORY_FROM_BYTES))
         state.arguments, state.argument_bytes = context.block.kernarg_address, len(context.launch.kernarg)
         state.lds_bytes = (context.lds_bytes + 7) // 8 * 8
         group_slots = int(context.state.lds_stride) and context.workgroup_slots

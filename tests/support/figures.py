@@ -185,6 +185,7 @@ SLOW: dict[str, dict[str, Callable[[], str]]] = {
     "hip": {
         "functions": hip_pages.functions_table,
         "two runs": hip_pages.two_runs,
+        "costs": hip_pages.costs,
         "linked": lambda: linked_table(programs.root() / "usr"),
         "test programs": programs.test_table,
         "calls": programs.call_table,

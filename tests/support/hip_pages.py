@@ -1,6 +1,8 @@
 """What docs/hip.md says of the runtime's functions, from their table, and what it shows of two runs of a program."""
 
+import json
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -10,6 +12,8 @@ from pathlib import Path
 from gpusim.hip.functions import COMGR_TABLE, functions
 
 ROOT = Path(__file__).resolve().parents[2]
+LAUNCHES = "tests/hip/programs/launches.py"
+MANY, SMALL, LARGE = 2000, 256, 1 << 20  # launches, work-items
 PROGRAM = "tests/hip/programs/runtime"  # in the repository, so that the page needs no compiler of HIP
 
 # by the beginning of the name; the first that fits
@@ -67,3 +71,55 @@ def two_runs() -> str:
             shown = f"$ gpusim {' '.join(arguments)}\n{done.stdout}{done.stderr}"
             said.append(shown.replace(f"{folder}/", "").rstrip())
     return "```\n" + "\n\n".join(said) + "\n```"
+
+
+def _run_s(command: list[str]) -> float:
+    """Run a Python command; its CPU seconds and those of all that it started, the least of three."""
+
+    def used_s() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    taken = []
+    for _ in range(3):
+        before = used_s()
+        subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, check=True)
+        taken.append(used_s() - before)
+    return min(taken)
+
+
+_BY_DEVICE = f"""
+import sys, gpusim, numpy as np
+gpu = gpusim.Device("r9nano")
+arrays = [gpu.zeros(({LARGE},), np.float32) for _ in range(3)]
+kernel = gpu.load("sim_configs/examples/vector_add.hsaco")["vector_add"]
+run = gpu.launch(kernel, global_size=({LARGE},), local_size=(256,), args=[*arrays, {LARGE}])
+open(sys.argv[1], "w").write(str(run.to_dict()["kernel"]["cycles"]))
+"""
+
+
+def costs() -> str:
+    """What a program and its launches cost the host, and a timed one beside the same by Python's Device."""
+    with tempfile.TemporaryDirectory() as folder:
+        result, cycles = Path(folder) / "result.json", Path(folder) / "cycles"
+
+        def program_s(timing: str, launches: int, items: int) -> float:
+            options = ["--gpu", "r9nano", "--timing", timing, "--quiet", "--json", str(result)]
+            of_it = [sys.executable, LAUNCHES, str(launches), str(items)]
+            return _run_s(["-m", "gpusim", "hip", *options, "--", *of_it])
+
+        none_s, many_s = program_s("off", 0, SMALL), program_s("off", MANY, SMALL)
+        launch_ms = 1e3 * (many_s - none_s) / MANY
+        timed_s = program_s("on", 1, LARGE)
+        by_program = json.loads(result.read_text())["kernel"]["cycles"]
+        by_device_s = _run_s(["-c", _BY_DEVICE, str(cycles)])
+        by_device = int(cycles.read_text())
+    lines = [
+        "| what | cycles | CPU time |",
+        "| --- | --- | --- |",
+        f"| start and end of a program | – | {none_s:.2f} s |",
+        f"| a launch of {SMALL} work-items without timing, one of {MANY:,} | – | {launch_ms:.2f} ms |",
+        f"| a program with a timed launch of {LARGE:,} work-items | {by_program:,} | {timed_s:.1f} s |",
+        f"| the same by Python's `Device` | {by_device:,} | {by_device_s:.1f} s |",
+    ]
+    return "\n".join(lines)

@@ -23,7 +23,7 @@ namespace {
 enum Status { OK, ERROR, INVALID, NO_RESOURCES };
 enum Kind { UNDEFINED, SOURCE, INCLUDE, LOG = 5, FIRST_UNKNOWN = 21 };
 constexpr char ISA[] = "amdgcn-amd-amdhsa--gfx803";
-constexpr int LANGUAGES = 6;
+constexpr int LANGUAGES = 6, LAST_ACTION = 0x12;
 
 struct Handle {
   uint64_t number;
@@ -212,10 +212,10 @@ API int amd_comgr_create_data_set(Handle* set) {
 API int amd_comgr_data_set_remove(Handle set, int kind) {
   LOCKED();
   auto s = find(sets, set);
-  if (!s || kind < UNDEFINED || kind >= FIRST_UNKNOWN) return INVALID;
+  if (!s || kind <= UNDEFINED || kind >= FIRST_UNKNOWN) return INVALID;
   std::vector<uint64_t> kept;
   for (uint64_t number : *s) {
-    if (kind == UNDEFINED || all_data[number].kind == kind) release(number);
+    if (all_data[number].kind == kind) release(number);
     else kept.push_back(number);
   }
   s->swap(kept);
@@ -223,7 +223,9 @@ API int amd_comgr_data_set_remove(Handle set, int kind) {
 }
 API int amd_comgr_destroy_data_set(Handle set) {
   LOCKED();
-  if (int status = amd_comgr_data_set_remove(set, UNDEFINED)) return status;
+  auto s = find(sets, set);
+  if (!s) return INVALID;
+  for (uint64_t number : *s) release(number);
   sets.erase(set.number);
   return OK;
 }
@@ -315,7 +317,7 @@ API int amd_comgr_action_info_set_options(Handle info, const char* options) {
 API int amd_comgr_action_info_get_options(Handle info, size_t* size, char* options) {
   LOCKED();
   Info* i = find(infos, info);
-  return i && !i->listed ? give_text(i->joined, size, options) : INVALID;
+  return !i ? INVALID : i->listed ? ERROR : give_text(i->joined, size, options);
 }
 API int amd_comgr_action_info_set_option_list(Handle info, const char* options[], size_t count) {
   LOCKED();
@@ -327,14 +329,17 @@ API int amd_comgr_action_info_set_option_list(Handle info, const char* options[]
 API int amd_comgr_action_info_get_option_list_count(Handle info, size_t* count) {
   LOCKED();
   Info* i = find(infos, info);
-  if (!i || !i->listed || !count) return INVALID;
+  if (!i || !count) return INVALID;
+  if (!i->listed) return ERROR;
   *count = i->options.size();
   return OK;
 }
 API int amd_comgr_action_info_get_option_list_item(Handle info, size_t index, size_t* size, char* option) {
   LOCKED();
   Info* i = find(infos, info);
-  return i && i->listed && index < i->options.size() ? give_text(i->options[index], size, option) : INVALID;
+  if (!i) return INVALID;
+  if (!i->listed) return ERROR;
+  return index < i->options.size() ? give_text(i->options[index], size, option) : INVALID;
 }
 API int amd_comgr_action_info_set_working_directory_path(Handle info, const char* path) {
   LOCKED();
@@ -367,7 +372,8 @@ API int amd_comgr_do_action(int kind, Handle info, Handle input, Handle result) 
   LOCKED();
   Info* i = find(infos, info);
   auto in = find(sets, input), out = find(sets, result);
-  if (!i || !in || !out || i->isa.empty()) return INVALID;
+  if (!i || !in || !out || kind < 0 || kind > LAST_ACTION) return INVALID;
+  if (i->isa.empty()) return ERROR;  // as AMD's does, whose header says INVALID
   Translate ask = translate();
   if (!ask) return ERROR;
   std::string body;
