@@ -174,7 +174,7 @@ def problem_of(point: Point, conditions: Conditions) -> "tuple[GemmProblem, Gemm
     general = takes_pointers(point.kernel)
     scalars = conditions.general if general else conditions
     staggered = conditions.staggered == "all" or (conditions.staggered == "pointers" and general)
-    values = (scalars.alpha, scalars.beta, point.batch, staggered)
+    values = (scalars.alpha, scalars.beta, point.batch, staggered, conditions.gpu.cus)
     return GemmProblem(point.transposes, point.m, point.n, point.k, *values), kernel
 
 

@@ -36,8 +36,9 @@ def rate_kernel(bench: Bench, kernel: str, lane_bytes: int, iterations: int) -> 
     return groups * GROUP_WAVES * LANES * lane_bytes / per_instruction
 
 
-def dram_stream(bench: Bench, kernel: str, groups: int, least_bytes: int) -> float:
+def dram_stream(bench: Bench, kernel: str, groups: int, least_bytes: int, between_bytes: int = 0) -> float:
     """Bytes a cycle of a stream through a set of 8 times L2 and at least 16 MiB; of a copy, those read and written.
+    between_bytes: of other memory between what is read and what is written.
 
     It goes through the set once before, so that translations are cached as far as they can be, and comes to lines that
     L2 has long replaced.
@@ -50,6 +51,8 @@ def dram_stream(bench: Bench, kernel: str, groups: int, least_bytes: int) -> flo
     def run(steps: int) -> RunFacts:
         memory = bench.memory()
         source = memory.allocate(set_bytes, "source")
+        if between_bytes:
+            memory.allocate(between_bytes, "between")
         target = source if kernel == "read" else memory.allocate(set_bytes, "target")
         return stream(bench, kernel, memory, source, target, steps, access, set_bytes - 1, groups)
 

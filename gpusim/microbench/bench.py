@@ -21,6 +21,7 @@ T = TypeVar("T")
 LANES = 64
 GROUP_WAVES = 4  # wavefronts of a workgroup that gives each SIMD of a compute unit one
 LINE_BYTES = 64
+MEMORY_MIB = 8192
 
 
 class Bench:
@@ -45,8 +46,8 @@ class Bench:
         return combined(facts), len(facts)
 
     def memory(self) -> DeviceMemory:
-        """Return an empty device memory of the GPU's size."""
-        return DeviceMemory(self.gpu.memory_mib << 20)
+        """Return an empty device memory of the GPU's size, or of as much as measurements take at most."""
+        return DeviceMemory(min(self.gpu.memory_mib, MEMORY_MIB) << 20)
 
     def each(self, title: str, items: Iterable[T]) -> Iterator[T]:
         """Yield the items in turn, with progress reported under `title`."""
@@ -75,7 +76,7 @@ class Bench:
         """Simulate one launch. kernel: source and name; waves: of a workgroup; gpu: another machine than the whole."""
         local = LANES * waves
         launch = Launch(
-            kernel_of(*kernel, MICROBENCH_DIR),
+            kernel_of(*kernel, MICROBENCH_DIR, self.gpu.architecture),
             memory,
             kernarg,
             (local * workgroups, 1, 1),

@@ -180,6 +180,7 @@ SLOW: dict[str, dict[str, Callable[[], str]]] = {
         "vega": correlation_pages.vega,
         "clocks": correlation_pages.clocks,
         "cards": correlation_pages.cards,
+        "bandwidths": correlation_pages.bandwidths,
     },
     "vendor-kernels": {"kernels": vendor_kernels.page_table},
     "hip": {

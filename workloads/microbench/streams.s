@@ -96,13 +96,13 @@
     v_and_b32_e32 v0, 63, v0
     s_waitcnt lgkmcnt(0)
     s_mul_i32 s12, s2, s9
-    v_add_u32_e32 v1, vcc, s12, v1
+    add_u32 v1, s12, v1
     v_mul_lo_u32 v1, v1, s6
     v_mul_lo_u32 v0, v0, s7
     v_mov_b32_e32 v3, s5
-    v_add_u32_e32 v2, vcc, v0, v1
-    v_add_u32_e32 v2, vcc, s4, v2
-    v_addc_u32_e32 v3, vcc, 0, v3, vcc
+    add_u32 v2, v0, v1
+    add_u32 v2, s4, v2
+    add_carry_u32 v3, 0, v3
     v_mov_b32_e32 v4, 1
 .Lstep_\name:
     .rept 4

@@ -11,6 +11,7 @@ from isa.kernarg import pack
 from workloads.operators.primitive import OperatorError
 from workloads.operators.tensor import Tensor
 from workloads.toolchain.build import KERNELS_DIR, code_object_path
+from workloads.toolchain.compilers import DEFAULT_GPU
 
 if TYPE_CHECKING:
     from isa.device_memory import DeviceMemory
@@ -69,15 +70,15 @@ def words(*values: Any) -> np.ndarray:
 
 
 @cache
-def _kernels(source: str, directory: Path) -> "Mapping[str, Kernel]":
+def _kernels(source: str, directory: Path, gpu: str) -> "Mapping[str, Kernel]":
     from isa.object.code_object import load_code_object
 
-    return load_code_object(code_object_path(source, directory)).kernels
+    return load_code_object(code_object_path(source, directory, gpu)).kernels
 
 
-def kernel_of(source: str, name: str, directory: Path = KERNELS_DIR) -> "Kernel":
-    """Return the kernel `name` of the shipped code object `source`."""
-    kernels = _kernels(source, directory)
+def kernel_of(source: str, name: str, directory: Path = KERNELS_DIR, gpu: str = DEFAULT_GPU) -> "Kernel":
+    """Return the kernel `name` of the shipped code object `source`, of the one for `gpu`."""
+    kernels = _kernels(source, directory, gpu)
     if name not in kernels:
         raise OperatorError(f"code object '{source}.hsaco' has no kernel '{name}'; it has {', '.join(sorted(kernels))}")
     return kernels[name]

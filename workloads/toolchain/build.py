@@ -28,6 +28,7 @@ KERNELS_DIR = Path(__file__).resolve().parents[1] / "kernels"
 MICROBENCH_DIR = Path(__file__).resolve().parents[1] / "microbench"
 BENCH_KERNELS_DIR = Path(__file__).resolve().parents[1] / "bench_kernels"
 SHIPPED_DIRS = (KERNELS_DIR, MICROBENCH_DIR, BENCH_KERNELS_DIR)
+SHIPPED_GPUS = {MICROBENCH_DIR: ("gfx803", "gfx900", "gfx906")}  # those of other folders are for DEFAULT_GPU alone
 TRIPLES = ("amdgcn-amd-amdhsa", "amdgcn-amd-amdhsa-unknown")
 SHIPPED_FLAGS = ("-mcode-object-version=5", "-Wall", "-Werror")
 OPENCL_LIBRARY = Path(__file__).resolve().parents[2] / "gpusim" / "opencl" / "library.h"
@@ -200,16 +201,18 @@ def check(directory: Path = KERNELS_DIR) -> list[str]:
             f"code objects can only be compared with clang {COMPILER_VERSION}x, their compiler; found clang {version}"
         )
     problems = []
+    gpus = SHIPPED_GPUS.get(directory, (DEFAULT_GPU,))
+    wanted = [(source, gpu) for source in kernel_sources(directory) for gpu in gpus]
     with tempfile.TemporaryDirectory() as scratch:
-        for source in kernel_sources(directory):
-            committed = code_object_path(source.stem, directory)
+        for source, gpu in wanted:
+            committed = code_object_path(source.stem, directory, gpu)
             fresh = Path(scratch) / committed.name
-            build(source, fresh)
+            build(source, fresh, gpu=gpu)
             if not committed.is_file():
                 problems.append(f"{committed.name}: missing")
             elif committed.read_bytes() != fresh.read_bytes():
                 problems.append(f"{committed.name}: differs from what {source.name} gives")
-    known = {code_object_path(source.stem, directory) for source in kernel_sources(directory)}
+    known = {code_object_path(source.stem, directory, gpu) for source, gpu in wanted}
     problems += [f"{path.name}: has no source" for path in sorted(set(directory.glob("*.hsaco")) - known)]
     return problems
 

@@ -3,8 +3,9 @@
 A kernel's name says what it multiplies and how it splits the work (Tensile's wiki, "Kernel Parameters"): SB, DB,
 HHS_BH what A, B and C are made of; GB after it, that matrices are given as arrays of pointers, one for each of a
 batch; MT tile of a workgroup in M, N and the K of one turn; WG work-items of a tile in M and N, and parts that K is
-split into within the workgroup; GSU parts of K among workgroups, which add their results by atomics to what a kernel
-of its own has prepared before (beta C); SU, SUS how far apart in K neighbouring workgroups may begin; WGM rows of tiles
+split into within the workgroup; PK workgroups a compute unit, which take one tile after the other; GSU parts of K
+among workgroups, which add their results by atomics to what a kernel of its own has prepared before (beta C); SU, SUS
+how far apart in K neighbouring workgroups may begin; WGM rows of tiles
 that neighbouring workgroups share. Arguments are those that Tensile's host code passes (ContractionSolution.cpp):
 assembly kernels name theirs, HIP ones (ISA000) take the same, but for a few, in the order of `HIP_ARGUMENTS`.
 
@@ -59,7 +60,8 @@ class TensileError(UserError):
 @dataclass(frozen=True)
 class GemmProblem:
     """Sizes of C = alpha op(A) op(B) + beta C. transposes: of A and B, 'N' or 'T' each; batch: products of a call;
-    staggered: workgroups begin apart in K, as far as their kernel's name says."""
+    staggered: workgroups begin apart in K, as far as their kernel's name says; compute_units: of the GPU, by which
+    persistent kernels have their number of workgroups."""
 
     transposes: str
     m: int
@@ -69,6 +71,7 @@ class GemmProblem:
     beta: float = 0.0
     batch: int = 1
     staggered: bool = False
+    compute_units: int = 64
 
     @property
     def flop(self) -> int:
@@ -91,7 +94,19 @@ _NAME = re.compile(
     r"MT(?P<mt0>\d+)x(?P<mt1>\d+)x(?P<mtk>\d+)_.*_GSU(?P<gsu>\d+)_"
     r".*_WG(?P<wg0>\d+)_(?P<wg1>\d+)_(?P<wg2>\d+)_WGM(?P<wgm>\d+)$"
 )
+_PERSISTENT = re.compile(r"_PK(\d+)_")
 _STAGGER = re.compile(r"_SU(?P<steps>\d+)_.*_SUS(?P<bytes>\d+)_")  # 0 where a name has none
+
+
+def magic_division(divisor: int) -> tuple[int, int]:
+    """Return the number and the shift by which Tensile's kernels divide n < 2**31: the upper half of n x number, n
+    added to it where the shift has bit 31, is shifted right (Warren, Hacker's Delight, chapter 10)."""
+    bits = divisor.bit_length() - 1
+    if divisor == 1:
+        return 0, 1 << 31
+    if divisor == 1 << bits:
+        return 1 << 31, bits - 1
+    return (1 << (32 + bits)) // divisor + 1, bits
 
 
 def takes_pointers(name: str) -> bool:
@@ -115,7 +130,7 @@ def element_bytes_of(name: str) -> int:
 class TensileKernel:
     """What a kernel's name describes. tile: rows and columns of C of a workgroup; turn: K of one of its turns;
     pointers: matrices are given by arrays of pointers; stagger: most steps that workgroups begin apart, and the bytes
-    of a step."""
+    of a step; persistent: workgroups a compute unit, which take one tile after the other, 0: one for each tile."""
 
     name: str
     precision: Precision
@@ -127,6 +142,7 @@ class TensileKernel:
     group_columns: int
     pointers: bool = False
     stagger: tuple[int, int] = (0, 0)
+    persistent: int = 0
 
     @classmethod
     def named(cls, name: str) -> "TensileKernel":
@@ -145,7 +161,7 @@ class TensileKernel:
                 f"kernel '{name}': K is split among workgroups that gather their parts in a buffer (GSUAMB), or of a "
                 "batch of pointers (GB), or of FP16: only GSUASB of FP32 and FP64 is launched"
             )
-        stagger = _STAGGER.search(name)
+        stagger, persistent = _STAGGER.search(name), _PERSISTENT.search(name)
         return cls(
             name,
             precision,
@@ -157,6 +173,7 @@ class TensileKernel:
             part["wgm"],
             pointers,
             (int(stagger["steps"]), int(stagger["bytes"])) if stagger else (0, 0),
+            int(persistent[1]) if persistent else 0,
         )
 
     @property
@@ -244,6 +261,8 @@ class TensileGemm:
     def _multiply(self) -> Launch:
         p, kernel, function = self.problem, self.kernel, self._function(self.kernel.name)
         tiles, scalar = kernel.workgroups(p), kernel.precision.scalar
+        resident = min(kernel.persistent * p.compute_units, tiles[0] * tiles[1] * kernel.split_k)
+        magic, shift = magic_division(tiles[0])
         rest = tiles[1] % kernel.group_columns or kernel.group_columns
         c = Pointer(self.c)
         known: dict[str, Any] = {
@@ -255,7 +274,8 @@ class TensileGemm:
             **dict(SizesFree0=p.m, SizesFree1=p.n, SizesFree2=p.batch, SizesSum0=p.k),
             **dict(NumWorkGroups0=tiles[0], NumWorkGroups1=tiles[1], NumFullBlocks=tiles[1] // kernel.group_columns),
             **dict(WgmRemainder1=rest, MagicNumberWgmRemainder1=(1 << 31) // rest + 1),
-            **dict(OrigStaggerUIter=kernel.stagger_mask(p)),
+            **dict(OrigStaggerUIter=kernel.stagger_mask(p), GridNumWorkGroups0=resident),
+            **dict(MagicNumberProblemNumGroupTiles0=magic, MagicShiftProblemNumGroupTiles0=shift),
             # matrices from their first element
             **dict.fromkeys(("OffsetD", "OffsetC", "OffsetA", "OffsetB", "padding"), 0),
         }
@@ -265,7 +285,8 @@ class TensileGemm:
             if named
             else [known[name] for name in HIP_ARGUMENTS]
         )
-        total = (tiles[0] * kernel.work_items, tiles[1] * kernel.split_k, tiles[2])
+        groups = (resident, 1) if kernel.persistent else (tiles[0], tiles[1] * kernel.split_k)
+        total = (groups[0] * kernel.work_items, groups[1], tiles[2])
         return self._launch(function, pack(function, values), total, kernel.work_items)
 
     def _launch(self, function: "Kernel", packed: Kernarg, total: tuple[int, int, int], local: int) -> Launch:

@@ -6,6 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from isa.device_memory import DeviceMemory
 from isa.object.kernel_metadata import KernelArgument
@@ -17,6 +19,7 @@ from workloads.vendor.tensile import (
     TensileGemm,
     TensileKernel,
     element_bytes_of,
+    magic_division,
     takes_pointers,
 )
 
@@ -110,3 +113,27 @@ def test_hip_kernels_take_their_arguments_in_order() -> None:
         blocks.append(gemm.launches[0].kernarg)
     assert blocks[0] == blocks[1]
     assert np.frombuffer(blocks[0][-28:], np.uint32).tolist() == [40, 100, 1, 24, 0, 2, 2]
+
+
+@given(divisor=st.integers(1, 1 << 20), dividend=st.integers(0, (1 << 31) - 1))
+def test_kernels_divide_by_a_number_and_a_shift(divisor: int, dividend: int) -> None:
+    number, shift = magic_division(divisor)
+    assert 0 <= number < 1 << 32
+    upper = (dividend * number >> 32) + (dividend if shift >> 31 else 0)
+    assert upper >> (shift & 0x7FFFFFFF) == dividend // divisor
+
+
+@pytest.mark.parametrize(("compute_units", "workgroups"), [(64, 6), (2, 4)])
+def test_a_persistent_kernel_has_workgroups_for_each_compute_unit(compute_units: int, workgroups: int) -> None:
+    """2 x 3 tiles by two workgroups a compute unit; how many there are, the kernel is told."""
+    name = NAME.format(types="DB")
+    assert TensileKernel.named(name).persistent == 0
+    assert TensileKernel.named(re.sub(r"_SN_", "_SN_PK2_", name, count=1)).persistent == 2
+    kernel = replace(TensileKernel.named(name), persistent=2)
+    rows, columns = kernel.tile
+    function = _function(["GridNumWorkGroups0", "NumWorkGroups0", "MagicNumberProblemNumGroupTiles0"], {})
+    problem = GemmProblem("TN", 2 * rows, 3 * columns, 24, compute_units=compute_units)
+    gemm = TensileGemm.allocate(problem, kernel, {kernel.name: function}, DeviceMemory(1 << 24))
+    (launch,) = gemm.launches
+    assert launch.workgroups == (workgroups, 1, 1)
+    assert np.frombuffer(launch.kernarg, np.uint32).tolist() == [workgroups, 2, 1 << 31]
