@@ -5,17 +5,17 @@ Classes of timed units in the wake-up wheel, in the order in which they run with
 
 TRANSLATION = 0  # L2 TLB and page walkers
 CU_RESPONSE = 1  # a CU's vector L1: an answer from the crossbar
-CU_RETURN = 3  # finished loads, stores, LDS accesses
-CU_LOOK_UP = 5  # the vector L1's look-up
-SCALAR = 7  # scalar caches, one a shader array
-FETCH = 9  # instruction fetch, one a shader array
-L2_FILL = 11  # an L2 channel: lines from DRAM and the engine
-L2_SERVE = 12  # its oldest waiting request
-L2_TAKE = 13  # a request from the crossbar
-ENGINE = 14  # the compaction engine
-DRAM = 15  # channels
-CU_ISSUE = 16  # a CU's visit to one of its SIMDs
-DISPATCH = 18  # the dispatcher
+CU_RETURN = 5  # finished loads, stores, LDS accesses
+CU_LOOK_UP = 9  # the vector L1's look-up
+SCALAR = 13  # scalar caches, one a shader array
+FETCH = 15  # instruction fetch, one a shader array
+L2_FILL = 17  # an L2 channel: lines from DRAM and the engine
+L2_SERVE = 18  # its oldest waiting request
+L2_TAKE = 19  # a request from the crossbar
+ENGINE = 20  # the compaction engine
+DRAM = 21  # channels
+CU_ISSUE = 22  # a CU's visit to one of its SIMDs
+DISPATCH = 26  # the dispatcher
 
 CLASSES = {
     "TRANSLATION": TRANSLATION,
@@ -35,9 +35,9 @@ CLASSES = {
 
 MOST_UNITS = {
     "TRANSLATION": 1,
-    "CU_RESPONSE": 64,
-    "CU_RETURN": 64,
-    "CU_LOOK_UP": 64,
+    "CU_RESPONSE": 128,
+    "CU_RETURN": 128,
+    "CU_LOOK_UP": 128,
     "SCALAR": 64,
     "FETCH": 64,
     "L2_FILL": 32,
@@ -45,6 +45,6 @@ MOST_UNITS = {
     "L2_TAKE": 32,
     "ENGINE": 1,
     "DRAM": 32,
-    "CU_ISSUE": 64,
+    "CU_ISSUE": 128,
     "DISPATCH": 1,
 }

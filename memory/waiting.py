@@ -36,7 +36,7 @@ LOOK_UP = 0
 ENGINE_WAITER = 40
 FILLS = 41  # an L2 channel's fills, beside its oldest request
 INSTRUCTIONS = 42  # an instruction cache, at the L1 TLB that it shares with a scalar cache
-assert max(MAX_L2_CHANNELS, _MAX_CUS // 2) <= ENGINE_WAITER < FILLS < INSTRUCTIONS < 63
+assert MAX_L2_CHANNELS <= ENGINE_WAITER < FILLS < INSTRUCTIONS < 63
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,9 @@ _words = [number for name, number in CLASSES.items() for _ in range(-(-MOST_UNIT
 assert [_words.index(number) for number in CLASSES.values()] == list(CLASSES.values())
 
 WORDS = len(_words)
-WIDE = tuple(number for number in CLASSES.values() if _words.count(number) == 2)
+WIDE = tuple(number for number in CLASSES.values() if _words.count(number) > 1)
 _WIDE = sum(1 << number for number in WIDE)
-assert WORDS <= ROW_WORDS and max(map(_words.count, _words)) <= 2
+assert WORDS <= ROW_WORDS and all(_words.count(number) % 2 == 0 for number in WIDE)
 
 WHEEL = State(
     "wheel",
@@ -69,15 +69,16 @@ def wake(m, unit_class, t, unit):
 
 
 @jit
-def due(m, slot, unit_class):
-    """Return the mask of the units of a class that run in a cycle, and take them off the wheel."""
+def due(m, slot, unit_class, first):
+    """Return the mask of the units of a class that run in a cycle, 64 from number `first` on, and take them off it."""
     wheel = m.wheel
     wheel.running = unit_class
-    units = np.int64(wheel.row[slot, unit_class])
-    wheel.row[slot, unit_class] = 0
+    word = unit_class + first // WORD_BITS
+    units = np.int64(wheel.row[slot, word])
+    wheel.row[slot, word] = 0
     if (_WIDE >> unit_class) & 1:  # known to the compiler
-        units |= np.int64(wheel.row[slot, unit_class + 1]) << WORD_BITS
-        wheel.row[slot, unit_class + 1] = 0
+        units |= np.int64(wheel.row[slot, word + 1]) << WORD_BITS
+        wheel.row[slot, word + 1] = 0
     return units
 
 

@@ -31,65 +31,69 @@ from spartan.engine import engine_tick
 @jit(inline=True)
 def run_units(m, now, slot):
     """Run all units that have something to do in cycle `now`, which is `slot` of the wheel."""
-    if due(m, slot, TRANSLATION):
+    if due(m, slot, TRANSLATION, 0):
         translation_tick(m, now)
-    units = due(m, slot, CU_RESPONSE)
-    while units:
-        unit = ctz(units)
-        units &= units - 1
-        response_tick(m, now, unit)
-    units = due(m, slot, CU_RETURN)
-    while units:
-        unit = ctz(units)
-        units &= units - 1
-        return_tick(m, now, unit)
-    units = due(m, slot, CU_LOOK_UP)
-    while units:
-        unit = ctz(units)
-        units &= units - 1
-        prefetch(l1_address(m, now, ctz(units)))
-        look_up_tick(m, now, unit)
-    units = due(m, slot, SCALAR)
+    for first in range(0, m.cu.cus, 64):
+        units = due(m, slot, CU_RESPONSE, first)
+        while units:
+            unit = first + ctz(units)
+            units &= units - 1
+            response_tick(m, now, unit)
+    for first in range(0, m.cu.cus, 64):
+        units = due(m, slot, CU_RETURN, first)
+        while units:
+            unit = first + ctz(units)
+            units &= units - 1
+            return_tick(m, now, unit)
+    for first in range(0, m.cu.cus, 64):
+        units = due(m, slot, CU_LOOK_UP, first)
+        while units:
+            unit = first + ctz(units)
+            units &= units - 1
+            prefetch(l1_address(m, now, first + ctz(units)))
+            look_up_tick(m, now, unit)
+    units = due(m, slot, SCALAR, 0)
     while units:
         unit = ctz(units)
         units &= units - 1
         scalar_tick(m, now, unit)
-    units = due(m, slot, FETCH)
+    units = due(m, slot, FETCH, 0)
     while units:
         unit = ctz(units)
         units &= units - 1
         fetch_tick(m, now, unit)
     goes_first = now & (m.map.l2_channels - 1)
-    units = due(m, slot, L2_FILL)
+    units = due(m, slot, L2_FILL, 0)
     while units:
         unit = ctz_from(units, goes_first)
         units ^= 1 << unit
         l2_fill_tick(m, now, unit)
-    units = due(m, slot, L2_SERVE)
+    units = due(m, slot, L2_SERVE, 0)
     while units:
         unit = ctz_from(units, goes_first)
         units ^= 1 << unit
         l2_serve_tick(m, now, unit)
-    units = due(m, slot, L2_TAKE)
+    units = due(m, slot, L2_TAKE, 0)
     while units:
         unit = ctz_from(units, goes_first)
         units ^= 1 << unit
         l2_take_tick(m, now, unit)
-    if due(m, slot, ENGINE):
+    if due(m, slot, ENGINE, 0):
         engine_tick(m, now)
     goes_first = now & (m.map.dram_channels - 1)
-    units = due(m, slot, DRAM)
+    units = due(m, slot, DRAM, 0)
     while units:
         unit = ctz_from(units, goes_first)
         units ^= 1 << unit
         dram_tick(m, now, unit)
-    units = due(m, slot, CU_ISSUE)
-    while units:
-        unit = ctz(units)
-        units &= units - 1
-        prefetch(simd_address(m, now, ctz(units)))
-        issue_tick(m, now, unit)
-    if due(m, slot, DISPATCH):
+    for first in range(0, m.cu.cus, 64):
+        units = due(m, slot, CU_ISSUE, first)
+        while units:
+            unit = first + ctz(units)
+            units &= units - 1
+            prefetch(simd_address(m, now, first + ctz(units)))
+            issue_tick(m, now, unit)
+    if due(m, slot, DISPATCH, 0):
         dispatch_tick(m, now)
 
 

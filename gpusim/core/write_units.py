@@ -13,6 +13,7 @@ from gpusim.core.units import Unit
 
 _ROOT = Path(__file__).parents[2]
 _WORD_BITS = 32  # of a row of the wheel; memory.wheel asserts that classes are numbered by its words
+_MASK_BITS = 64  # units that `due` tells of at a time
 _LINE = 120
 _DOCSTRING = "Written from the table in gpusim/core/units.py by `python -m gpusim.core.units`: change that, not this."
 
@@ -88,8 +89,15 @@ def _run(unit: Unit, before: Unit | None) -> list[str]:
     """Return source lines that run the units of a class that are due; `before` is the class that ran last."""
     tick = _called(unit.tick)
     if unit.alone:
-        return [f"if due(m, slot, {unit.wheel_class}):", f"    {tick}(m, now)"]
-    lines = [f"units = due(m, slot, {unit.wheel_class})"]
+        return [f"if due(m, slot, {unit.wheel_class}, 0):", f"    {tick}(m, now)"]
+    if unit.most > _MASK_BITS:
+        lines = [f"for first in range(0, m.{unit.count}, {_MASK_BITS}):"]
+        lines += [f"    units = due(m, slot, {unit.wheel_class}, first)", "    while units:"]
+        lines += ["        unit = first + ctz(units)", "        units &= units - 1"]
+        if unit.prefetch is not None:
+            lines.append(f"        prefetch({_called(unit.prefetch)}(m, now, first + ctz(units)))")
+        return [*lines, f"        {tick}(m, now, unit)"]
+    lines = [f"units = due(m, slot, {unit.wheel_class}, 0)"]
     if unit.rotating:
         if before is None or not before.rotating or before.count != unit.count:
             lines.insert(0, f"goes_first = now & (m.{unit.count} - 1)")

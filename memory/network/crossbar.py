@@ -95,7 +95,16 @@ def crossbar_send(m, now, port, line, source, mask):
 @jit
 def crossbar_offers(m, channel):
     """Return a number that is not 0 if the channel sees a packet in a port, there already or on its way."""
-    return m.xbar.waiting[channel, 0] | m.xbar.waiting[channel, 1]
+    return m.xbar.waiting[channel, 0] | _beyond_first_word(m, channel)
+
+
+@jit
+def _beyond_first_word(m, channel):
+    """Return a number that is not 0 if the channel sees a packet in a port of another word than the first."""
+    words = m.xbar.waiting[channel, 1]
+    for word in range(2, PORT_WORDS):
+        words |= m.xbar.waiting[channel, word]
+    return words
 
 
 @jit(inline=True)
@@ -112,13 +121,15 @@ def _may_take(m, now, channel, port):
 
 @jit(outline=True)
 def _pick_of_all(m, now, channel):
-    """Pick as `crossbar_pick_request` does, where ports have two words or the bandwidth is a given one."""
+    """Pick as `crossbar_pick_request` does, where ports of several words offer one or the bandwidth is a given one."""
     x = m.xbar
     if x.interval and not ideal_has_bandwidth(m, now, channel):
         return -1
     first = x.next_port[channel]
     for step in range(PORT_WORDS + 1):
-        word = ((first >> 6) + step) & (PORT_WORDS - 1)
+        word = (first >> 6) + step
+        if word >= PORT_WORDS:
+            word -= PORT_WORDS
         bits = x.waiting[channel, word]
         if step == 0:
             bits &= -1 << (first & 63)
@@ -137,7 +148,7 @@ def _pick_of_all(m, now, channel):
 def crossbar_pick_request(m, now, channel):
     """Return the port from which the channel takes a packet this cycle, round robin, or -1."""
     x = m.xbar
-    if x.waiting[channel, 1] | x.interval:
+    if _beyond_first_word(m, channel) | x.interval:
         return _pick_of_all(m, now, channel)
     first = x.next_port[channel]
     bits = x.waiting[channel, 0]
@@ -155,7 +166,7 @@ def crossbar_pop_request(m, now, channel, port):
     x = m.xbar
     n = x.o_count[port]
     x.o_count[port] = n - 1
-    x.next_port[channel] = (port + 1) & (MAX_PORTS - 1)
+    x.next_port[channel] = port + 1 if port + 1 < MAX_PORTS else 0
     if n == x.request_limit and freed(m, REQUEST_SLOT + port):
         wake_sender(m, now, port)
     if x.ideal:

@@ -16,7 +16,7 @@ from memory.network.counters import CROSSBAR_COUNTERS
 from memory.unit_classes import CU_LOOK_UP, CU_RESPONSE, SCALAR
 from memory.wheel import wake_at
 
-MAX_CUS = 64
+MAX_CUS = 128
 MAX_ARRAYS = 64
 FIRST_SCALAR_PORT = MAX_CUS  # ports of the CUs' vector L1 come first, then those of the arrays' scalar caches
 MAX_PORTS = MAX_CUS + MAX_ARRAYS

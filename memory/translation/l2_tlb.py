@@ -40,7 +40,9 @@ def _next_port(m):
     t = m.translation
     low = (1 << (t.next_tlb & 31)) - 1
     for step in range(TLB_WORDS + 1):
-        word = ((t.next_tlb >> 5) + step) & (TLB_WORDS - 1)
+        word = (t.next_tlb >> 5) + step
+        if word >= TLB_WORDS:
+            word -= TLB_WORDS
         bits = t.asking[word]
         if step == 0:
             bits &= ~low
@@ -79,7 +81,7 @@ def translation_tick(m, now):
         n = t.r_count[tlb]
         t.r_head[tlb] = (t.r_head[tlb] + 1) & (MAX_PORT_QUEUE - 1)
         t.r_count[tlb] = n - 1
-        t.next_tlb = (tlb + 1) & (MAX_TLBS - 1)
+        t.next_tlb = tlb + 1 if tlb + 1 < MAX_TLBS else 0
         if n == 1:
             t.asking[tlb >> 5] &= ~(1 << (tlb & 31))
         if n == t.port_limit and freed(m, TLB_REQUEST + tlb):

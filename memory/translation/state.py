@@ -24,6 +24,13 @@ FIRST_INSTRUCTION_USER = MAX_CUS + MAX_ARRAYS
 MAX_USERS = MAX_CUS + 2 * MAX_ARRAYS
 MAX_TLBS = MAX_CUS + MAX_ARRAYS  # the CUs' first, then the arrays'
 TLB_WORDS = MAX_TLBS // 32
+# by which random replacement begins to draw: the first 64 CUs', the arrays', the L2 TLB's, further CUs'
+_FIRST_CUS = 64
+L2_TLB_DRAW = _FIRST_CUS + MAX_ARRAYS
+_DRAWS = (
+    *(*range(_FIRST_CUS), *range(L2_TLB_DRAW + 1, L2_TLB_DRAW + 1 + MAX_CUS - _FIRST_CUS)),
+    *range(_FIRST_CUS, _FIRST_CUS + MAX_ARRAYS),
+)
 NO_PAGE_BITS = 62  # translation off: all lines lie in one page
 
 TRANSLATION_STATE = State(
@@ -95,8 +102,8 @@ def configure_translation(m, spec: TranslationSpec, seed: int) -> None:  # type:
     t.l2_replacement = policy_number(spec.l2_replacement)
     clear_rows(t.l1_rows, MAX_TLBS, spec.l1_entries)
     clear_rows(t.l2_rows, int(t.l2_sets), spec.l2_ways)
-    t.l1_order[:] = [first_order(spec.l1_replacement, seed, tlb) for tlb in range(MAX_TLBS)]
-    t.l2_order = first_order(spec.l2_replacement, seed, MAX_TLBS)
+    t.l1_order[:] = [first_order(spec.l1_replacement, seed, draw) for draw in _DRAWS]
+    t.l2_order = first_order(spec.l2_replacement, seed, L2_TLB_DRAW)
 
 
 def perturb_translation(m: Any, random: "np.random.Generator", cus: int) -> None:

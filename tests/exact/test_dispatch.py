@@ -94,3 +94,19 @@ def test_the_order_of_compute_units() -> None:
 
 def test_shipped_gpus_have_four_engines() -> None:
     assert DispatchSpec().shader_engines == 4
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("arrays", [16, 17, 30, 32])
+def test_machines_of_more_compute_units_than_a_word_of_a_mask_has_bits(gpu: GpuSpec, arrays: int, order: str) -> None:
+    # at most two workgroups on a CU; half as many again as there are CUs, in the order of their positions
+    machine = GpuSpec.model_validate({**dict(gpu), "shader_arrays": arrays, "cus_per_array": 4})
+    groups = machine.cus * 3 // 2
+    run = sleepers(machine, groups, most=2, shader_engines=1, wavefront_cycles=0, order=order)
+    run.go(1)
+    positions = cu_order(1, machine.cus, 4)
+    taken = positions + positions if order != "first" else [cu for cu in positions for _ in range(2)]
+    expected = [taken[:groups].count(cu) for cu in range(machine.cus)]
+    assert resident(run) == expected
+    assert run.go() == FINISHED
+    assert int(run.m.run.done) == groups

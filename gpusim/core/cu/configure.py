@@ -9,7 +9,7 @@ from gpusim.core.cu.dispatch_order import ORDERS
 from gpusim.core.cu.dispatch_spec import DispatchSpec
 from gpusim.core.cu.scheduling import OLDEST, SCHEDULES
 from gpusim.core.cu.spec import MAX_WAVES_PER_SIMD, SIMDS, ComputeUnitSpec
-from gpusim.core.cu.state import NEVER, NEXT_SLOT, SLOTS
+from gpusim.core.cu.state import CU_WORDS, NEVER, NEXT_SLOT, SLOTS
 from gpusim.jit import address_of
 from isa.launch import Launch
 from isa.opcodes import ARCHITECTURES
@@ -44,11 +44,12 @@ def configure_dispatch(m: Any, spec: DispatchSpec, arrays: int, cus_per_array: i
     run.cu_order[:cus], run.position[order] = order, range(cus)
     engine_of = [engine_of_cu(cu, engines, cus) for cu in range(cus)]
     run.engine_of[:cus] = engine_of
-    masks = np.zeros(engines, np.uint64)
+    masks = np.zeros((engines, CU_WORDS), np.uint64)
     for cu in range(cus):
-        masks[engine_of[cu]] |= np.uint64(1 << int(run.position[cu]))
+        word, bit = divmod(int(run.position[cu]), 64)
+        masks[engine_of[cu], word] |= np.uint64(1 << bit)
     run.engine_cus[:engines] = masks.view(np.int64)
-    run.may_have_room = np.bitwise_or.reduce(masks).view(np.int64)
+    run.may_have_room[:] = np.bitwise_or.reduce(masks).view(np.int64)
 
 
 def engine_of_cu(cu: int, engines: int, cus: int) -> int:

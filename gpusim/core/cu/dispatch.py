@@ -8,9 +8,9 @@ from gpusim.core.cu.dispatch_order import choose_position, resident_waves
 from gpusim.core.cu.instruction_buffer import forget_fetches, redirect
 from gpusim.core.cu.scheduling import OLDEST, forget_rank
 from gpusim.core.cu.spec import SIMDS
-from gpusim.core.cu.state import FREE, IDLE, MAX_WORKGROUPS, NEVER, ORDER_BITS, SIMD_BITS, SIMDS_BITS, SLOTS
+from gpusim.core.cu.state import CU_WORDS, FREE, IDLE, MAX_WORKGROUPS, NEVER, ORDER_BITS, SIMD_BITS, SIMDS_BITS, SLOTS
 from gpusim.core.cu.wave import open_slice, pause, release_barrier, wave_of
-from gpusim.jit import call_i64_4, ctz, jit
+from gpusim.jit import ONE, call_i64_4, ctz, jit
 from memory.timeline import ENDED, PLACED, record
 from memory.unit_classes import DISPATCH
 from memory.waiting import CU_ROOM, freed, wait_for
@@ -97,15 +97,16 @@ def _place_workgroup(m, now, cu):
 
 
 @jit
-def _next_position(m, able):
-    """Return the position of the CU that gets the next workgroup, among those in a mask; -1 if none has room."""
-    while able:
-        at = choose_position(m, able)
-        if _has_room(m, m.run.cu_order[at]):
-            return at
-        able ^= 1 << at
-        m.run.may_have_room ^= 1 << at
-    return -1
+def _next_position(m):
+    """Return the position of the CU that gets the next workgroup, among the able ones; -1 if none has room."""
+    run = m.run
+    at = choose_position(m)
+    while at >= 0 and not _has_room(m, run.cu_order[at]):
+        bit = ONE << (at & 63)
+        run.able[at >> 6] ^= bit
+        run.may_have_room[at >> 6] ^= bit
+        at = choose_position(m)
+    return at
 
 
 @jit(outline=True)
@@ -113,14 +114,16 @@ def dispatch_tick(m, now):
     """Place the next workgroups, as many as the engines that may launch and the CUs with room can take."""
     run = m.run
     while run.next_workgroup < run.workgroups and not run.fault:
-        able = 0
+        for word in range(CU_WORDS):
+            run.able[word] = 0
         next_free = NEVER
         for engine in range(run.engines):
             if run.engine_free[engine] <= now:
-                able |= run.engine_cus[engine]
+                for word in range(CU_WORDS):
+                    run.able[word] |= run.engine_cus[engine, word] & run.may_have_room[word]
             else:
                 next_free = min(next_free, run.engine_free[engine])
-        at = _next_position(m, able & run.may_have_room)
+        at = _next_position(m)
         if at < 0:
             wait_for(m, CU_ROOM, 0)
             if next_free < NEVER:
@@ -180,6 +183,7 @@ def end_wave(m, now, w):
         run.done += 1
     elif m.cu.wg_arrived[cu, slot] == left:
         release_barrier(m, now, cu, slot)
-    run.may_have_room |= 1 << run.position[cu]
+    at = run.position[cu]
+    run.may_have_room[at >> 6] |= ONE << (at & 63)
     if freed(m, CU_ROOM):
         wake(m, DISPATCH, now, 0)

@@ -27,6 +27,7 @@ TURN_CYCLES = SIMDS  # a SIMD is visited every fourth cycle
 assert MAX_WAVES_PER_SIMD < 1 << SIMD_BITS and SIMDS == 1 << SIMDS_BITS
 MAX_SLOTS = MAX_CUS * SLOTS
 MAX_SIMDS = MAX_CUS * SIMDS
+CU_WORDS = MAX_CUS // 64  # of a mask of CUs; a power of two
 MAX_WORKGROUPS = SIMDS * MAX_WAVES_PER_SIMD  # resident on a CU
 MAX_WORKGROUP_WAVES = 16
 MAX_IN_FLIGHT = 15  # lgkmcnt has four bits, as vmcnt has on GFX8
@@ -185,13 +186,14 @@ RUN = State(
         "engines": Field((), "shader engines that have CUs"),
         "launch_interval": Field((), "cycles a shader engine needs to launch a wavefront"),
         "engine_free": Field((MAX_CUS,), "by shader engine: cycle from which it may launch the next workgroup"),
-        "engine_cus": Field((MAX_CUS,), "by shader engine: mask of its CUs, by position"),
+        "engine_cus": Field((MAX_CUS, CU_WORDS), "by shader engine: mask of its CUs, by position, 64 a word"),
         "engine_of": Field((MAX_CUS,), "by CU: its shader engine"),
         "dispatch_order": Field((), "which CU gets the next workgroup: a number of ORDERS"),
         "cu_order": Field((MAX_CUS,), "CUs by position: engines take turns, and within an engine its arrays"),
         "position": Field((MAX_CUS,), "by CU: its position"),
         "cu_next": Field((), "round-robin pointer: the position after that of the CU that got the last workgroup"),
-        "may_have_room": Field((), "mask of the CUs not known to be full, by position"),
+        "may_have_room": Field((CU_WORDS,), "mask of the CUs not known to be full, by position"),
+        "able": Field((CU_WORDS,), "mask of those of them whose engine may launch now, by position"),
         "waves_left": Field((), "wavefronts resident"),
         **counter_fields(RUN_COUNTERS),
         "ended": Field((), "cycle in which all was done but fetches that nobody needs any more, 0: not yet"),

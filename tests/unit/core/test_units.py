@@ -41,7 +41,7 @@ def test_the_files_can_be_written_before_what_a_row_names_exists() -> None:
     # a class is numbered by the first of its words of 32 bits
     assert "FIRST = 0  # runs first\nNEW = 2  # a new one\nLAST = 3  # runs last\n" in texts["unit_classes.py"]
     assert "from memory.new import new_tick" in texts["run_units.py"]
-    assert "    if due(m, slot, NEW):\n        new_tick(m, now)\n" in texts["run_units.py"]
+    assert "    if due(m, slot, NEW, 0):\n        new_tick(m, now)\n" in texts["run_units.py"]
     assert "    FIRST,\n    LAST,\n)" in texts["unit_states.py"]
     assert "    configure_new(m, gpu.l1)\n" in texts["unit_states.py"]
     done = "import sys, gpusim.core.units, gpusim.core.write_units; print([n for n in sys.modules if 'memory' in n])"
@@ -69,7 +69,7 @@ def test_waking_everything_runs_every_unit_that_there_is_once(engine_on: int) ->
     wake_everything(m, 0)
     for unit in UNITS:
         expected = 1 if unit.count is None else counts[unit.count]
-        assert due(m, 0, CLASSES[unit.wheel_class]) == (1 << expected) - 1, unit.wheel_class
+        assert due(m, 0, CLASSES[unit.wheel_class], 0) == (1 << expected) - 1, unit.wheel_class
     assert not m.wheel.row.any()  # no other cycle: `due` has taken all of this one off
 
 

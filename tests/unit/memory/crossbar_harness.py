@@ -71,6 +71,8 @@ def take_tagged(m: Any, now: int, channel: int) -> tuple[int, int, int] | None:
 def due_ports(m: Any, now: int, unit_class: int) -> list[int]:
     """Ports whose units run in this cycle: CUs by this class, and scalar caches; they are taken off the wheel."""
     m.wheel.now = now
-    cus, arrays = (int(due(m, now & (SIZE - 1), number)) & (1 << 64) - 1 for number in (unit_class, SCALAR))
-    mask = cus | arrays << FIRST_SCALAR_PORT
+    words = [(unit_class, first, first) for first in range(0, FIRST_SCALAR_PORT, 64)] + [(SCALAR, 0, FIRST_SCALAR_PORT)]
+    mask = 0
+    for number, first, port in words:
+        mask |= (int(due(m, now & (SIZE - 1), number, first)) & (1 << 64) - 1) << port
     return [port for port in range(mask.bit_length()) if mask >> port & 1]

@@ -78,7 +78,7 @@ def _drive(m, script, streams, sent, done, answers, poll, limit):  # type: ignor
             st_i64(sent, 2 * stream, n)
             waiting += ld_i64(sent, 2 * stream + 1) - n
         slot = t & (SIZE - 1)
-        channels = due(m, slot, DRAM_CLASS)
+        channels = due(m, slot, DRAM_CLASS, 0)
         if poll:
             channels = (1 << m.map.dram_channels) - 1
             for channel in range(m.map.dram_channels):

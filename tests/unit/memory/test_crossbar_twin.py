@@ -72,7 +72,7 @@ def test_channels_that_look_only_when_woken_take_what_the_twin_says(
     tag = now = 0
     while now < len(cycles) or any(twin.ports.values()):
         packets, closed = cycles[now] if now < len(cycles) else ([], set())
-        woken = int(due(m, now, L2_TAKE))
+        woken = int(due(m, now, L2_TAKE, 0))
         for channel in rotated(now):
             if channel not in closed and (found := twin.take(now, channel)) is not None:
                 expected.append((now, channel, *found))

@@ -15,7 +15,13 @@ from memory.sets.replacement import POLICIES
 from memory.translation import l2_tlb
 from memory.translation.l1_tlb import page_of, translated
 from memory.translation.spec import TranslationSpec
-from memory.translation.state import FIRST_INSTRUCTION_USER, FIRST_SCALAR_USER, MAX_TLBS, TRANSLATION_STATE
+from memory.translation.state import (
+    FIRST_INSTRUCTION_USER,
+    FIRST_SCALAR_USER,
+    L2_TLB_DRAW,
+    MAX_TLBS,
+    TRANSLATION_STATE,
+)
 from tests.support.machines import LINE, allow_further_layouts, simple
 from tests.support.reference_cache import ReferenceCache, lines_of
 from tests.support.scripted import Script, ScriptedRun
@@ -244,7 +250,7 @@ def test_the_tlbs_hold_what_reference_ones_hold(
     run = finished(
         machine([[script.end()]], page_kib=page_kib, l1_replacement=l1_policy, l2_replacement=l2_policy, **sizes)
     )
-    l1, l2 = ReferenceCache(1, entries, l1_policy), ReferenceCache(4, 2, l2_policy, number=MAX_TLBS)
+    l1, l2 = ReferenceCache(1, entries, l1_policy), ReferenceCache(4, 2, l2_policy, number=L2_TLB_DRAW)
     expected = {"hits": 0, "misses": 0, "l2_hits": 0, "walks": 0}
     last = None
     for page, _ in accesses:
