@@ -25,6 +25,7 @@ from workloads.networks.onnx_nodes import (
     Attributes,
     Made,
     Node,
+    Of,
     Parameter,
     Same,
     Source,
@@ -34,11 +35,13 @@ from workloads.networks.onnx_nodes import (
     image_shape,
 )
 from workloads.networks.onnx_patterns import Patterns
+from workloads.networks.onnx_recurrent import GATES, unrolled
 from workloads.networks.tensor import Shape, elements
 
 MOST_FOLDED = 1 << 26  # elements of a tensor that follows from others
 # a stored float tensor that these give is the same parameter under another shape
 VIEWS = ("Identity", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Expand", "Cast", "Transpose")
+OPERATORS = frozenset({*READERS, *GATES})
 NAMED_AT_MOST = 4  # nodes of an operator, in a message
 
 
@@ -400,12 +403,17 @@ class _Reading:
             made: Made | Same = Made(formula[0].lower(), {}, (formula[1],), self.shapes[formula[1]])
             self._finish(name, outputs[0], made)
             return
-        if operator not in READERS:
-            raise Unsupported(f"operator {operator} is not supported (allowed: {', '.join(sorted(READERS))})")
+        if operator not in OPERATORS:
+            raise Unsupported(f"operator {operator} is not supported (allowed: {', '.join(sorted(OPERATORS))})")
         node = Node(
             inputs, outputs, Attributes(attributes), self.opset, self._shape, self._array, self.shapes.get,
             self.trained.__contains__, self.batch or 1,
         )  # fmt: skip
+        if operator in GATES:
+            made_of = unrolled(node, operator, name, self._enter)
+            for output, (layer, shape) in zip(outputs, made_of, strict=False):
+                self.at[output], self.shapes[output] = layer, shape
+            return
         if self._adds_bias(operator, node):
             return
         read = READERS[operator](node)
@@ -470,6 +478,8 @@ class _Reading:
 
     def _source(self, name: str, number: int, source: Source) -> str:
         """Return the layer or input that a source is, added if need be."""
+        if isinstance(source, Of):
+            return source.layer
         if isinstance(source, Made):
             layer = self._enter(f"{name}.{source.kind}", source)
             wanted = image_shape(source.shape) if source.shape else self.image_shapes[layer]
@@ -571,6 +581,7 @@ class _Reading:
         """Return the values of a layer's parameter."""
         parameter, shape = self.parameters[layer, role]
         array = self._array(parameter.name)
+        array = array if parameter.taken is None else parameter.taken(array)
         array = array.T if parameter.transposed else array
         if parameter.factor != 1.0:
             array = array * np.float32(parameter.factor)

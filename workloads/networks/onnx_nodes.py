@@ -75,16 +75,27 @@ class StoredValues:
 
 
 @dataclass(frozen=True)
+class Of:
+    """The output of a layer, by the layer's name."""
+
+    layer: str
+
+
+@dataclass(frozen=True)
 class Parameter:
-    """A layer's parameter: the stored tensor, whether it is transposed, a factor, a shape that it is repeated to."""
+    """A layer's parameter: the stored tensor, whether it is transposed, a factor, a shape that it is repeated to.
+
+    taken: returns the part of the tensor that it is; None: all of it.
+    """
 
     name: str
     transposed: bool = False
     factor: float = 1.0
     shape: Shape | None = None
+    taken: "Callable[[np.ndarray], np.ndarray] | None" = None
 
 
-Source = Union[str, View, StoredValues, "Made"]
+Source = Union[str, View, StoredValues, Of, "Made"]
 
 
 @dataclass(frozen=True)
