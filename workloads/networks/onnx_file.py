@@ -42,6 +42,11 @@ MOST_FOLDED = 1 << 26  # elements of a tensor that follows from others
 # a stored float tensor that these give is the same parameter under another shape
 VIEWS = ("Identity", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Expand", "Cast", "Transpose")
 OPERATORS = frozenset({*READERS, *GATES})
+# operators all of whose inputs but the first are weights
+WEIGHTED = (
+    "Conv", "ConvTranspose", "Gemm", "BatchNormalization", "LayerNormalization", "InstanceNormalization",
+    "GroupNormalization",
+)  # fmt: skip
 NAMED_AT_MOST = 4  # nodes of an operator, in a message
 
 
@@ -134,12 +139,16 @@ class _Reading:
         self.parameters: dict[tuple[str, str], tuple[Parameter, Shape]] = {}
         self.inputs: dict[str, Shape] = {}
         self.missing: list[_Missing] = []
+        # stored tensors whose values are not there, by name: their shapes
+        self.absent: dict[str, Shape] = {}
+        self.absent_files: set[str] = set()
         self.unread, self.unknown = 0, set[str]()  # tensors of a shape that is not known, nodes that read them
         self.inferred: dict[str, Shape] | None = None
 
     def described(self) -> Described:
         """Read all nodes and return the network."""
         self._check_external()
+        self._weights_among_inputs()
         self.inputs = self._inputs()
         patterns = Patterns(self.graph.node, [output.name for output in self.graph.output], self._number)
         formulas = patterns.formulas()
@@ -149,13 +158,14 @@ class _Reading:
                 continue
             formula = formulas.get(node.output[0]) if node.output else None
             self._read(node, formula)
-        remarks = self._judged()
+        remarks = (*self._judged(), *self._made_up_weights())
         if len(self.layers) > MAX_LAYERS:
             raise UserError(f"{self.source}: {len(self.layers)} layers; a network has at most {MAX_LAYERS}")
         used = {name for layer in self.layers for name in layer.inputs}
         inputs = {name: shape for name, shape in self.inputs.items() if name in used} or self.inputs
         name = self.graph.name or self.source.replace("\\", "/").rpartition("/")[2].removesuffix(".onnx")
-        files = tuple(sorted({self.folder / place for place in map(_external, self.initializers.values()) if place}))
+        places = {place for place in map(_external, self.initializers.values()) if place} - self.absent_files
+        files = tuple(sorted(self.folder / place for place in places))
         return Described(
             name,
             self.source,
@@ -206,6 +216,17 @@ class _Reading:
             raise UserError(f"{self.source}: {lines[0]}: nothing can be put in their place")
         return (f"left out: {lines[0]}; what they would give is made up", *(f"left out: {line}" for line in lines[1:]))
 
+    def _made_up_weights(self) -> tuple[str, ...]:
+        """Say which parameters have no values in the file."""
+        used = {parameter.name for parameter, _ in self.parameters.values()}
+        absent = [name for name in self.absent if name in {self.same.get(one, (one, False))[0] for one in used}]
+        if not absent:
+            return ()
+        where = f" (data in {', '.join(sorted(self.absent_files))}: no such file)" if self.absent_files else ""
+        names = ", ".join(f"'{name}'" for name in absent[:NAMED_AT_MOST])
+        more = f" and {len(absent) - NAMED_AT_MOST} more" if len(absent) > NAMED_AT_MOST else ""
+        return (f"weights without values{where}: {names}{more}: made up",)
+
     def _operations(self, layer: DescribedLayer) -> int:
         shapes = [self.image_shapes[name] for name in layer.inputs]
         return KINDS[layer.kind].model_validate(layer.values).operations(shapes)
@@ -222,7 +243,7 @@ class _Reading:
         return {name: layer for name, layer in declared.items() if layer is not None}
 
     def _check_external(self) -> None:
-        """Raise UserError where a file beside this one that holds an initializer is missing or lies elsewhere."""
+        """Note initializers whose file is not there; raise UserError where that is not beside or below this one."""
         for name, tensor in self.initializers.items():
             place = _external(tensor)
             if place is None:
@@ -231,13 +252,28 @@ class _Reading:
             if not place or PurePosixPath(place).is_absolute() or ".." in PurePosixPath(place).parts:
                 raise UserError(f"{where}: must be a file beside or below the network's")
             if not (self.folder / place).is_file():
-                raise UserError(f"{where}: no such file in {self.folder}")
+                self.absent[name] = tuple(tensor.dims)
+                self.absent_files.add(place)
+
+    def _weights_among_inputs(self) -> None:
+        """Note inputs of the graph that only ever are weights: files are written without values, too."""
+        places: dict[str, set[bool]] = {}
+        for node in self.graph.node:
+            for number, name in enumerate(node.input):
+                places.setdefault(name, set()).add(node.op_type in WEIGHTED and number > 0)
+        for value in self.graph.input:
+            kind = value.type.tensor_type
+            sizes = tuple(dim.dim_value for dim in kind.shape.dim)
+            whole = kind.elem_type == self.onnx.TensorProto.FLOAT and sizes and min(sizes) > 0
+            if value.name not in self.initializers and places.get(value.name) == {True} and whole:
+                self.absent[value.name] = sizes
+                self.trained.add(value.name)
 
     def _inputs(self) -> dict[str, Shape]:
         inputs = {}
         whole = (self.onnx.TensorProto.INT64, self.onnx.TensorProto.INT32)
         for value in self.graph.input:
-            if value.name in self.initializers:
+            if value.name in self.initializers or value.name in self.absent:
                 continue
             where = f"{self.source}: input '{value.name}'"
             kind = value.type.tensor_type
@@ -295,7 +331,7 @@ class _Reading:
                 array = self.onnx.numpy_helper.to_array(self._constant(self._attributes(node)))
             except (Unsupported, ValueError, TypeError, AttributeError):
                 return None
-        elif elements(self._shape(name) or ()) != 1:
+        elif elements(self._shape(name) or ()) != 1 or name in self.absent:
             return None
         else:
             array = self._array(name)
@@ -563,6 +599,8 @@ class _Reading:
         stored, transposed = self.same.get(name, (name, False))
         if stored in self.folded:
             shape = self.folded[stored].shape
+        elif stored in self.absent:
+            shape = self.absent[stored]
         elif stored in self.initializers:
             shape = tuple(self.initializers[stored].dims)
         else:
@@ -573,13 +611,17 @@ class _Reading:
         """Return the values of a stored tensor."""
         stored, transposed = self.same.get(name, (name, False))
         array = self.folded.get(stored)
+        if stored in self.absent:
+            raise Unsupported(f"the values of '{stored}' are needed, and are not there")
         if array is None:
             array = self.onnx.numpy_helper.to_array(self.initializers[stored], str(self.folder))
         return array.T if transposed else array
 
     def _value(self, layer: str, role: str) -> np.ndarray:
-        """Return the values of a layer's parameter."""
+        """Return the values of a layer's parameter; raise KeyError where the file has none."""
         parameter, shape = self.parameters[layer, role]
+        if self.same.get(parameter.name, (parameter.name, False))[0] in self.absent:
+            raise KeyError(parameter.name)
         array = self._array(parameter.name)
         array = array if parameter.taken is None else parameter.taken(array)
         array = array.T if parameter.transposed else array
