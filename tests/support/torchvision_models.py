@@ -25,7 +25,6 @@ from gpusim.config.network_run import NetworkSettings
 from gpusim.networks.training import Training
 from tests.support.network_runs import executed
 from workloads.networks.graph import Network
-from workloads.networks.onnx_file import described_by_onnx
 from workloads.networks.schedule import training
 
 PAGE = Path(__file__).parents[2] / "docs" / "networks.md"
@@ -76,11 +75,10 @@ def exported(name: str, size: int) -> tuple[Network, Any]:
     """The network as it is read, and the module."""
     import torch
 
-    from workloads.networks.torch_module import exported as onnx_of
+    from workloads.networks.torch_module import described_by_module
 
     module = module_of(name, size)
-    contents = onnx_of(torch, module, torch.zeros((1, 3, size, size)), name)
-    return network_of(described_by_onnx(contents, name)), module.eval()
+    return network_of(described_by_module(torch, module, torch.zeros((1, 3, size, size)), name)), module.eval()
 
 
 def trained(network: Network, image: np.ndarray) -> str:

@@ -58,10 +58,12 @@ def require_onnx() -> Any:
         raise MissingExtraError("reading an ONNX file (onnx)", "onnx") from error
 
 
-def described_by_onnx(contents: bytes, source: str, skip_unsupported: bool = False) -> Described:
+def described_by_onnx(
+    contents: bytes, source: str, skip_unsupported: bool = False, values: Mapping[str, np.ndarray] | None = None
+) -> Described:
     """Read the network of a file; raise UserError that names all nodes which are not supported, or MissingExtraError.
 
-    skip_unsupported: leave these nodes out.
+    skip_unsupported: leave these nodes out; values: of inputs of the graph that are stored tensors, by name.
     """
     onnx = require_onnx()
     try:
@@ -73,7 +75,7 @@ def described_by_onnx(contents: bytes, source: str, skip_unsupported: bool = Fal
         raise UserError(f"{source}: is a damaged ONNX file: {damaged!r} is not UTF-8")
     if not model.graph.node:
         raise UserError(f"{source}: is not an ONNX file, or one without any node")
-    return _Reading(model, source, onnx, skip_unsupported).described()
+    return _Reading(model, source, onnx, skip_unsupported, values or {}).described()
 
 
 def _no_text(message: Any) -> bytes | None:
@@ -119,14 +121,15 @@ class _Reading:
     name, with whether it is transposed.
     """
 
-    def __init__(self, model: Any, source: str, onnx: Any, skip: bool) -> None:
+    def __init__(self, model: Any, source: str, onnx: Any, skip: bool, values: Mapping[str, np.ndarray]) -> None:
         self.source, self.onnx, self.model, self.graph, self.skip = source, onnx, model, model.graph, skip
         self.opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=1)
         self.initializers = {tensor.name: tensor for tensor in self.graph.initializer}
         self.folder, self.batch = Path(source).parent, None
-        self.folded: dict[str, np.ndarray] = {}
+        self.folded = dict(values)
         floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16)
         self.trained = {name for name, tensor in self.initializers.items() if tensor.data_type in floats}
+        self.trained |= {name for name, array in values.items() if array.dtype.kind == "f"}
         # how many read each tensor, those who want the network's outputs included
         self.readers = Counter(name for node in self.graph.node for name in node.input)
         self.readers.update(output.name for output in self.graph.output)
@@ -265,7 +268,8 @@ class _Reading:
             kind = value.type.tensor_type
             sizes = tuple(dim.dim_value for dim in kind.shape.dim)
             whole = kind.elem_type == self.onnx.TensorProto.FLOAT and sizes and min(sizes) > 0
-            if value.name not in self.initializers and places.get(value.name) == {True} and whole:
+            known = value.name in self.initializers or value.name in self.folded
+            if not known and places.get(value.name) == {True} and whole:
                 self.absent[value.name] = sizes
                 self.trained.add(value.name)
 
@@ -273,7 +277,7 @@ class _Reading:
         inputs = {}
         whole = (self.onnx.TensorProto.INT64, self.onnx.TensorProto.INT32)
         for value in self.graph.input:
-            if value.name in self.initializers or value.name in self.absent:
+            if value.name in self.initializers or value.name in self.absent or value.name in self.folded:
                 continue
             where = f"{self.source}: input '{value.name}'"
             kind = value.type.tensor_type
