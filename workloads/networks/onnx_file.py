@@ -20,8 +20,7 @@ from gpusim.base.errors import MissingExtraError, UserError
 from workloads.networks.described import MAX_INPUT, MAX_LAYERS, MOST_INPUT_AXES, Described, DescribedLayer
 from workloads.networks.kind import ShapeError
 from workloads.networks.kinds import KINDS
-from workloads.networks.onnx_nodes import (
-    READERS,
+from workloads.networks.onnx_node import (
     Attributes,
     Made,
     Node,
@@ -34,6 +33,7 @@ from workloads.networks.onnx_nodes import (
     View,
     image_shape,
 )
+from workloads.networks.onnx_nodes import READERS
 from workloads.networks.onnx_patterns import Patterns
 from workloads.networks.onnx_recurrent import GATES, unrolled
 from workloads.networks.tensor import Shape, elements

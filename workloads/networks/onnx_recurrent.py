@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workloads.networks.onnx_nodes import Made, Node, Of, Parameter, Source, Unsupported, View
+from workloads.networks.onnx_node import Made, Node, Of, Parameter, Source, Unsupported, View
 from workloads.networks.tensor import Shape
 
 if TYPE_CHECKING:
