@@ -11,6 +11,7 @@ from workloads.networks.figures import LayerFigures, layer_figures
 from workloads.networks.kinds import KINDS
 from workloads.networks.memory import MemoryPlan, plan
 from workloads.networks.onnx_nodes import READERS
+from workloads.networks.onnx_recurrent import GATES
 from workloads.networks.schedule import inference, training
 from workloads.networks.tensor import shown
 
@@ -39,7 +40,7 @@ def _default(value: object) -> str:
 
 def operators() -> str:
     """ONNX operators that are read."""
-    return ", ".join(f"`{name}`" for name in (*READERS, "Constant", "Shape", "Size"))
+    return ", ".join(f"`{name}`" for name in (*READERS, *GATES, "Constant", "Shape", "Size"))
 
 
 def totals() -> str:

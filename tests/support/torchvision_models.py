@@ -15,6 +15,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -25,7 +26,6 @@ from gpusim.config.network_run import NetworkSettings
 from gpusim.networks.training import Training
 from tests.support.network_runs import executed
 from workloads.networks.graph import Network
-from workloads.networks.onnx_file import described_by_onnx
 from workloads.networks.schedule import training
 
 PAGE = Path(__file__).parents[2] / "docs" / "networks.md"
@@ -53,11 +53,18 @@ def size_of(name: str, whole: bool) -> int:
     return next((size for start, size in SMALL.items() if name.startswith(start)), NATIVE.get(name, 224))
 
 
-def module_of(name: str, size: int) -> Any:
-    """The model with random weights, for images of that size, whose normalizations have seen something."""
+def module_of(name: str, size: int, values: bool = True) -> Any:
+    """The model with random weights, for images of that size, whose normalizations have seen something.
+
+    values: False: weights are whatever lay in memory, which is enough to read the model.
+    """
     import torch
     import torchvision
 
+    if not values:
+        left_out = {one: lambda tensor, *_, **__: tensor for one in dir(torch.nn.init) if one.endswith("_")}
+        with patch.multiple(torch.nn.init, **{one: do for one, do in left_out.items() if not one.startswith("_")}):
+            return module_of(name, size)
     torch.manual_seed(SEED)
     torch.backends.mha.set_fastpath_enabled(False)
     more: dict[str, Any] = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
@@ -72,15 +79,14 @@ def module_of(name: str, size: int) -> Any:
     return module
 
 
-def exported(name: str, size: int) -> tuple[Network, Any]:
+def exported(name: str, size: int, values: bool) -> tuple[Network, Any]:
     """The network as it is read, and the module."""
     import torch
 
-    from workloads.networks.torch_module import exported as onnx_of
+    from workloads.networks.torch_module import described_by_module
 
-    module = module_of(name, size)
-    contents = onnx_of(torch, module, torch.zeros((1, 3, size, size)), name)
-    return network_of(described_by_onnx(contents, name)), module.eval()
+    module = module_of(name, size, values)
+    return network_of(described_by_module(torch, module, torch.zeros((1, 3, size, size)), name)), module.eval()
 
 
 def trained(network: Network, image: np.ndarray) -> str:
@@ -107,7 +113,7 @@ def row_of(name: str, whole: bool, stages: str) -> dict[str, Any]:
     found |= {"loads": "", "runs": "", "trains": ""}
     stage = "loads"
     try:
-        network, module = exported(name, found["size"])
+        network, module = exported(name, found["size"], bool(stages))
         found |= {"layers": len(network.layers), "loads": "yes"}
         found["operations"] = 2 * sum(layer.gemm.macs for layer in network.layers if layer.gemm)
         stage = "trains"

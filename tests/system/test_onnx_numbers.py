@@ -127,8 +127,27 @@ def test_weights_elsewhere_are_refused(location: str, tmp_path: Path) -> None:
         load_network(path)
 
 
-def test_weights_that_are_missing_are_said(tmp_path: Path) -> None:
+def test_weights_that_are_missing_are_made_up_and_said(tmp_path: Path) -> None:
     path = external(tmp_path)
     (path.parent / "weights.bin").unlink()
-    with pytest.raises(UserError, match=r"initializer 'stored0': its data are in 'weights\.bin': no such file in"):
-        load_network(path)
+    network = load_network(path)
+    assert network.remarks == (
+        "weights without values (data in weights.bin: no such file): 'stored0', 'stored1': made up",
+    )
+    assert network.files == () and [layer.kind_name for layer in network.layers] == ["convolution"]
+    found = outputs_of(path, np.ones((2, 3, 9, 8), np.float32))
+    assert all(np.abs(array).max() > 0.1 for array in found.values())
+
+
+def test_weights_that_a_file_has_as_inputs_are_made_up(tmp_path: Path) -> None:
+    w = Writer([2, 3, 9, 8])
+    w.inputs.append(onnx.helper.make_tensor_value_info("weights", onnx.TensorProto.FLOAT, [4, 3, 3, 3]))
+    onnx.save(w.model(w.node("Conv", "image", "weights")), tmp_path / "model.onnx")
+    network = load_network(tmp_path / "model.onnx")
+    assert list(network.inputs) == ["image"] and network.remarks == ("weights without values: 'weights': made up",)
+    w = Writer([2, 3, 9, 8])
+    w.inputs.append(onnx.helper.make_tensor_value_info("slope", onnx.TensorProto.FLOAT, [2]))
+    norm = w.node("BatchNormalization", "image", *["slope"] * 4)
+    onnx.save(w.model(w.node("Add", norm, "slope")), tmp_path / "model.onnx")
+    with pytest.raises(UserError, match="slope"):
+        load_network(tmp_path / "model.onnx")

@@ -1,6 +1,6 @@
 """Fully connected layers: a matrix times all values of an image."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gpusim.base.spec import param
 from workloads.networks.kind import Anatomy, Gemm, LayerKind, PassSpec, weighted_backward, weighted_forward
@@ -15,6 +15,11 @@ class FullyConnected(LayerKind):
     outputs: int = param(..., "values of the output", "the network", ge=1, le=MAX_OUTPUTS)
     bias: bool = param(True, "a value for each output is added", "the usual one")
     each: bool = param(False, "the values of the last axis are the inputs, at every position", "transformers")
+    shares: str = param("", "the layer whose weights and bias it uses; empty: its own", "recurrent networks")
+
+    @property
+    def shared_with(self) -> str:
+        return self.shares
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
         return (*inputs[0][:-1], self.outputs) if self.each else (self.outputs,)
@@ -23,9 +28,15 @@ class FullyConnected(LayerKind):
         """Return the number of values that an output is a sum of."""
         return inputs[0][-1] if self.each else elements(inputs[0])
 
-    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+    def _parameters(self, inputs: Sequence[Shape]) -> Mapping[str, Shape]:
         bias = {"bias": (self.outputs,)} if self.bias else {}
-        return Anatomy({"weight": (self.outputs, self.values(inputs)), **bias})
+        return {"weight": (self.outputs, self.values(inputs)), **bias}
+
+    def anatomy(self, inputs: Sequence[Shape]) -> Anatomy:
+        return Anatomy({} if self.shares else self._parameters(inputs))
+
+    def shared(self, inputs: Sequence[Shape]) -> Mapping[str, Shape]:
+        return self._parameters(inputs) if self.shares else {}
 
     def gemm(self, inputs: Sequence[Shape]) -> Gemm:
         values = self.values(inputs)

@@ -116,13 +116,14 @@ def build(described: Described, kinds: Sequence[LayerKind]) -> Network:
     order = {layer.name: number for number, layer in enumerate(described.layers)}
     kind_of = {layer.name: kind for layer, kind in zip(described.layers, kinds, strict=True)}
     shapes = dict(described.inputs)
-    layers = []
+    layers: list[Layer] = []
     for name in nx.lexicographical_topological_sort(graph, key=lambda node: order.get(node, -1)):
         if name in described.inputs:
             continue
         drawn = described.layers[order[name]]
         layer = _shaped(where, drawn, kind_of[name], [shapes[i] for i in drawn.inputs])
         _check_numbers(described, drawn, kind_of)
+        _check_shared(where, layer, layers)
         shapes[name] = layer.shape
         layers.append(layer)
     return Network(
@@ -171,6 +172,23 @@ def _check_numbers(described: Described, drawn: DescribedLayer, kind_of: Mapping
             raise UserError(
                 f"{where}: reads '{name}', which holds whole numbers since layer '{whole[name]}' takes such"
             )
+
+
+def _check_shared(where: str, layer: Layer, before: Sequence[Layer]) -> None:
+    """Raise UserError unless the layer whose parameters this one uses came before, with parameters of these shapes."""
+    name = layer.kind.shared_with
+    if not name:
+        return
+    found = {one.name: one for one in before}.get(name)
+    if found is None:
+        raise UserError(f"{where}: layer '{layer.name}': shares: '{name}' must be the name of a layer before it")
+    wanted, held = dict(layer.kind.shared(layer.input_shapes)), dict(found.anatomy.parameters)
+    if wanted != held or type(found.kind) is not type(layer.kind):
+        said = ", ".join(f"{role} {shown(shape)}" for role, shape in held.items()) or "none of its own"
+        raise UserError(
+            f"{where}: layer '{layer.name}': shares: '{name}' has the parameters {said}; it needs"
+            f" {', '.join(f'{role} {shown(shape)}' for role, shape in wanted.items())}"
+        )
 
 
 def _shaped(where: str, drawn: DescribedLayer, kind: LayerKind, inputs: Sequence[Shape]) -> Layer:

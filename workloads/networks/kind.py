@@ -127,6 +127,15 @@ class LayerKind(Spec):
         """What the whole numbers that it reads must be less than; 0 for a kind that reads none."""
         return 0
 
+    @property
+    def shared_with(self) -> str:
+        """The layer whose parameters it uses; empty for one with parameters of its own, or none."""
+        return ""
+
+    def shared(self, inputs: Sequence[Shape]) -> Mapping[str, Shape]:
+        """Return the parameters of that other layer that it uses, which `anatomy` does not have."""
+        return {}
+
     def output(self, inputs: Sequence[Shape]) -> Shape:
         """Return the output's shape; raise ShapeError for inputs that the kind cannot take."""
         return inputs[0]

@@ -20,11 +20,11 @@ from gpusim.base.errors import MissingExtraError, UserError
 from workloads.networks.described import MAX_INPUT, MAX_LAYERS, MOST_INPUT_AXES, Described, DescribedLayer
 from workloads.networks.kind import ShapeError
 from workloads.networks.kinds import KINDS
-from workloads.networks.onnx_nodes import (
-    READERS,
+from workloads.networks.onnx_node import (
     Attributes,
     Made,
     Node,
+    Of,
     Parameter,
     Same,
     Source,
@@ -33,12 +33,20 @@ from workloads.networks.onnx_nodes import (
     View,
     image_shape,
 )
+from workloads.networks.onnx_nodes import READERS
 from workloads.networks.onnx_patterns import Patterns
+from workloads.networks.onnx_recurrent import GATES, unrolled
 from workloads.networks.tensor import Shape, elements
 
 MOST_FOLDED = 1 << 26  # elements of a tensor that follows from others
 # a stored float tensor that these give is the same parameter under another shape
 VIEWS = ("Identity", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Expand", "Cast", "Transpose")
+OPERATORS = frozenset({*READERS, *GATES})
+# operators all of whose inputs but the first are weights
+WEIGHTED = (
+    "Conv", "ConvTranspose", "Gemm", "BatchNormalization", "LayerNormalization", "InstanceNormalization",
+    "GroupNormalization",
+)  # fmt: skip
 NAMED_AT_MOST = 4  # nodes of an operator, in a message
 
 
@@ -50,10 +58,12 @@ def require_onnx() -> Any:
         raise MissingExtraError("reading an ONNX file (onnx)", "onnx") from error
 
 
-def described_by_onnx(contents: bytes, source: str, skip_unsupported: bool = False) -> Described:
+def described_by_onnx(
+    contents: bytes, source: str, skip_unsupported: bool = False, values: Mapping[str, np.ndarray] | None = None
+) -> Described:
     """Read the network of a file; raise UserError that names all nodes which are not supported, or MissingExtraError.
 
-    skip_unsupported: leave these nodes out.
+    skip_unsupported: leave these nodes out; values: of inputs of the graph that are stored tensors, by name.
     """
     onnx = require_onnx()
     try:
@@ -65,7 +75,7 @@ def described_by_onnx(contents: bytes, source: str, skip_unsupported: bool = Fal
         raise UserError(f"{source}: is a damaged ONNX file: {damaged!r} is not UTF-8")
     if not model.graph.node:
         raise UserError(f"{source}: is not an ONNX file, or one without any node")
-    return _Reading(model, source, onnx, skip_unsupported).described()
+    return _Reading(model, source, onnx, skip_unsupported, values or {}).described()
 
 
 def _no_text(message: Any) -> bytes | None:
@@ -111,14 +121,15 @@ class _Reading:
     name, with whether it is transposed.
     """
 
-    def __init__(self, model: Any, source: str, onnx: Any, skip: bool) -> None:
+    def __init__(self, model: Any, source: str, onnx: Any, skip: bool, values: Mapping[str, np.ndarray]) -> None:
         self.source, self.onnx, self.model, self.graph, self.skip = source, onnx, model, model.graph, skip
         self.opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=1)
         self.initializers = {tensor.name: tensor for tensor in self.graph.initializer}
         self.folder, self.batch = Path(source).parent, None
-        self.folded: dict[str, np.ndarray] = {}
+        self.folded = dict(values)
         floats = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16)
         self.trained = {name for name, tensor in self.initializers.items() if tensor.data_type in floats}
+        self.trained |= {name for name, array in values.items() if array.dtype.kind == "f"}
         # how many read each tensor, those who want the network's outputs included
         self.readers = Counter(name for node in self.graph.node for name in node.input)
         self.readers.update(output.name for output in self.graph.output)
@@ -131,12 +142,16 @@ class _Reading:
         self.parameters: dict[tuple[str, str], tuple[Parameter, Shape]] = {}
         self.inputs: dict[str, Shape] = {}
         self.missing: list[_Missing] = []
+        # stored tensors whose values are not there, by name: their shapes
+        self.absent: dict[str, Shape] = {}
+        self.absent_files: set[str] = set()
         self.unread, self.unknown = 0, set[str]()  # tensors of a shape that is not known, nodes that read them
         self.inferred: dict[str, Shape] | None = None
 
     def described(self) -> Described:
         """Read all nodes and return the network."""
         self._check_external()
+        self._weights_among_inputs()
         self.inputs = self._inputs()
         patterns = Patterns(self.graph.node, [output.name for output in self.graph.output], self._number)
         formulas = patterns.formulas()
@@ -146,13 +161,14 @@ class _Reading:
                 continue
             formula = formulas.get(node.output[0]) if node.output else None
             self._read(node, formula)
-        remarks = self._judged()
+        remarks = (*self._judged(), *self._made_up_weights())
         if len(self.layers) > MAX_LAYERS:
             raise UserError(f"{self.source}: {len(self.layers)} layers; a network has at most {MAX_LAYERS}")
         used = {name for layer in self.layers for name in layer.inputs}
         inputs = {name: shape for name, shape in self.inputs.items() if name in used} or self.inputs
         name = self.graph.name or self.source.replace("\\", "/").rpartition("/")[2].removesuffix(".onnx")
-        files = tuple(sorted({self.folder / place for place in map(_external, self.initializers.values()) if place}))
+        places = {place for place in map(_external, self.initializers.values()) if place} - self.absent_files
+        files = tuple(sorted(self.folder / place for place in places))
         return Described(
             name,
             self.source,
@@ -203,6 +219,17 @@ class _Reading:
             raise UserError(f"{self.source}: {lines[0]}: nothing can be put in their place")
         return (f"left out: {lines[0]}; what they would give is made up", *(f"left out: {line}" for line in lines[1:]))
 
+    def _made_up_weights(self) -> tuple[str, ...]:
+        """Say which parameters have no values in the file."""
+        used = {parameter.name for parameter, _ in self.parameters.values()}
+        absent = [name for name in self.absent if name in {self.same.get(one, (one, False))[0] for one in used}]
+        if not absent:
+            return ()
+        where = f" (data in {', '.join(sorted(self.absent_files))}: no such file)" if self.absent_files else ""
+        names = ", ".join(f"'{name}'" for name in absent[:NAMED_AT_MOST])
+        more = f" and {len(absent) - NAMED_AT_MOST} more" if len(absent) > NAMED_AT_MOST else ""
+        return (f"weights without values{where}: {names}{more}: made up",)
+
     def _operations(self, layer: DescribedLayer) -> int:
         shapes = [self.image_shapes[name] for name in layer.inputs]
         return KINDS[layer.kind].model_validate(layer.values).operations(shapes)
@@ -219,7 +246,7 @@ class _Reading:
         return {name: layer for name, layer in declared.items() if layer is not None}
 
     def _check_external(self) -> None:
-        """Raise UserError where a file beside this one that holds an initializer is missing or lies elsewhere."""
+        """Note initializers whose file is not there; raise UserError where that is not beside or below this one."""
         for name, tensor in self.initializers.items():
             place = _external(tensor)
             if place is None:
@@ -228,13 +255,29 @@ class _Reading:
             if not place or PurePosixPath(place).is_absolute() or ".." in PurePosixPath(place).parts:
                 raise UserError(f"{where}: must be a file beside or below the network's")
             if not (self.folder / place).is_file():
-                raise UserError(f"{where}: no such file in {self.folder}")
+                self.absent[name] = tuple(tensor.dims)
+                self.absent_files.add(place)
+
+    def _weights_among_inputs(self) -> None:
+        """Note inputs of the graph that only ever are weights: files are written without values, too."""
+        places: dict[str, set[bool]] = {}
+        for node in self.graph.node:
+            for number, name in enumerate(node.input):
+                places.setdefault(name, set()).add(node.op_type in WEIGHTED and number > 0)
+        for value in self.graph.input:
+            kind = value.type.tensor_type
+            sizes = tuple(dim.dim_value for dim in kind.shape.dim)
+            whole = kind.elem_type == self.onnx.TensorProto.FLOAT and sizes and min(sizes) > 0
+            known = value.name in self.initializers or value.name in self.folded
+            if not known and places.get(value.name) == {True} and whole:
+                self.absent[value.name] = sizes
+                self.trained.add(value.name)
 
     def _inputs(self) -> dict[str, Shape]:
         inputs = {}
         whole = (self.onnx.TensorProto.INT64, self.onnx.TensorProto.INT32)
         for value in self.graph.input:
-            if value.name in self.initializers:
+            if value.name in self.initializers or value.name in self.absent or value.name in self.folded:
                 continue
             where = f"{self.source}: input '{value.name}'"
             kind = value.type.tensor_type
@@ -292,7 +335,7 @@ class _Reading:
                 array = self.onnx.numpy_helper.to_array(self._constant(self._attributes(node)))
             except (Unsupported, ValueError, TypeError, AttributeError):
                 return None
-        elif elements(self._shape(name) or ()) != 1:
+        elif elements(self._shape(name) or ()) != 1 or name in self.absent:
             return None
         else:
             array = self._array(name)
@@ -400,12 +443,17 @@ class _Reading:
             made: Made | Same = Made(formula[0].lower(), {}, (formula[1],), self.shapes[formula[1]])
             self._finish(name, outputs[0], made)
             return
-        if operator not in READERS:
-            raise Unsupported(f"operator {operator} is not supported (allowed: {', '.join(sorted(READERS))})")
+        if operator not in OPERATORS:
+            raise Unsupported(f"operator {operator} is not supported (allowed: {', '.join(sorted(OPERATORS))})")
         node = Node(
             inputs, outputs, Attributes(attributes), self.opset, self._shape, self._array, self.shapes.get,
             self.trained.__contains__, self.batch or 1,
         )  # fmt: skip
+        if operator in GATES:
+            made_of = unrolled(node, operator, name, self._enter)
+            for output, (layer, shape) in zip(outputs, made_of, strict=False):
+                self.at[output], self.shapes[output] = layer, shape
+            return
         if self._adds_bias(operator, node):
             return
         read = READERS[operator](node)
@@ -470,6 +518,8 @@ class _Reading:
 
     def _source(self, name: str, number: int, source: Source) -> str:
         """Return the layer or input that a source is, added if need be."""
+        if isinstance(source, Of):
+            return source.layer
         if isinstance(source, Made):
             layer = self._enter(f"{name}.{source.kind}", source)
             wanted = image_shape(source.shape) if source.shape else self.image_shapes[layer]
@@ -553,6 +603,8 @@ class _Reading:
         stored, transposed = self.same.get(name, (name, False))
         if stored in self.folded:
             shape = self.folded[stored].shape
+        elif stored in self.absent:
+            shape = self.absent[stored]
         elif stored in self.initializers:
             shape = tuple(self.initializers[stored].dims)
         else:
@@ -563,14 +615,19 @@ class _Reading:
         """Return the values of a stored tensor."""
         stored, transposed = self.same.get(name, (name, False))
         array = self.folded.get(stored)
+        if stored in self.absent:
+            raise Unsupported(f"the values of '{stored}' are needed, and are not there")
         if array is None:
             array = self.onnx.numpy_helper.to_array(self.initializers[stored], str(self.folder))
         return array.T if transposed else array
 
     def _value(self, layer: str, role: str) -> np.ndarray:
-        """Return the values of a layer's parameter."""
+        """Return the values of a layer's parameter; raise KeyError where the file has none."""
         parameter, shape = self.parameters[layer, role]
+        if self.same.get(parameter.name, (parameter.name, False))[0] in self.absent:
+            raise KeyError(parameter.name)
         array = self._array(parameter.name)
+        array = array if parameter.taken is None else parameter.taken(array)
         array = array.T if parameter.transposed else array
         if parameter.factor != 1.0:
             array = array * np.float32(parameter.factor)

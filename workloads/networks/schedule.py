@@ -52,7 +52,7 @@ class Step:
     reads: Mapping[str, str]
     writes: Mapping[str, str]
     in_place: tuple[str, str] | None = None
-    parameter: str = ""  # of an update
+    parameter: str = ""  # of an update, or of a sum of gradients of one that several layers use
     joined: tuple[str, ...] = ()
 
     @property
@@ -133,6 +133,11 @@ class _Drawing:
         self.joined = self._joined() if fusion else {}
         self.pooled = self._pooled() if fusion else {}
         self.masked = self._masked() if fusion and training else {}
+        # by a layer's name, the others that use its parameters
+        self.users: dict[str, list[str]] = {}
+        for layer in network.layers:
+            if layer.kind.shared_with:
+                self.users.setdefault(layer.kind.shared_with, []).append(layer.name)
         # gradients of a layer's output, one from each layer that reads it
         self.parts: dict[str, list[str]] = {layer.name: [] for layer in network.layers}
         # tensors by the roles that only the layer knows
@@ -156,6 +161,8 @@ class _Drawing:
             own = self.own[layer.name] = {}
             for role, shape in anatomy.parameters.items():
                 own[role] = self._new(f"{layer.name}.{role}", shape, Role.PARAMETER, layer.name)
+            for role in layer.kind.shared(layer.input_shapes):
+                own[role] = self.own[layer.kind.shared_with][role]
             for role, shape in anatomy.state.items():
                 own[role] = self._new(f"{layer.name}.{role}", shape, Role.STATE, layer.name)
             spec = layer.kind.forward(self.training)
@@ -295,9 +302,12 @@ class _Drawing:
             if layer.kind.SHARES_GRADIENT or layer.name in self.masked.values():
                 self._share(layer, dy, through)
                 continue
-            for role, shape in layer.anatomy.parameters.items():
-                name = f"{layer.name}.{role}.gradient"
-                own[f"d{role}"] = self._new(name, shape, Role.PARAMETER_GRADIENT, layer.name)
+            for role, shape in {**layer.anatomy.parameters, **layer.kind.shared(layer.input_shapes)}.items():
+                name = f"{layer.kind.shared_with or layer.name}.{role}.gradient"
+                if (layer.kind.shared_with or layer.name) in self.users:  # one part of several
+                    own[f"d{role}"] = self._new(f"{name}.{layer.name}", shape, Role.GRADIENT, layer.name)
+                else:
+                    own[f"d{role}"] = self._new(name, shape, Role.PARAMETER_GRADIENT, layer.name)
             self.own[layer.name] = own
             made = [self._gradient(layer, number) if needed else "" for number, needed in enumerate(through)]
             own.update({role: name for role, name in _numbered("dx", made).items() if name})
@@ -310,6 +320,22 @@ class _Drawing:
             for name, gradient in zip(layer.inputs, made, strict=True):
                 if gradient:
                     self._contribute(name, gradient)
+        self._sum_shared()
+
+    def _sum_shared(self) -> None:
+        """Add up the gradients of parameters that several layers use."""
+        for owner, users in self.users.items():
+            layer = self.network[owner]
+            for role, shape in layer.anatomy.parameters.items():
+                parts = [self.own[name][f"d{role}"] for name in (owner, *users) if f"d{role}" in self.own[name]]
+                if not parts:
+                    continue
+                whole = self._new(f"{owner}.{role}.gradient", shape, Role.PARAMETER_GRADIENT, owner)
+                if len(parts) > 1:
+                    self._add(layer, Pass.GRADIENT_SUM, _numbered("x", parts), {"y": whole}, parameter=role)
+                else:
+                    self.views[whole] = parts[0]
+                self.own[owner][f"d{role}"] = whole
 
     def update(self, update: Update) -> None:
         """Add an update for every parameter that has a gradient, in the order of the layers."""
@@ -330,7 +356,7 @@ class _Drawing:
         wanted = dict.fromkeys(self.network.inputs, self.network.input_gradients)
         for layer in self.network.layers:
             passes = layer.kind.propagates and any(wanted[name] for name in layer.inputs)
-            wanted[layer.name] = bool(layer.anatomy.parameters) or passes
+            wanted[layer.name] = bool(layer.anatomy.parameters) or bool(layer.kind.shared_with) or passes
         return wanted
 
     def _seen_output(self, layer: Layer) -> str:

@@ -36,7 +36,18 @@ def described_by_torch(text: str, shape: Shape | None, skip_unsupported: bool = 
         if shape is None:
             raise UserError(f"{where}: returns a module alone: --input-shape must say what it takes, such as 3,224,224")
         example = torch.zeros((1, *shape))
-    return described_by_onnx(exported(torch, module, example, where), where, skip_unsupported)
+    return described_by_module(torch, module, example, where, skip_unsupported)
+
+
+def described_by_module(torch: Any, module: Any, example: Any, where: str, skip_unsupported: bool = False) -> Described:
+    """Read the network of an `nn.Module`, whose parameters stay where they are; raise UserError.
+
+    example: an input with a batch of one; where: for errors.
+    """
+    contents = exported(torch, module, example, where)
+    held = dict([*module.named_parameters(), *module.named_buffers()])
+    values = {name: tensor.detach().cpu().numpy() for name, tensor in held.items()}
+    return described_by_onnx(contents, where, skip_unsupported, values)
 
 
 def _require_torch() -> Any:
@@ -73,7 +84,10 @@ def _called(text: str, where: str) -> Any:
 
 
 def exported(torch: Any, module: Any, example: Any, where: str) -> bytes:
-    """Export the module as an ONNX file, with a batch of one: sizes that are computed are constants there."""
+    """Export the module as an ONNX file, with a batch of one: sizes that are computed are constants there.
+
+    Parameters are inputs of the graph, by their names: with values a file has at most 2 GiB.
+    """
     file = io.BytesIO()
     try:
         module.eval()
@@ -85,7 +99,7 @@ def exported(torch: Any, module: Any, example: Any, where: str) -> bytes:
             warnings.simplefilter("ignore")  # of the exporter that keeps layers as they are: that it is the older one
             torch.onnx.export(
                 module, (example,), file, opset_version=OPSET, dynamo=False, input_names=["input"],
-                do_constant_folding=False, training=torch.onnx.TrainingMode.PRESERVE,
+                do_constant_folding=False, export_params=False, training=torch.onnx.TrainingMode.PRESERVE,
             )  # fmt: skip
     except Exception as error:
         raise UserError(f"{where}: cannot be exported: {type(error).__name__}: {error}") from error

@@ -106,6 +106,7 @@ def _few(x: Numbers, a: float, b: float) -> Numbers:
     return 4.0 * (1.0 + np.abs(x))
 
 
+FLUSHED = SMALLEST_NORMAL / UNIT_ROUNDOFF  # units of a factor that is below the normal numbers, and so becomes 0
 # erf is that of Abramowitz and Stegun 7.1.26, 2.6 units off; what is multiplied with x is as far off times |x|, what
 # goes through an exponential of x² as far times x² more, of a value that falls as fast
 INPUT_FUNCTIONS: Mapping[str, InputFunction] = {
@@ -129,8 +130,8 @@ INPUT_FUNCTIONS: Mapping[str, InputFunction] = {
     ),
     "silu": InputFunction(
         lambda x, a, b: x * _sigmoid(x), _silu_slope,
-        lambda x, a, b: (10 + 2 * np.abs(x)) * np.abs(x * _sigmoid(x)),
-        lambda x, a, b: (16 + 4 * np.abs(x)) * (1 + np.abs(x)) * _sigmoid(x), 5, 8,
+        lambda x, a, b: (10 + 2 * np.abs(x)) * np.abs(x * _sigmoid(x)) + FLUSHED * np.abs(x),
+        lambda x, a, b: (16 + 4 * np.abs(x)) * (1 + np.abs(x)) * _sigmoid(x) + FLUSHED * (1 + np.abs(x)), 5, 8,
     ),
     "gelu": InputFunction(
         lambda x, a, b: x * _normal_share(x), _gelu_slope, lambda x, a, b: 8 * np.abs(x),

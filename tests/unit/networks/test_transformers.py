@@ -158,7 +158,7 @@ def test_a_language_model_learns_its_sentences() -> None:
     assert losses[0] > 1.8 and losses[-1] < losses[0] * 0.7, losses
 
 
-@pytest.mark.parametrize("name", ["functions", "moves", "attention", "upwards"])
+@pytest.mark.parametrize("name", ["functions", "moves", "attention", "upwards", "recurrent"])
 def test_an_iteration_of_every_kind_is_what_numpy_computes_of_the_schedule(name: str) -> None:
     """What steps become on the GPU against arithmetic that shares nothing with it, gradients included."""
     settings = NetworkSettings(gpu=load_gpu("mi6"), training=TrainingSpec(update="none"))

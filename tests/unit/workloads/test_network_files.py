@@ -163,6 +163,17 @@ BAD: list[tuple[dict[str, Any], str]] = [
         with_layers({"name": "d", "kind": "dropout", "probability": 1}),
         "layer 'd': probability: 1 is not allowed: must be less than 1",
     ),
+    (
+        with_layers({"name": "a", "kind": "fully_connected", "outputs": 3, "shares": "b"}),
+        "layer 'a': shares: 'b' must be the name of a layer before it",
+    ),
+    (
+        with_layers(
+            {"name": "a", "kind": "fully_connected", "outputs": 3},
+            {"name": "b", "kind": "fully_connected", "outputs": 3, "shares": "a"},
+        ),
+        "layer 'b': shares: 'a' has the parameters weight 3×192, bias 3; it needs weight 3×3, bias 3",
+    ),
     (with_layers({"name": "n", "kind": "batch_norm", "mode": "spatail"}), "layer 'n': mode: .*did you mean 'spatial'"),
 ]
 

@@ -17,6 +17,7 @@ from gpusim.config.network import load_network, network_of
 from tests.support.network_numbers import Machine
 from tests.support.onnx_models import Writer, checked, resnet18, vgg11
 from workloads.networks.convolution import Convolution
+from workloads.networks.figures import layer_figures
 from workloads.networks.graph import Network
 from workloads.networks.memory import plan
 from workloads.networks.normalization import BatchNorm, Lrn
@@ -177,7 +178,10 @@ BAD: list[tuple[Callable[[Writer], Any], str]] = [
         "layer 'odd': node 'odd' (Elu): operator Elu is not supported (allowed: Add, AveragePool",
     ),
     (lambda w: w.node("Relu", w.node("Elu", "image")), "it is 50.0 % of the network's operations, --skip-unsupported"),
-    (lambda w: w.node("LSTM", "image", name="memory"), "node 'memory' (LSTM): operator LSTM is not supported"),
+    (
+        lambda w: w.node("LSTM", "image", name="memory"),
+        "node 'memory' (LSTM): an input of [1, 3, 8, 8]: must be steps × batch",
+    ),
     (
         lambda w: w.node("Relu", "image", domain="com.acme", name="own"),
         "node 'own' (com.acme.Relu): operator com.acme.Relu is not",
@@ -342,6 +346,29 @@ def sized(w: Writer) -> str:
     return w.gemm(w.node("Reshape", w.node("Relu", "image"), shape), 24, 5)
 
 
+def sequence(w: Writer) -> str:
+    """Six steps of four features."""
+    return w.node("Reshape", "image", w.keep(np.array([6, 1, 4])))
+
+
+def recurrent(w: Writer, operator: str, gates: int, **attributes: Any) -> str:
+    weights = w.stored(1, gates * 3, 4), w.stored(1, gates * 3, 3), w.stored(1, 2 * gates * 3)
+    return w.node(operator, sequence(w), *weights, hidden_size=3, **attributes)
+
+
+def further_outputs(w: Writer) -> str:
+    """The last state and the last cell, from a first state that is given and one that is zero."""
+    x = sequence(w)
+    first = w.node("Reshape", w.node("Slice", x, *[w.keep(np.array([k])) for k in (0, 3, 2)]),
+                   w.keep(np.array([6, 1, 3])))  # fmt: skip
+    first = w.node("Slice", first, *[w.keep(np.array([k])) for k in (1, 2, 0)])
+    zeros = w.keep(np.zeros((1, 1, 3), np.float32))
+    w.nodes.append(helper.make_node(
+        "LSTM", [x, w.stored(1, 12, 4), w.stored(1, 12, 3), "", "", first, zeros], ["", "last", "cell"], hidden_size=3
+    ))  # fmt: skip
+    return w.node("Add", "last", "cell")
+
+
 # what exporters write, each over [N, 2, 3, 4]
 GRAPHS: dict[str, Callable[[Writer], str]] = {
     "sized": sized,
@@ -349,6 +376,11 @@ GRAPHS: dict[str, Callable[[Writer], str]] = {
     "gathered": gathered_rows,
     "shuffled": shuffled,
     "gelu": lambda w: gelu(w, w.conv("image", 2, 3, 1)),
+    "lstm": lambda w: recurrent(w, "LSTM", 4),
+    "gru": lambda w: recurrent(w, "GRU", 3),
+    "gru_of_pytorch": lambda w: recurrent(w, "GRU", 3, linear_before_reset=1),
+    "rnn": lambda w: recurrent(w, "RNN", 1),
+    "last_state_and_cell": further_outputs,
     "upwards": lambda w: w.node("ConvTranspose", w.node("ConvTranspose", "image", w.stored(2, 3, 2, 3), w.stored(3),
         strides=[2, 3], pads=[0, 1, 1, 0], output_padding=[1, 2]), w.stored(3, 2, 2, 2), group=1, dilations=[2, 1]),
     "silu": lambda w: w.node("Mul", "image", w.node("Sigmoid", "image")),
@@ -389,6 +421,43 @@ def test_what_exporters_write_gives_what_onnx_gives(name: str) -> None:
     image = np.random.default_rng(5).standard_normal((1, 2, 3, 4), np.float32)
     wanted = by_onnx(w, output, image)
     np.testing.assert_allclose(computed(read(w, output), image).reshape(wanted.shape), wanted, rtol=2e-5, atol=1e-5)
+
+
+def lstm(x: np.ndarray, w: np.ndarray, r: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The states of ONNX's LSTM, by its equations."""
+    size = r.shape[1]
+    h = c = np.zeros(size)
+    found = []
+    for one in x:
+        put, out, keep, new = np.split(w @ one + r @ h + b[: 4 * size] + b[4 * size :], 4)
+        put, out, keep = (1 / (1 + np.exp(-gate)) for gate in (put, out, keep))
+        c = keep * c + put * np.tanh(new)
+        h = out * np.tanh(c)
+        found.append(h)
+    return np.stack(found)
+
+
+@pytest.mark.parametrize("direction", ["reverse", "bidirectional"])
+def test_a_recurrent_layer_that_goes_backwards_begins_with_the_last_step(direction: str) -> None:
+    w, count = Writer([1, 2, 3, 4]), 1 + (direction == "bidirectional")
+    names = w.stored(count, 12, 4), w.stored(count, 12, 3), w.stored(count, 24)
+    output = w.node("LSTM", sequence(w), *names, hidden_size=3, direction=direction)
+    image = np.random.default_rng(5).standard_normal((1, 2, 3, 4), np.float32)
+    arrays = [numpy_helper.to_array(one) for one in w.initializers if one.name in names]
+    x = image.reshape(6, 4)
+    wanted = [lstm(x[::-1], *(a[-1] for a in arrays))[::-1]]
+    if count == 2:
+        wanted.insert(0, lstm(x, *(a[0] for a in arrays)))
+    found = computed(read(w, output), image).reshape(6, count, 3)
+    np.testing.assert_allclose(found, np.stack(wanted, axis=1), rtol=1e-5, atol=1e-6)
+
+
+def test_a_recurrent_layer_has_its_weights_once() -> None:
+    w = Writer([1, 2, 3, 4])
+    network = read(w, recurrent(w, "GRU", 3, linear_before_reset=1))
+    figures = layer_figures(plan(inference(network, 1)))
+    assert sum(one.parameters + one.biases for one in figures) == 9 * 4 + 9 * 3 + 18
+    assert sum(layer.kind.shared_with != "" for layer in network.layers) == 5
 
 
 def test_formulas_become_the_functions_that_they_are() -> None:

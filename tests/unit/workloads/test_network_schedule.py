@@ -81,6 +81,18 @@ NETWORKS: dict[str, list[dict[str, Any]]] = {
         layer("fc3", "permuted_diagonal", outputs=18, block=16),
         *ENDS,
     ],
+    "recurrent": [
+        layer("first", "fully_connected", outputs=5),
+        layer("tanh1", "tanh"),
+        layer("again", "fully_connected", outputs=5),
+        layer("tanh2", "tanh"),
+        layer("third", "fully_connected", outputs=5, shares="again"),
+        layer("sum", "add", ["third", "tanh1"]),
+        layer("fourth", "fully_connected", outputs=5, shares="again"),
+        layer("fifth", "fully_connected", ["tanh2"], outputs=5, shares="again"),
+        layer("sixth", "add", ["fourth", "fifth"]),
+        *ENDS,
+    ],
     "upwards": [
         layer("up1", "transposed_convolution", filters=4, kernel=[3, 2], stride=[2, 3], padding=[1, 0, 0, 1], groups=2),
         layer("relu1", "relu"),

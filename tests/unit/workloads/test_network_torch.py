@@ -10,7 +10,9 @@ import types
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 from gpusim.base.errors import MissingExtraError, UserError
 from gpusim.cli.main import invoke
@@ -24,6 +26,7 @@ class Module:
 
     def __init__(self, *parts: "Module") -> None:
         self.training, self.parts = True, parts
+        self.held: dict[str, np.ndarray] = {}
 
     def train(self) -> None:
         self.training = True
@@ -34,6 +37,27 @@ class Module:
 
     def modules(self) -> "list[Module]":
         return [self, *self.parts]
+
+    def named_parameters(self) -> "list[tuple[str, Held]]":
+        return [(name, Held(array)) for name, array in self.held.items()]
+
+    def named_buffers(self) -> "list[tuple[str, Held]]":
+        return []
+
+
+class Held:
+    """Stands for a tensor on a device."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def detach(self) -> "Held":
+        return self
+
+    cpu = detach
+
+    def numpy(self) -> np.ndarray:
+        return self.array
 
 
 class Norm(Module):
@@ -47,13 +71,18 @@ class Dropout(Module):
 def exported(module: Module, inputs: tuple, file: Any, **options: Any) -> None:
     """Stands for torch.onnx.export: batch normalization with three outputs as in training, all else as at inference."""
     assert [part.training for part in module.modules()] == [isinstance(p, Norm | Dropout) for p in module.modules()]
-    assert options["training"] == "PRESERVE" and not options["do_constant_folding"]
+    assert options["training"] == "PRESERVE" and not options["do_constant_folding"] and not options["export_params"]
     w = Writer(list(inputs[0]))
     channels, rows, columns = inputs[0][1:]
     x = w.conv("image", channels, 4, 3, name="/conv/Conv")
     x = w.node("BatchNormalization", x, *(w.stored(4) for _ in range(4)), outputs=3, training_mode=1, momentum=0.9)
     x = w.node("Flatten", w.node("Relu", x))
-    file.write(w.bytes(w.gemm(x, 4 * (rows - 2) * (columns - 2), 5)))
+    output = w.gemm(x, 4 * (rows - 2) * (columns - 2), 5)
+    module.held = {one.name: numpy_helper.to_array(one) for one in w.initializers}
+    for name, array in module.held.items():  # parameters are inputs without values
+        w.inputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, array.shape))
+    w.initializers.clear()
+    file.write(w.bytes(output))
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from tests.support.primitives import (
 )
 from tests.support.rooflines import measure
 from workloads.operators import operator
-from workloads.operators.activation import FUNCTIONS, INPUT_FUNCTIONS, ActivationForward
+from workloads.operators.activation import FUNCTIONS, INPUT_FUNCTIONS, ActivationBackward, ActivationForward
 from workloads.operators.add import Add
 from workloads.operators.attention import AttentionByKey, AttentionByQuery, ComposedAttention
 from workloads.operators.batch_norm import MODES as BATCH_NORM_MODES
@@ -120,6 +120,16 @@ SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 3e38, -3e
 @pytest.mark.parametrize("function", ["relu", "sigmoid", "tanh"])
 def test_activations_of_anything(function: str) -> None:
     _, checked = executed(ActivationForward(function, SPECIAL.shape), x=SPECIAL)
+    assert checked.passed, checked.mismatches
+
+
+def test_a_gate_that_is_below_the_normal_numbers_is_zero() -> None:
+    """Of x near -88 the sigmoid is flushed: what is missing is |x| times a number below the smallest normal one."""
+    x = np.linspace(-95.0, -80.0, 301, dtype=np.float32)
+    found, checked = executed(ActivationForward("silu", x.shape), x=x)
+    assert checked.passed, checked.mismatches
+    assert (found.outputs["y"] == 0).any() and (found.outputs["y"] < 0).any()
+    _, checked = executed(ActivationBackward("silu", x.shape), x=x, dy=np.ones_like(x))
     assert checked.passed, checked.mismatches
 
 

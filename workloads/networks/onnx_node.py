@@ -1,0 +1,210 @@
+"""A node of an ONNX file as its readers see it: tensors, attributes, what is stored, and what it becomes.
+
+Shapes are a file's with a batch of one; a layer's are an image's, which leave out a first axis of one.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Union
+
+from workloads.networks.tensor import Shape
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MAPS = 4  # axes of a tensor of maps, the batch's included
+# attributes that say nothing of the first output: where memory may be used again, of further outputs, precision of a
+# step (ours is FP32), or what the run decides (whether it trains); the older `broadcast` is NumPy's rule without `axis`
+WITHOUT_EFFECT = (
+    "consumed_inputs", "storage_order", "stash_type", "is_test", "training_mode", "num_outputs", "broadcast",
+)  # fmt: skip
+
+
+class Unsupported(Exception):
+    """A node asks for what no kind of layer has; the message names the value and what is allowed."""
+
+
+def image_shape(shape: Shape) -> Shape:
+    """Return the shape that an image has of a tensor of this shape, in a batch of one."""
+    return shape[1:] if len(shape) > 1 and shape[0] == 1 else shape or (1,)
+
+
+class Attributes(Mapping[str, Any]):
+    """A node's attributes. asked: the names of those that were looked up."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.values_by_name, self.asked = values, set[str]()
+
+    def __getitem__(self, name: str) -> Any:
+        """Return an attribute's value; also called by `get` and `in`."""
+        self.asked.add(name)
+        return self.values_by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the names, which counts for no question."""
+        return iter(self.values_by_name)
+
+    def __len__(self) -> int:
+        """Return the number of attributes."""
+        return len(self.values_by_name)
+
+    def ignored(self) -> list[str]:
+        """Return the names of attributes that nobody has asked for and that mean something."""
+        return [name for name in self if name not in self.asked and name not in WITHOUT_EFFECT]
+
+
+@dataclass(frozen=True)
+class View:
+    """A tensor of the file under another shape of an image."""
+
+    name: str
+    shape: Shape
+
+
+@dataclass(frozen=True)
+class StoredValues:
+    """A stored tensor as a layer of its own, which gives it to every image."""
+
+    name: str
+    shape: Shape
+
+
+@dataclass(frozen=True)
+class Of:
+    """The output of a layer, by the layer's name."""
+
+    layer: str
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A layer's parameter: the stored tensor, whether it is transposed, a factor, a shape that it is repeated to.
+
+    taken: returns the part of the tensor that it is; None: all of it.
+    """
+
+    name: str
+    transposed: bool = False
+    factor: float = 1.0
+    shape: Shape | None = None
+    taken: "Callable[[np.ndarray], np.ndarray] | None" = None
+
+
+Source = Union[str, View, StoredValues, Of, "Made"]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A layer. inputs: tensors of the file, or other layers; shape: the output's in the file, with a batch of one, none
+    where it is what the kind gives.
+    """
+
+    kind: str
+    values: Mapping[str, Any]
+    inputs: tuple[Source, ...]
+    shape: Shape
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Same:
+    """An output that is an input under this shape: nothing is computed."""
+
+    name: str
+    shape: Shape
+
+
+Read = Made | Same | tuple[Made | Same, ...]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node: names of its tensors, its attributes, and what is known of its inputs.
+
+    stored, array: return the shape (None if it is not stored) and the values of a stored tensor, by name; computed: the
+    shape of a tensor that layers give, None for others; trained: whether a stored tensor is a parameter; batch: of the
+    file, 1 where it is dynamic.
+    """
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Attributes
+    opset: int
+    stored: Callable[[str], Shape | None]
+    array: "Callable[[str], np.ndarray]"
+    computed: Callable[[str], Shape | None]
+    trained: Callable[[str], bool]
+    batch: int = 1
+
+    def text(self, name: str, default: str) -> str:
+        """Return an attribute that is text."""
+        value = self.attributes.get(name, default)
+        return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+    def ints(self, name: str, default: list[int]) -> list[int]:
+        """Return an attribute that is a list of whole numbers."""
+        return [int(value) for value in self.attributes.get(name, default)]
+
+    def number(self, name: str, default: float) -> float:
+        """Return an attribute that is a number."""
+        return float(self.attributes.get(name, default))
+
+    def has(self, number: int) -> bool:
+        """Tell whether there is an input of this number: optional ones may have no name."""
+        return number < len(self.inputs) and bool(self.inputs[number])
+
+    def shape(self, number: int = 0) -> Shape:
+        """Return the shape of an input that layers give; raise Unsupported for others."""
+        name = self.inputs[number] if self.has(number) else ""
+        shape = self.computed(name)
+        if shape is None:
+            if self.stored(name) is not None:
+                raise Unsupported(f"input {number} is '{name}', which is stored: must be a layer's output")
+            raise Unsupported(f"input '{name}' is neither an input of the network nor another node's output")
+        return shape
+
+    def maps(self) -> Shape:
+        """Return the first input's shape, batch × channels × rows × columns; raise Unsupported for another."""
+        shape = self.shape()
+        if len(shape) != MAPS or shape[0] != 1:
+            raise Unsupported(f"an input of {list(shape)}: must be batch × channels × rows × columns")
+        return shape
+
+    def axis(self, default: int, number: int = 0) -> int:
+        """Return the attribute `axis`, counted from the front."""
+        return self.front(int(self.attributes.get("axis", default)), len(self.shape(number)))
+
+    def front(self, axis: int, rank: int, what: str = "axis") -> int:
+        """Return an axis (or `what` it is) counted from the front; raise Unsupported where there is none such."""
+        if not -rank <= axis < rank:
+            raise Unsupported(f"{what} = {axis}: must be from {-rank} to {rank - 1}")
+        return axis % rank
+
+    def values(self, number: int, what: str) -> "np.ndarray":
+        """Return a stored input's values; raise Unsupported unless it is stored."""
+        name = self.inputs[number] if self.has(number) else ""
+        if self.stored(name) is None:
+            raise Unsupported(f"input {number} ({what}) is '{name}': must be stored, or follow from shapes alone")
+        return self.array(name)
+
+    def whole_numbers(self, attribute: str, number: int, default: list[int] | None = None) -> list[int]:
+        """Return a list of whole numbers that older operators have as an attribute and newer ones as an input."""
+        if attribute in self.attributes:
+            return self.ints(attribute, [])
+        if not self.has(number):
+            if default is None:
+                raise Unsupported(f"{attribute} is missing")
+            return default
+        return [int(one) for one in self.values(number, attribute).reshape(-1)]
+
+    def parameter(self, number: int, what: str, axes: int) -> tuple[str, Shape]:
+        """Return the name and the shape of a stored input; raise Unsupported unless it is stored and has
+        `axes` axes.
+        """
+        name = self.inputs[number] if number < len(self.inputs) else ""
+        shape = self.stored(name)
+        if shape is None:
+            raise Unsupported(f"input {number} ({what}) is '{name}': must be an initializer")
+        if len(shape) != axes:
+            raise Unsupported(f"input {number} ({what}) has {len(shape)} axes: must have {axes}")
+        return name, shape
