@@ -127,3 +127,9 @@ def test_what_is_said_of_microbenchmarks_is_measured(gpu: str, what: str, unit: 
     found = re.search(said, " ".join(_page("microbenchmarks").split()))
     assert found is not None
     assert abs(float(found[1]) - measured(gpu)[what, unit]) <= 0.5
+
+
+def test_the_answers_on_transformers_are_the_publication_s() -> None:
+    page = (DOCS / "spartan/transformers.md").read_text(encoding="utf-8")
+    made = PAGES["spartan/transformers"]["answers"]()
+    assert section(page, "answers") == made, "run python -m tests.support.figures spartan/transformers"

@@ -32,6 +32,7 @@ from tests.support import (
     sampled_reproduction,
     sparse_kernels,
     training_pages,
+    transformers_page,
     vendor_kernels,
 )
 from tests.support.pages import renewed, table
@@ -171,6 +172,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "sampling": sampled_reproduction.SECTIONS,
     "timeline": {"steps": miss_steps, "waits": waits},
     "training": training_pages.SECTIONS,
+    "spartan/transformers": transformers_page.SECTIONS,
 }
 SLOW: dict[str, dict[str, Callable[[], str]]] = {
     "correlation": {

@@ -12,6 +12,7 @@ from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.page.writing import contents
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
+ELSEWHERE = {"transformers.md"}  # pages beside a publication's that it does not make (docs/spartan)
 NAMES = [name.removesuffix(".yaml") for name in shipped(FOLDER)]
 
 
@@ -19,7 +20,8 @@ NAMES = [name.removesuffix(".yaml") for name in shipped(FOLDER)]
 def test_the_folder_is_what_its_results_give(name: str) -> None:
     reproduction, folder = load_reproduction(name), DOCS / name
     expected = contents(reproduction, load(folder, name), reproduction.figures)
-    found = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir() if path.suffix != ".svg"}
+    there = [path for path in folder.iterdir() if path.suffix != ".svg" and path.name not in ELSEWHERE]
+    found = {path.name: path.read_text(encoding="utf-8") for path in there}
     wrong = sorted(file for file in expected.keys() | found.keys() if expected.get(file) != found.get(file))
     assert wrong == [], f"run gpusim reproduce {name} --draw --out docs/{name}"
 
