@@ -22,16 +22,20 @@ class _Module:
 
 @dataclass
 class CodeStore:
-    """The modules of one process and their kernels, by the numbers by which the process refers to them."""
+    """The modules of one process and their kernels, by the numbers by which the process refers to them.
+
+    architecture: the GPU's, such as gfx803.
+    """
 
     memory: DeviceMemory
+    architecture: str
     _modules: dict[int, _Module] = field(default_factory=dict)
     _kernels: dict[int, Kernel] = field(default_factory=dict)
     _last: int = 0
 
     def load(self, data: bytes) -> int:
         """Load a module from a code object or a bundle, and return its number; raises CodeObjectError."""
-        kernels = kernels_in(data)
+        kernels = kernels_in(data, self.architecture)
         number = self._number()
         self._modules[number] = _Module(kernels, {symbol.name: symbol for symbol in kernels.image.symbols})
         return number

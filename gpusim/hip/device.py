@@ -12,7 +12,6 @@ from gpusim.core.gpu_spec import GpuSpec
 from isa.architecture import LANES
 from memory.dram.standards import STANDARDS
 
-ARCHITECTURE = "gfx803"
 MOST_WORK_ITEMS = 1024  # of a workgroup
 _MOST_GRID = (1 << 31) - 1
 _ALIGNMENT = 256
@@ -100,9 +99,9 @@ def _facts(gpu: GpuSpec) -> dict[str, int | bytes | list[int]]:
     pin_gbps = gpu.dram.pin_rate_gbps or STANDARDS[gpu.dram.standard].pin_rate_gbps.value
     return {
         "name": f"gpusim {gpu.name}".encode(),
-        "gcnArchName": ARCHITECTURE.encode(),
-        "gcnArch": 803,
-        "uuid": b"gpusim gfx803 #0",
+        "gcnArchName": gpu.architecture.encode(),
+        "gcnArch": int(gpu.architecture.removeprefix("gfx")),
+        "uuid": f"gpusim {gpu.architecture} #0".encode(),
         "totalGlobalMem": gpu.memory_mib << 20,
         "sharedMemPerBlock": lds,
         "sharedMemPerBlockOptin": lds,
@@ -121,7 +120,7 @@ def _facts(gpu: GpuSpec) -> dict[str, int | bytes | list[int]]:
         "memoryClockRate": round(pin_gbps * 1e6 / 2),
         "memoryBusWidth": round(gpu.dram.bytes_per_s * 8 / (pin_gbps * 1e9)),
         "totalConstMem": _MOST_GRID,
-        "major": 8,
+        "major": int(gpu.architecture.removeprefix("gfx")[0]),
         "multiProcessorCount": gpu.cus,
         "l2CacheSize": gpu.l2.size_kib << 10,
         "maxThreadsPerMultiProcessor": gpu.cu.waves_per_simd * SIMDS * LANES,

@@ -100,7 +100,7 @@ _TEXTS = {
     HipError.InvalidDeviceFunction: "invalid device function",
     HipError.NoDevice: "no simulated GPU: run the program by 'gpusim hip -- PROGRAM'",
     HipError.InvalidDevice: "no such device: there is one simulated GPU, number 0",
-    HipError.NoBinaryForGpu: "the program has no code for gfx803",
+    HipError.NoBinaryForGpu: "the program has no code for the GPU",
     HipError.LaunchFailure: "a kernel failed: see gpusim's message on standard error",
     HipError.NotSupported: "not supported by gpusim",
     HipError.NotReady: "not yet complete",

@@ -83,7 +83,7 @@ class Session:
         self._memory = shared_memory(file, options.gpu.memory_mib << 20, slack_bytes)
         os.close(file)
         self._allocations: dict[int, Allocation] = {}
-        self._code = CodeStore(self._memory)
+        self._code = CodeStore(self._memory, self._gpu.architecture)
         self._launcher = Launcher(options, launches, reporter)
         self._calls = HostCalls(self._memory)
         self._queue = StreamQueue(options.gpu.kernel_launch_us)
@@ -150,8 +150,9 @@ class Session:
         self._process = process
         known = list(device.attributes(self._gpu))
         pairs = b"".join(struct.pack("<ii", *pair) for pair in known)
+        architecture = _text(self._gpu.architecture.encode())
         properties = b"".join(_text(layout) for layout in device.properties(self._gpu))
-        return struct.pack("<QI", self._memory.capacity_bytes, len(known)) + pairs + properties
+        return struct.pack("<QI", self._memory.capacity_bytes, len(known)) + pairs + architecture + properties
 
     def _allocate(self, size: int, kind: int, _: bytes) -> bytes:
         held = size if self._exact else -(-size // _PAGE_BYTES) * _PAGE_BYTES

@@ -46,7 +46,7 @@ class Bench:
 
     def memory(self) -> DeviceMemory:
         """Return an empty device memory of the GPU's size."""
-        return DeviceMemory(self.gpu.memory_mib << 20)
+        return DeviceMemory(self.gpu.memory_mib << 20, architecture=self.gpu.architecture)
 
     def each(self, title: str, items: Iterable[T]) -> Iterator[T]:
         """Yield the items in turn, with progress reported under `title`."""
@@ -75,7 +75,7 @@ class Bench:
         """Simulate one launch. kernel: source and name; waves: of a workgroup; gpu: another machine than the whole."""
         local = LANES * waves
         launch = Launch(
-            kernel_of(*kernel, MICROBENCH_DIR),
+            kernel_of(*kernel, MICROBENCH_DIR, memory.architecture),
             memory,
             kernarg,
             (local * workgroups, 1, 1),

@@ -19,7 +19,7 @@ from workloads.toolchain.errors import KernelBuildError
 LIBRARY_VARIABLE = "GPUSIM_DEVICE_LIBRARY"
 LIBRARY_PACKAGE = "rocm-device-libs, in Debian 13 rocm-device-libs-17"
 HIP_PACKAGE = "libamdhip64-dev"
-DEFAULT_GPU = "gfx803"
+DEFAULT_GPU = "gfx803"  # of the code objects that are shipped
 _ROOT = Path("/")
 # of Debian 12, of Debian 13 (a package for each release of LLVM), of others, of AMD's own packages
 _LIBRARY_PATTERNS = (

@@ -13,7 +13,6 @@
 
 namespace {
 constexpr char BUNDLE[] = "__CLANG_OFFLOAD_BUNDLE__";
-constexpr char GPU[] = "gfx803";
 std::recursive_mutex mutex;
 
 struct Managed {
@@ -21,11 +20,16 @@ struct Managed {
   void* address;
 };
 
-// One fat binary or module: what of it is gfx803's, and what the simulator made of it.
+struct Part {
+  std::string gpu;  // with no features such as xnack; empty: for the one that the simulator finds fit
+  const char* code;
+  size_t size;
+};
+
+// One fat binary or module: what it has for which GPU, and what the simulator made of the part that is the device's.
 struct Module {
-  const char* code = nullptr;
-  size_t size = 0;
-  std::string others;  // GPUs it has code for
+  std::vector<Part> parts;
+  std::string problem;  // why there are none
   std::unique_ptr<char[]> file;
   uint64_t id = 0;
   std::map<std::string, std::unique_ptr<Function>> functions;
@@ -60,15 +64,16 @@ size_t elf_bytes(const char* elf) {  // to the end of its section headers, which
   return read<uint64_t>(elf + 40) + size_t(read<uint16_t>(elf + 58)) * read<uint16_t>(elf + 60);
 }
 
-// Finds gfx803's part of a bundle (clang-offload-bundler's format), an ELF file alone, or a compressed bundle.
+// Finds the parts of a bundle (clang-offload-bundler's format), an ELF file alone, or a compressed bundle. Which is the
+// device's is asked when code is needed: bundles are registered before main begins, and the GPU may never be used.
 void find_code(Module* m, const char* data) {
   if (!memcmp(data, "\177ELF", 4)) {
-    m->code = data, m->size = elf_bytes(data);
+    m->parts.push_back({"", data, elf_bytes(data)});
   } else if (!memcmp(data, "CCOB", 4)) {
     auto version = read<uint16_t>(data + 4);
-    if (version == 2) m->code = data, m->size = read<uint32_t>(data + 8);
-    if (version == 3) m->code = data, m->size = read<uint64_t>(data + 8);
-    if (!m->code) m->others = "a compressed bundle of version " + std::to_string(version) + ", whose size is not told";
+    if (version == 2) m->parts.push_back({"", data, read<uint32_t>(data + 8)});
+    if (version == 3) m->parts.push_back({"", data, read<uint64_t>(data + 8)});
+    if (m->parts.empty()) m->problem = "a compressed bundle of version " + std::to_string(version) + ", whose size is not told";
   } else if (!memcmp(data, BUNDLE, sizeof BUNDLE - 1)) {
     const char* entry = data + sizeof BUNDLE - 1 + 8;
     for (auto n = read<uint64_t>(data + sizeof BUNDLE - 1); n; n--) {
@@ -77,24 +82,29 @@ void find_code(Module* m, const char* data) {
       entry += 24 + length;
       size_t gpu = target.rfind("gfx");
       if (gpu == std::string::npos || !size) continue;
-      std::string name = target.substr(gpu);
-      if (name == GPU) m->code = data + start, m->size = size;
-      m->others += (m->others.empty() ? "" : ", ") + name;
+      m->parts.push_back({target.substr(gpu, target.find(':', gpu) - gpu), data + start, size});
     }
   } else {
-    m->others = "neither a code object nor a bundle of some";
+    m->problem = "neither a code object nor a bundle of some";
   }
 }
 
 // Hands a module's code to the simulator, once.
 hipError_t load(Module* m) {
   if (m->id) return hipSuccess;
-  if (!m->code) {
-    complain("no code for %s: the program was built for %s; build it with --offload-arch=%s", GPU,
-             m->others.empty() ? "no GPU" : m->others.c_str(), GPU);
+  const Part* mine = nullptr;
+  std::string others = m->problem;
+  for (const Part& part : m->parts) {
+    if (part.gpu.empty() || part.gpu == device().architecture) mine = &part;
+    others += (others.empty() ? "" : ", ") + part.gpu;
+  }
+  if (!mine) {
+    const char* gpu = device().architecture.c_str();
+    complain("no code for %s: the program was built for %s; build it with --offload-arch=%s", gpu,
+             others.empty() ? "no GPU" : others.c_str(), gpu);
     return hipErrorNoBinaryForGpu;
   }
-  Answer answer = ask(Request(OP_LOAD).bytes(m->code, m->size));
+  Answer answer = ask(Request(OP_LOAD).bytes(mine->code, mine->size));
   if (answer.status) return answer.status;
   m->id = answer.get<uint64_t>();
   for (const Managed& variable : m->managed) {

@@ -81,6 +81,7 @@ void greet() {
     int number = answer.get<int32_t>();
     gpu.attributes.push_back({number, answer.get<int32_t>()});
   }
+  gpu.architecture = answer.text();
   for (auto& properties : gpu.properties) properties = answer.text();
 }
 

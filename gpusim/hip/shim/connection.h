@@ -48,6 +48,7 @@ struct Answer {
 struct Device {
   uint64_t capacity;
   std::vector<std::pair<int, int>> attributes;
+  std::string architecture;    // as compilers name it: gfx803
   std::string properties[2];  // hipDeviceProp_t as of ROCm 5 and of ROCm 6
 };
 

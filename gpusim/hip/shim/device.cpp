@@ -132,12 +132,12 @@ API hipError_t hipDeviceTotalMem(size_t* bytes, hipDevice_t n) {
 }
 API hipError_t hipDeviceComputeCapability(int* major, int* minor, hipDevice_t n) {
   if (hipError_t error = check(n)) return error;
-  *major = 8, *minor = 0;
+  *major = device().architecture[3] - '0', *minor = 0;  // of gfx803, gfx900, gfx906 alike
   return hipSuccess;
 }
 API hipError_t hipDeviceGetUuid(void* uuid, hipDevice_t n) {
   if (hipError_t error = check(n)) return error;
-  memcpy(uuid, "gpusim gfx803 #0", 16);
+  memcpy(uuid, ("gpusim " + device().architecture + " #0").data(), 16);
   return hipSuccess;
 }
 API hipError_t hipDeviceGetPCIBusId(char* text, int size, int n) {
