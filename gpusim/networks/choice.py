@@ -111,6 +111,7 @@ def _steps(schedule: Schedule, settings: NetworkSettings, wanted: Wanted) -> lis
         if step.what in PASSES
         and network[step.layer].kind_name == "convolution"
         and (selected is None or step.layer in selected)
+        and (wanted.places is None or (step.layer, step.what) in wanted.places)
     ]
     if settings.convolution == AUTO:
         return steps
