@@ -162,13 +162,12 @@ def read_convolutions(path: Path, solver: str, chosen: Sequence[Chosen]) -> list
         direction = row["direction"]
         if direction not in PASSES:
             raise UserError(f"{path}:{line}: direction: {unknown_name('pass', direction, PASSES)}")
-        times = _times(path, line, row["solver_ms"])
+        times, convolution = _times(path, line, row["solver_ms"]), _convolution(path, line, row)
         if solver == GEMM:
             times = {name: ms for name, ms in times.items() if name in BY_IMAGE}
         if not times:
             continue
         fastest = min(times, key=lambda name: times[name])
-        convolution = _convolution(path, line, row)
         time_us = 1e3 * times[fastest]
         kernel = ""
         if solver == GEMM:

@@ -199,6 +199,12 @@ def test_code_for_another_gpu_alone_is_no_code(tmp_path: Path, gpu: str) -> None
     assert f"no code for gfx803: the program was built for {gpu};" in done.stderr
 
 
+def test_a_program_for_gfx803_alone_has_no_code_for_gfx906() -> None:
+    done = run(["--timing", "off", "--gpu", "mi60"], PROGRAMS / "runtime", "basic")
+    assert done.returncode != 0
+    assert "no code for gfx906: the program was built for gfx803; build it with --offload-arch=gfx906" in done.stderr
+
+
 def test_a_compressed_module_is_decompressed(tmp_path: Path) -> None:
     with (PROGRAMS / "runtime").open("rb") as file:
         (code,) = code_objects(file)

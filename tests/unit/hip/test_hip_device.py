@@ -47,6 +47,14 @@ def test_values_are_the_configurations() -> None:
         assert bandwidth == pytest.approx(gpu.dram.bytes_per_s, rel=1e-3)
 
 
+@pytest.mark.parametrize(("name", "architecture"), [("mi25", "gfx900"), ("mi60", "gfx906")])
+def test_the_architecture_is_the_gpus(name: str, architecture: str) -> None:
+    first, second = properties(load_gpu(name))
+    for told in (Properties5.from_buffer_copy(first), Properties6.from_buffer_copy(second)):
+        assert told.gcnArchName == architecture.encode() and (told.major, told.minor) == (9, 0)
+    assert Properties5.from_buffer_copy(first).gcnArch == int(architecture[3:])
+
+
 # numbers of hipDeviceAttribute_t (hip_runtime_api.h of ROCm 6.4.3)
 NUMBERS = {0: "ECCEnabled", 5: "clockRate", 19: "l2CacheSize", 23: "major", 63: "multiProcessorCount", 87: "warpSize"}
 MORE = {
