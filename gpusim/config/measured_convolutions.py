@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from math import dist
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from gpusim.base.errors import UserError, unknown_name
 from workloads.networks.kind import Pass
@@ -93,7 +94,7 @@ class ConvolutionPoint:
         """The point without what the model's time does not depend on."""
         return replace(self, time_us=0.0, measured_us=(), networks=(), solver="")
 
-    def said(self) -> dict[str, object]:
+    def said(self) -> dict[str, Any]:
         """Return the point as plain data."""
         c = self.convolution
         pairs = {"kernel": c.kernel, "stride": c.stride, "dilation": c.dilation}
@@ -111,20 +112,14 @@ class ConvolutionPoint:
         }
 
     @classmethod
-    def restored(cls, held: Mapping[str, object]) -> "ConvolutionPoint":
+    def restored(cls, held: Mapping[str, Any]) -> "ConvolutionPoint":
         """Make a point from what `said` returned, and its measured time."""
 
-        def numbers(name: str) -> tuple[int, ...]:
-            return tuple(int(value) for value in held[name])  # type: ignore[attr-defined]
-
-        sizes = {name: numbers(name) for name in ("kernel", "stride", "padding", "dilation")}
-        convolution = Convolution(numbers("shape"), held["filters"], **sizes)  # type: ignore[arg-type]
-        measured = tuple(float(value) for value in held["measurements_us"])  # type: ignore[attr-defined]
-        networks = tuple(held["networks"])  # type: ignore[arg-type]
-        solver, by_image, kernel = (held[name] for name in ("solver", "by_image", "product"))
-        time_us = float(held["measured_us"])  # type: ignore[arg-type]
-        how = (str(solver), bool(by_image), str(kernel), measured, networks)
-        return cls(str(held["direction"]), convolution, time_us, *how)
+        sizes: dict[str, Any] = {name: tuple(held[name]) for name in ("kernel", "stride", "padding", "dilation")}
+        convolution = Convolution(tuple(held["shape"]), held["filters"], **sizes)
+        measured, networks = tuple(held["measurements_us"]), tuple(held["networks"])
+        how = (held["by_image"], held["product"], measured, networks)
+        return cls(held["direction"], convolution, held["measured_us"], held["solver"], *how)
 
 
 def product_of(convolution: Convolution, direction: str) -> tuple[str, int, int, int]:
@@ -145,10 +140,11 @@ def has_convolutions(columns: Sequence[str]) -> bool:
 def read_chosen(path: Path) -> list[Chosen]:
     """Read which kernels a library takes; raise UserError with the line of the problem."""
     rows = _rows(path, CHOSEN_COLUMNS)
-    return [
-        Chosen(row["transposes"], *(_number(path, line, row, name) for name in "mnk"), row["kernel"])
-        for line, row in rows
-    ]
+    found = []
+    for line, row in rows:
+        m, n, k = (_number(path, line, row, name) for name in "mnk")
+        found.append(Chosen(row["transposes"], m, n, k, row["kernel"]))
+    return found
 
 
 def read_convolutions(path: Path, solver: str, chosen: Sequence[Chosen]) -> list[ConvolutionPoint]:
@@ -225,12 +221,13 @@ def _times(path: Path, line: int, text: str) -> dict[str, float]:
 def _convolution(path: Path, line: int, row: Mapping[str, str]) -> Convolution:
     n = {name: _number(path, line, row, name) for name in SIZES}
     padding = (n["pad_h"], n["pad_w"]) * 2
-    pairs = ((n[f"{name}_h"], n[f"{name}_w"]) for name in ("kernel", "stride"))
+    kernel, stride = ((n[f"{name}_h"], n[f"{name}_w"]) for name in ("kernel", "stride"))
     try:
         made = Convolution(
             (n["batch"], n["channels"], n["height"], n["width"]),
             n["filters"],
-            *pairs,
+            kernel,
+            stride,
             padding,
             (n["dilation_h"], n["dilation_w"]),
         )

@@ -4,17 +4,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpusim.base.picture import Picture
+from gpusim.config.measured_convolutions import ConvolutionPoint
 from gpusim.correlation.compare import Compared, has_even_stride
 from gpusim.correlation.predict import EXTRAPOLATED, SAMPLED, WHOLE
 
-MARKS = {"NN": "o", "NT": "s", "TN": "^", "TT": "v"}
+MARKS = {"NN": "o", "NT": "s", "TN": "^", "TT": "v", "F": "o", "B": "s", "W": "^"}  # by transposes or pass
 IN_PART = {SAMPLED: ("+", "sampled, with its half-width"), EXTRAPOLATED: ("x", "extrapolated, half-width unknown")}
 BAND = 2.0  # the dashed lines: modelled twice as fast, and half as fast
 
 
 def picture(rows: Sequence[Compared], title: str) -> Picture:
     """Make a picture with a mark for each point, GFLOPS on both axes."""
-    heads = ("product", "rows an even stride apart", "run", "measured, GFLOPS", "modelled, GFLOPS", "±, GFLOPS")
+    heads = ("point", "rows an even stride apart", "run", "measured, GFLOPS", "modelled, GFLOPS", "±, GFLOPS")
     numbers = [
         (
             r.prediction.point.label,
@@ -28,13 +29,19 @@ def picture(rows: Sequence[Compared], title: str) -> Picture:
     ]
     whole = sum(r.prediction.how == WHOLE for r in rows)
     said = (
-        f"{len(rows)} products, {whole} of them run whole; dashed lines: modelled {BAND:g} times as fast as measured,"
+        f"{len(rows)} points, {whole} of them run whole; dashed lines: modelled {BAND:g} times as fast as measured,"
         f" and 1/{BAND:g} as fast."
     )
     size = (6.4, 6.0)
     return Picture(
         "correlation", title, said, heads, numbers, lambda figure: _draw(figure, rows, title), size, framed=True
     )
+
+
+def _kind(row: Compared) -> str:
+    """Return a product's transposes, or a convolution's pass."""
+    point = row.prediction.point
+    return point.direction if isinstance(point, ConvolutionPoint) else point.transposes
 
 
 def _rate(row: Compared, time_us: float) -> float:
@@ -53,7 +60,7 @@ def _draw(figure: Any, rows: Sequence[Compared], title: str) -> None:
     axes = figure.subplots()
     for which, mark in MARKS.items():
         for even, filled in ((False, "none"), (True, "full")):
-            held = [r for r in rows if r.prediction.point.transposes == which and has_even_stride(r) == even]
+            held = [r for r in rows if _kind(r) == which and has_even_stride(r) == even]
             if held:
                 axes.plot(
                     [_rate(r, r.prediction.point.time_us) for r in held],

@@ -100,9 +100,10 @@ class Conditions:
     def of(cls, table: MeasuredTable, limit_gflop: float, sampling: SamplingSpec | None) -> "Conditions":
         """Take the conditions from a table: its GPU at the clock at which it was measured."""
         gpu = table.gpu if table.clock_ghz is None else replaced(table.gpu, "clock_ghz", table.clock_ghz)
-        scalars = (table.alpha, table.beta, table.warm_below_gflop)
-        how = (limit_gflop, sampling, table.staggered, table.general, table.convolution)
-        return cls(gpu, *scalars, *how)
+        return cls(
+            *(gpu, table.alpha, table.beta, table.warm_below_gflop, limit_gflop, sampling, table.staggered),
+            *(table.general, table.convolution),
+        )
 
     def with_gpu(self, gpu: GpuSpec) -> "Conditions":
         """Return the same conditions for another GPU."""

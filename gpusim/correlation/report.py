@@ -246,8 +246,8 @@ def _restored_row(held: Mapping[str, Any]) -> Compared:
 def _restored_point(held: Mapping[str, Any]) -> MeasuredPoint:
     if "direction" in held:
         return ConvolutionPoint.restored(held)
-    sizes = (held[name] for name in ("transposes", "m", "n", "k"))
-    return Point(*sizes, held["measured_us"], held["kernel"], held.get("batch", 1))
+    transposes, m, n, k = (held[name] for name in ("transposes", "m", "n", "k"))
+    return Point(transposes, m, n, k, held["measured_us"], held["kernel"], held.get("batch", 1))
 
 
 def point_said(row: Compared) -> dict[str, Any]:

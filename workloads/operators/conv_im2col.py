@@ -120,7 +120,7 @@ class Im2colForward(_ByImage, ConvolutionForward):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         c, x, y, weight = self.convolution, tensors["x"], tensors["y"], tensors["weight"]
         sizes, leading = (c.positions, c.group_filters, c.depth), (c.positions, c.depth)
-        made = []
+        made: list[Launch] = []
         for image in range(c.shape[0]):
             if "columns" in tensors:
                 made.append(_im2col(c, x, tensors["columns"], image))
@@ -156,7 +156,7 @@ class Im2colBackwardData(_ByImage, ConvolutionBackwardData):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         c, dx, dy, weight = self.convolution, tensors["dx"], tensors["dy"], tensors["weight"]
         sizes, leading = (c.positions, c.depth, c.group_filters), (c.positions, c.depth)
-        made = []
+        made: list[Launch] = []
         for image in range(c.shape[0]):
             for group in range(c.groups):
                 first = group * c.group_filters
@@ -179,7 +179,7 @@ class Im2colBackwardWeights(_ByImage, ConvolutionBackwardWeights):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         c, x, dy, total = self.convolution, tensors["x"], tensors["dy"], tensors["dweight"]
         sizes, leading = (c.depth, c.group_filters, c.positions), (c.positions, c.positions)
-        made = []
+        made: list[Launch] = []
         for image in range(c.shape[0]):
             if "columns" in tensors:
                 made.append(_im2col(c, x, tensors["columns"], image))

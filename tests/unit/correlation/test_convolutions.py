@@ -173,5 +173,5 @@ def test_a_result_is_read_again(tmp_path: Path) -> None:
 def test_conditions_say_which_of_our_algorithms(tmp_path: Path) -> None:
     table, _ = load_measured("miopen-vega20-own", ["convolution=winograd_4x4"])
     assert Conditions.of(table, 1.0, None).convolution == "winograd_4x4"
-    with pytest.raises(UserError, match="convolution=winograd_9: .* did you mean 'winograd_4x4'"):
+    with pytest.raises(UserError, match=r"convolution=winograd_9: .* did you mean 'winograd_4x4'"):
         load_measured("miopen-vega20-own", ["convolution=winograd_9"])
