@@ -86,7 +86,7 @@ class ConvolutionPoint:
 
     @property
     def what(self) -> Pass:
-        """The pass."""
+        """The pass that was measured."""
         return PASSES[self.direction]
 
     @property

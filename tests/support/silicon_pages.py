@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean, median
+from typing import cast
 
 from gpusim.config.measured_convolutions import ConvolutionPoint
 from gpusim.config.network import load_network
@@ -11,6 +12,7 @@ from gpusim.correlation import report
 from gpusim.correlation.compare import PASS_TITLES, Compared, totals
 from tests.support.correlation_pages import RESULTS
 from tests.support.pages import table
+from workloads.networks.convolution import Convolution as ConvolutionKind
 from workloads.operators.convolution import Convolution
 
 SAME, OWN = "miopen-vega20", "miopen-vega20-own"
@@ -75,7 +77,7 @@ def _layers(network: str) -> dict[Convolution, list[str]]:
     for layer in graph.layers:
         if layer.kind_name != "convolution":
             continue
-        kind, (shape,) = layer.kind, layer.input_shapes
+        (shape,), kind = layer.input_shapes, cast(ConvolutionKind, layer.kind)
         sizes = (kind.kernel, kind.stride, kind.padding, kind.dilation, kind.groups)
         found.setdefault(Convolution((1, *shape), kind.filters, *sizes), []).append(layer.name)
     return found
