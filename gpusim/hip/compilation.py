@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from isa.object.code_object import CodeObjectError, load_code_object
 from isa.object.names import KernelNameError, find
-from workloads.toolchain.compilers import for_hip
+from workloads.toolchain.compilers import DEFAULT_GPU, for_hip
 from workloads.toolchain.errors import KernelBuildError
 
 # chosen by gpusim: what the program says of the GPU is what it was told
@@ -39,11 +39,11 @@ class Compiled:
     lowered: tuple[str, ...]
 
 
-def compile_program(request: CompileRequest) -> Compiled:
-    """Compile a program's source; what is wrong with it, or what is missing here, is in the log."""
+def compile_program(request: CompileRequest, gpu: str = DEFAULT_GPU) -> Compiled:
+    """Compile a program's source for a GPU of this name; what is wrong with it, or missing here, is in the log."""
     nothing = ("",) * len(request.expressions)
     try:
-        tools, flags = for_hip()
+        tools, flags = for_hip(gpu)
     except KernelBuildError as error:
         return Compiled(b"", f"gpusim: {error}\n", nothing)
     with tempfile.TemporaryDirectory(prefix="gpusim-hiprtc-") as folder:

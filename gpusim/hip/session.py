@@ -308,7 +308,7 @@ class Session:
         return struct.pack("<II", best[1], best[2] * self._gpu.cus)
 
     def _compile(self, expressions: int, body: bytes) -> tuple[HipError, bytes]:
-        done = compile_program(_compile_request(body, expressions))
+        done = compile_program(_compile_request(body, expressions), self._gpu.architecture)
         answer = b"".join(map(_text, (*(n.encode() for n in done.lowered), done.log.encode(), done.code)))
         return HipError.Success if done.code else HipError.InvalidSource, answer
 
