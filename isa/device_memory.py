@@ -11,6 +11,7 @@ from isa.addresses import VIRTUAL_BASE as VIRTUAL_BASE
 from isa.trace import LINE_ADDRESS_MASK, LINE_BYTES
 
 ALLOCATION_ALIGNMENT_BYTES = 4096
+DEFAULT_ARCHITECTURE = "gfx803"  # of shipped code objects
 GUARD_BYTES = 4096
 
 READABLE, WRITABLE, PARTIAL, SLACK = 1, 2, 4, 8
@@ -54,7 +55,8 @@ class DeviceMemory:
     whose end lies outside its allocation; or SLACK). Pages that were never touched take no host memory. image: zeroed
     bytes from the start of a page that other processes see too, in place of this process's own; clear: zeroes the bytes
     of `image` between two offsets. slack_bytes: memory comes in chunks of so many bytes, and an access in one with an
-    allocation, but in none of its allocations, is let through and noted (0: it is a fault).
+    allocation, but in none of its allocations, is let through and noted (0: it is a fault). architecture: the
+    device's, as compilers name it: which code its kernels have.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class DeviceMemory:
         image: np.ndarray | None = None,
         clear: Callable[[int, int], None] | None = None,
         slack_bytes: int = 0,
+        architecture: str = DEFAULT_ARCHITECTURE,
     ) -> None:
         most = LINE_ADDRESS_MASK * LINE_BYTES - VIRTUAL_BASE
         if capacity_bytes > most:
@@ -76,7 +79,7 @@ class DeviceMemory:
             raise ValueError(f"an image of {capacity_bytes} bytes of device memory starts on a page and is as long")
         self.image = _own_image(capacity_bytes) if image is None else image
         self._clear = clear  # not a method of its own: the cycle would hold the image until Python looks for cycles
-        self.slack_bytes = slack_bytes
+        self.slack_bytes, self.architecture = slack_bytes, architecture
         self.strays: list[str] = []  # accesses that were let through, for whoever tells of them
         self.permissions = np.zeros(capacity_bytes // LINE_BYTES, np.uint8)
         self._held: dict[int, Allocation] = {}  # by address

@@ -62,7 +62,7 @@ class Device:
     ) -> None:
         self.gpu = gpu if isinstance(gpu, GpuSpec) and not sets else load_gpu(plain(gpu, "gpu"), sets)
         self.timing = checks.switch("timing", timing)
-        self.memory = DeviceMemory(self.gpu.memory_mib << 20)
+        self.memory = DeviceMemory(self.gpu.memory_mib << 20, architecture=self.gpu.architecture)
         self._reporter = Reporter(checks.switch("quiet", quiet), sys.stderr)
         self._processor = CommandProcessor(self.gpu, self._reporter, timing=timing)
         self._arrays = 0

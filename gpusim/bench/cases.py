@@ -66,7 +66,7 @@ class _Arrays:
     def __init__(self, config: "RunConfig") -> None:
         from isa.device_memory import DeviceMemory
 
-        self.memory = DeviceMemory(config.gpu.memory_mib << 20)
+        self.memory = DeviceMemory(config.gpu.memory_mib << 20, architecture=config.gpu.architecture)
         self._held: dict[str, tuple[Allocation, np.ndarray]] = {}
 
     def put(self, name: str, values: np.ndarray) -> np.ndarray:
@@ -86,7 +86,7 @@ class _Arrays:
         """Return the launch of a benchmark kernel; arguments that are arrays go by name, the others by `values`."""
         from isa.launch import Launch
 
-        function = kernel_of(source, kernel, BENCH_KERNELS_DIR)
+        function = kernel_of(source, kernel, BENCH_KERNELS_DIR, self.memory.architecture)
         pointers = {name: Pointer(allocation.address) for name, (allocation, _) in self._held.items()}
         block = pack(function, {**pointers, **values}).block
         return Launch(function, self.memory, block, (*global_size, 1), (*local_size, 1))

@@ -27,7 +27,7 @@ from gpusim.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from gpusim.config.measured import MeasuredTable, Point
+    from gpusim.config.measured import MeasuredPoint, MeasuredTable
     from gpusim.correlation.report import Restored
 
 OF_MANY = "points are launched in several processes, and what is compared is their times"
@@ -107,7 +107,7 @@ def correlate(
     from gpusim.config.exec import file_beside
     from gpusim.config.files import shipped
     from gpusim.config.gpu import GPU_FOLDER
-    from gpusim.config.measured import load_measured, read_points
+    from gpusim.config.measured import load_measured, read_table
     from gpusim.store.project import store_to_write
 
     sets = [*([f"gpu={asked.gpu}"] if asked.gpu is not None else []), *options.sets]
@@ -116,7 +116,7 @@ def correlate(
         raise UserError(f"{table}: --gpu GPU names the model of the card that was measured: {models}")
     measured, document = load_measured(table, sets)
     file = file_beside(measured.points, document.path)
-    points = _chosen(read_points(file, measured.kernels.like, measured.general), asked.only, file)
+    points = _chosen(read_table(measured, document, file), asked.only, file)
     files = list(dict.fromkeys([*document.files, file]))
     if asked.picture is not None:
         check_format(asked.picture)
@@ -154,7 +154,7 @@ def correlate(
 
 
 def _again(
-    table: "MeasuredTable", points: "Sequence[Point]", file: Path, asked: CorrelateOptions, options: JobOptions
+    table: "MeasuredTable", points: "Sequence[MeasuredPoint]", file: Path, asked: CorrelateOptions, options: JobOptions
 ) -> int:
     """Show and draw what an earlier run has written; returns the exit code that it had."""
     from gpusim.correlation.cost import no_measurement
@@ -224,7 +224,7 @@ def _earlier(path: Path) -> "Restored":
         raise UserError(f"--from {path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _chosen(points: "Sequence[Point]", only: Sequence[str], file: Path) -> "list[Point]":
+def _chosen(points: "Sequence[MeasuredPoint]", only: Sequence[str], file: Path) -> "list[MeasuredPoint]":
     chosen = [p for p in points if not only or any(text in p.label for text in only)]
     if not chosen:
         raise UserError(f"--only {only[0]}: no point of {file} has it in its label, as {points[0].label}")

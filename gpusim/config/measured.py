@@ -14,8 +14,17 @@ from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
 from gpusim.config.gpu import layered
+from gpusim.config.measured_convolutions import (
+    GEMM,
+    ConvolutionPoint,
+    has_convolutions,
+    read_chosen,
+    read_convolutions,
+)
+from gpusim.config.network_run import AUTO
 from gpusim.config.tree import Sets, assignments
 from gpusim.core.gpu_spec import GpuSpec
+from workloads.operators.conv_algorithms import DENSE_ALGORITHMS
 from workloads.vendor.tensile import element_bytes_of, is_compiled, takes_pointers
 
 FOLDER = "measured"
@@ -36,6 +45,9 @@ class KernelsSpec(Spec):
     shipped: bool = param(False, "they are this project's own, beside its other kernels", "user")
     like: str = param(
         LIKE, "table of measured points: one that names no kernel is run by that of the nearest product there", ""
+    )
+    chosen: str = param(
+        "", "CSV file with the kernels that a library takes for convolutions' products, beside this file", "user"
     )
     multiply_accumulate: bool = param(
         False, "run v_fma_f32 d, a, b, d as v_mac_f32, as the kernels had it when they were measured", ""
@@ -110,6 +122,15 @@ class MeasuredTable(Spec):
         0.0, "problems with less work are run twice, and the second run counts", "user", ge=0
     )
     kernels: KernelsSpec = param(..., "the kernels that were measured", "user")
+    solver: Literal["gemm", "own"] | None = param(
+        None,
+        "of points that are convolutions: gemm: MIOpen's solver of im2col and a product, an image; own: its fastest "
+        "solver, beside the fastest of our algorithms; null: points are products",
+        "user",
+    )
+    convolution: str = param(
+        AUTO, "of solver own: our algorithm, or auto: the fastest", "user", among=(*DENSE_ALGORITHMS, AUTO)
+    )
     fit: FitSpec = FitSpec()
 
     @property
@@ -125,7 +146,7 @@ class Launches(NamedTuple):
     us: float
     hip_us: float | None = None
 
-    def of(self, point: "Point") -> float:
+    def of(self, point: "MeasuredPoint") -> float:
         """Return the time of a point that has none of its own."""
         return self.hip_us if self.hip_us is not None and point.is_compiled else self.us
 
@@ -150,6 +171,11 @@ class Point:
         return 2e-9 * self.m * self.n * self.k * self.batch
 
     @property
+    def of_model(self) -> "Point":
+        """The point without what the model's time does not depend on."""
+        return replace(self, time_us=0.0)
+
+    @property
     def label(self) -> str:
         """The point as text, such as 'NN 512x1500x2048'."""
         batch = f" x{self.batch}" if self.batch > 1 else ""
@@ -164,6 +190,9 @@ class Point:
     def element_bytes(self) -> int:
         """Bytes of an element of the matrices."""
         return element_bytes_of(self.kernel)
+
+
+MeasuredPoint = Point | ConvolutionPoint
 
 
 def load_measured(given: files.Given, sets: Sets = ()) -> tuple[MeasuredTable, files.Document]:
@@ -230,6 +259,30 @@ def read_points(path: Path, like: str = LIKE, general: GeneralSpec = GeneralSpec
         if found.setdefault(point, line) != line:
             raise UserError(f"{path}:{line}: {point.label}: the same point as in line {found[point]}")
     return list(found)
+
+
+def read_table(table: MeasuredTable, document: files.Document, path: Path) -> list[MeasuredPoint]:
+    """Read a table's points from the CSV file at `path`; raise UserError. document: the table's."""
+    if has_convolutions(_columns(path)) != (table.solver is not None):
+        said = "are convolutions: solver must say which of their times is compared" if table.solver is None else ""
+        raise UserError(f"{path}: its points {said or 'are products, which have no solver'} ({document.path})")
+    if table.solver is None:
+        return [*read_points(path, table.kernels.like, table.general)]
+    chosen = table.kernels.chosen
+    beside = [folder / chosen for folder in (document.path.parent, files.SHIPPED / FOLDER) if chosen]
+    found = next((file for file in beside if file.is_file()), None)
+    if found is None and table.solver == GEMM:
+        raise UserError(f"{document.path}: kernels.chosen: '{chosen}': there is no such file beside it")
+    return [*read_convolutions(path, table.solver, read_chosen(found) if found is not None else [])]
+
+
+def _columns(path: Path) -> list[str]:
+    """Return the columns of a CSV file; none where it cannot be read."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            return next(csv.reader(file), [])
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return []
 
 
 def _products_of(table: str) -> list[Point]:

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusim.config.measured_convolutions import ConvolutionPoint
 from gpusim.correlation.predict import EXTRAPOLATED, SAMPLED, WHOLE, Prediction
 from workloads.vendor.tensile import takes_pointers
 
 LARGE_GFLOP = 0.5  # from here on a launch's overhead hardly counts
 KIB = 1 << 10
+PASS_TITLES = {"F": "forward", "B": "backward data", "W": "backward weights"}
 STRIDE_KIB = 2  # operands whose rows lie a multiple of it apart share few sets, channels and banks
 
 
@@ -62,12 +64,14 @@ def is_large(row: Compared) -> bool:
 def has_even_stride(row: Compared) -> bool:
     """Tell whether the rows of an operand are a multiple of STRIDE_KIB apart."""
     p = row.prediction.point
+    if isinstance(p, ConvolutionPoint):
+        return False
     strides = (p.m if p.transposes[0] == "N" else p.k, p.k if p.transposes[1] == "N" else p.n)
     return any(stride * p.element_bytes % (STRIDE_KIB * KIB) == 0 for stride in strides)
 
 
 def _transposed(which: str) -> Callable[[Compared], bool]:
-    return lambda row: row.prediction.point.transposes == which
+    return lambda row: getattr(row.prediction.point, "transposes", "") == which
 
 
 def _found(how: str) -> Callable[[Compared], bool]:
@@ -119,10 +123,72 @@ def summary(rows: Sequence[Compared]) -> Summary:
     )
 
 
+def _is_of(rows: Sequence[Compared]) -> dict[str, Callable[[Compared], bool]]:
+    """Return the groups of points that are convolutions: by pass, by network, by how often they were measured."""
+    points = [row.prediction.point for row in rows if isinstance(row.prediction.point, ConvolutionPoint)]
+    return {
+        **{name: GROUPS[name] for name in ("all", "run whole", SAMPLED)},
+        **{title: _in_pass(direction) for direction, title in PASS_TITLES.items()},
+        **{name: _in_network(name) for name in dict.fromkeys(name for point in points for name in point.networks)},
+    }
+
+
+def _in_pass(direction: str) -> Callable[[Compared], bool]:
+    return lambda row: getattr(row.prediction.point, "direction", "") == direction
+
+
+def _in_network(name: str) -> Callable[[Compared], bool]:
+    return lambda row: name in getattr(row.prediction.point, "networks", ())
+
+
 def groups(rows: Sequence[Compared]) -> dict[str, Summary]:
     """Return the summaries of the groups that have points, by group."""
-    members = {name: [row for row in rows if belongs(row)] for name, belongs in GROUPS.items()}
+    kinds = _is_of(rows) if _are_convolutions(rows) else GROUPS
+    members = {name: [row for row in rows if belongs(row)] for name, belongs in kinds.items()}
     return {name: summary(held) for name, held in members.items() if held}
+
+
+def _are_convolutions(rows: Sequence[Compared]) -> bool:
+    return any(isinstance(row.prediction.point, ConvolutionPoint) for row in rows)
+
+
+@dataclass(frozen=True)
+class Total:
+    """The times of a network's points together, in microseconds.
+
+    half_width_us: of the model's, of independent points.
+    """
+
+    network: str
+    what: str
+    points: int
+    measured_us: float
+    modelled_us: float
+    half_width_us: float
+
+    @property
+    def ratio(self) -> float:
+        """Modelled time / measured time."""
+        return self.modelled_us / self.measured_us
+
+
+def totals(rows: Sequence[Compared]) -> list[Total]:
+    """Return the sums of convolutions by network and pass, and of all passes; none where points are products."""
+    if not _are_convolutions(rows):
+        return []
+    made = []
+    for network in (name for name in _is_of(rows) if any(_in_network(name)(row) for row in rows)):
+        held = [row for row in rows if _in_network(network)(row)]
+        for title, chosen in (
+            *((title, [row for row in held if _in_pass(d)(row)]) for d, title in PASS_TITLES.items()),
+            ("all", held),
+        ):
+            if chosen:
+                widths = [row.prediction.half_width_us or 0.0 for row in chosen]
+                measured = math.fsum(row.prediction.point.time_us for row in chosen)
+                modelled = math.fsum(row.modelled_us for row in chosen)
+                made.append(Total(network, title, len(chosen), measured, modelled, math.hypot(*widths)))
+    return made
 
 
 def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpusim.base.errors import GpusimError
-from gpusim.config.measured import Launches, Point
+from gpusim.config.measured import Launches, MeasuredPoint
+from gpusim.config.measured_convolutions import ConvolutionPoint, product_of
 from gpusim.core.occupancy import occupancy
 from gpusim.correlation.kernels import KernelSource
 from gpusim.correlation.predict import Conditions, launches_of, problem_of
@@ -35,11 +36,11 @@ _MULTIPLY_ACCUMULATE = {
 class Checked:
     """Points before they are run. cost_s: processor seconds of those that can be; refused: why not, of the others."""
 
-    cost_s: dict[Point, float]
-    refused: dict[Point, str]
+    cost_s: dict[MeasuredPoint, float]
+    refused: dict[MeasuredPoint, str]
 
 
-def no_measurement(point: Point, launches: Launches) -> str:
+def no_measurement(point: MeasuredPoint, launches: Launches) -> str:
     """Say why a point's time cannot be that of one launch of its kernel; empty where it can."""
     least_us = launches.of(point) if point.own_launch_us is None else point.own_launch_us
     if point.time_us > least_us:
@@ -51,7 +52,7 @@ def no_measurement(point: Point, launches: Launches) -> str:
 
 
 def check(
-    points: Sequence[Point],
+    points: Sequence[MeasuredPoint],
     conditions: Conditions,
     kernels: KernelSource,
     budget_s: float | None = None,
@@ -77,7 +78,9 @@ def check(
     return found
 
 
-def _seconds(point: Point, conditions: Conditions, kernels: KernelSource) -> float:
+def _seconds(point: MeasuredPoint, conditions: Conditions, kernels: KernelSource) -> float:
+    if isinstance(point, ConvolutionPoint):
+        return _of_convolution(point, conditions, kernels)
     problem, kernel = problem_of(point, conditions)
     product = launches_of(problem, kernel, kernels)[-1]
     each = _instructions(problem, kernel, product) / INSTRUCTIONS_PER_S + _lines(problem, kernel) / LINES_PER_S
@@ -86,6 +89,22 @@ def _seconds(point: Point, conditions: Conditions, kernels: KernelSource) -> flo
         return whole
     resident = conditions.gpu.cus * occupancy(product, conditions.gpu.cu).workgroups_per_cu
     return whole * min(1.0, SAMPLED_ROUNDS * resident / math.prod(product.workgroups))
+
+
+def _of_convolution(point: ConvolutionPoint, conditions: Conditions, kernels: KernelSource) -> float:
+    """Estimate the seconds of a convolution: the product twice and the lines of im2col or col2im, or our algorithms."""
+    from gpusim.correlation.convolutions import by_image, own_effort
+    from workloads.vendor.tensile import GemmProblem, TensileKernel
+
+    if not point.by_image:
+        return own_effort(point, conditions.gpu) / INSTRUCTIONS_PER_S
+    product = by_image(point, conditions, kernels).product[-1]
+    problem, kernel = GemmProblem(*product_of(point.convolution, point.direction)), TensileKernel.named(point.kernel)
+    columns = 4 * point.convolution.depth * point.convolution.positions / _LINE_BYTES
+    return (
+        2 * _instructions(problem, kernel, product) / INSTRUCTIONS_PER_S
+        + (2 * _lines(problem, kernel) + columns) / LINES_PER_S
+    )
 
 
 def _instructions(problem: "GemmProblem", kernel: "GemmKernel", product: "Launch") -> float:

@@ -9,7 +9,7 @@ from typing import Any
 from gpusim.base.errors import GpusimError, UserError
 from gpusim.base.progress import Reporter, clock
 from gpusim.base.sums import plain_sum
-from gpusim.config.measured import MeasuredTable, Point
+from gpusim.config.measured import MeasuredPoint, MeasuredTable
 from gpusim.correlation.compare import Compared
 from gpusim.correlation.cost import Checked, check
 from gpusim.correlation.fit import Fitted, fit
@@ -55,7 +55,7 @@ class MeasuredJob(Job):
     def __init__(
         self,
         table: MeasuredTable,
-        points: Sequence[Point],
+        points: Sequence[MeasuredPoint],
         files: Sequence[Path],
         paths: Sequence[Path],
         wanted: Wanted,
@@ -154,7 +154,7 @@ def with_fitted_launches(table: MeasuredTable, rows: Sequence[Compared]) -> tupl
     return [Compared(one, fitted.launches.of(point)) for point, one in predictions.items()], fitted
 
 
-def _searched(points: Sequence[Point], table: MeasuredTable) -> Sequence[Point]:
+def _searched(points: Sequence[MeasuredPoint], table: MeasuredTable) -> Sequence[MeasuredPoint]:
     """Return the points that take part in a search; raises UserError where none is small enough."""
     most = table.fit.most_gflop
     chosen = [p for p in points if most is None or p.gflop <= most]
@@ -172,28 +172,28 @@ class _Runs:
     def __init__(self, job: MeasuredJob, kernels: KernelSource, checked: Checked, reporter: Reporter) -> None:
         cost = checked.cost_s
         self.points = sorted((p for p in job.points if p in cost), key=lambda point: cost[point])
-        self.failed: dict[Point, str] = {}
+        self.failed: dict[MeasuredPoint, str] = {}
         self._order = {point: place for place, point in enumerate(job.points)}
         self._job, self._kernels, self._reporter = job, kernels, reporter
         self._kept = KeptPoints(job.wanted.store, job.wanted.fresh, job.paths, job.table.kernels.multiply_accumulate)
-        self._done: dict[tuple[int, Point], Prediction] = {}
+        self._done: dict[tuple[int, MeasuredPoint], Prediction] = {}
 
     @property
     def done(self) -> list[Prediction]:
         """The predictions of the points that were run, in the table's order."""
         return [self._done[key] for key in sorted(self._done, key=lambda key: (key[0], self._order[key[1]]))]
 
-    def all_of(self, points: Sequence[Point], values: Sequence[dict[str, Any]]) -> list[list[Prediction]]:
+    def all_of(self, points: Sequence[MeasuredPoint], values: Sequence[dict[str, Any]]) -> list[list[Prediction]]:
         """Predict points for each set of values, laid over the table's GPU; raises UserError for one that fails."""
         self.run(points, values)
         if self.failed:
             raise UserError(*(f"{point.label}: {why}" for point, why in self.failed.items()))
         return [[self._done[variant, point] for point in points] for variant in range(len(values))]
 
-    def run(self, points: Sequence[Point], values: Sequence[dict[str, Any]]) -> None:
+    def run(self, points: Sequence[MeasuredPoint], values: Sequence[dict[str, Any]]) -> None:
         """Run points for each set of values: `done` and `failed` say what came of them."""
         self._done, self.failed = {}, {}
-        under: dict[tuple[int, Point], Conditions] = {}
+        under: dict[tuple[int, MeasuredPoint], Conditions] = {}
         for variant, held in enumerate(values):
             condition = self._job.conditions
             for path, value in held.items():

@@ -6,7 +6,8 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from gpusim.config.measured import Point
+from gpusim.config.measured import MeasuredPoint
+from gpusim.config.measured_convolutions import ConvolutionPoint
 from gpusim.correlation.predict import Conditions, Prediction
 from gpusim.store.pieces import Pieces
 from gpusim.store.records import plain_facts, restored_facts
@@ -24,7 +25,7 @@ class KeptPoints:
         self._pieces = Pieces(store, fresh) if store is not None else None
         self._under = (hash_of_files(files), multiply_accumulate)
 
-    def get(self, point: Point, conditions: Conditions) -> Prediction | None:
+    def get(self, point: MeasuredPoint, conditions: Conditions) -> Prediction | None:
         """Return what an earlier run found of a point; None without it."""
         held = self._pieces.get(self._key(point, conditions)) if self._pieces is not None else None
         with suppress(ValueError, TypeError, AttributeError, KeyError):
@@ -46,10 +47,12 @@ class KeptPoints:
         if self._pieces is not None:
             self._pieces.close()
 
-    def _key(self, point: Point, conditions: Conditions) -> str:
+    def _key(self, point: MeasuredPoint, conditions: Conditions) -> str:
         sampling = conditions.sampling_of(point)
         sampled = None if sampling is None else sampling.model_dump_json()
         gpu = json.dumps(conditions.gpu.model_dump(mode="json"), sort_keys=True)
         values = (conditions.alpha, conditions.beta, conditions.staggered, conditions.general.model_dump_json())
-        how = (gpu, *values, conditions.calls(point), sampled)
-        return identity_of("correlate", sources_hash(ALL), self._under, replace(point, time_us=0.0), how)
+        how: tuple[object, ...] = (gpu, *values, conditions.calls(point), sampled)
+        if isinstance(point, ConvolutionPoint):
+            how = (*how, conditions.convolution)
+        return identity_of("correlate", sources_hash(ALL), self._under, point.of_model, how)

@@ -4,17 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpusim.base.picture import Picture
+from gpusim.config.measured_convolutions import ConvolutionPoint
 from gpusim.correlation.compare import Compared, has_even_stride
 from gpusim.correlation.predict import EXTRAPOLATED, SAMPLED, WHOLE
 
-MARKS = {"NN": "o", "NT": "s", "TN": "^", "TT": "v"}
+MARKS = {"NN": "o", "NT": "s", "TN": "^", "TT": "v", "F": "o", "B": "s", "W": "^"}  # by transposes or pass
 IN_PART = {SAMPLED: ("+", "sampled, with its half-width"), EXTRAPOLATED: ("x", "extrapolated, half-width unknown")}
 BAND = 2.0  # the dashed lines: modelled twice as fast, and half as fast
 
 
 def picture(rows: Sequence[Compared], title: str) -> Picture:
     """Make a picture with a mark for each point, GFLOPS on both axes."""
-    heads = ("product", "rows an even stride apart", "run", "measured, GFLOPS", "modelled, GFLOPS", "±, GFLOPS")
+    heads = ("point", "rows an even stride apart", "run", "measured, GFLOPS", "modelled, GFLOPS", "±, GFLOPS")
     numbers = [
         (
             r.prediction.point.label,
@@ -28,7 +29,7 @@ def picture(rows: Sequence[Compared], title: str) -> Picture:
     ]
     whole = sum(r.prediction.how == WHOLE for r in rows)
     said = (
-        f"{len(rows)} products, {whole} of them run whole; dashed lines: modelled {BAND:g} times as fast as measured,"
+        f"{len(rows)} points, {whole} of them run whole; dashed lines: modelled {BAND:g} times as fast as measured,"
         f" and 1/{BAND:g} as fast."
     )
     size = (6.4, 6.0)
@@ -61,6 +62,12 @@ def of_tables(tables: Mapping[str, Sequence[Compared]]) -> Picture:
     return Picture("cards", "Measured against modelled", said, heads, numbers, draw, (6.4, 6.0), framed=True)
 
 
+def _kind(row: Compared) -> str:
+    """Return a product's transposes, or a convolution's pass."""
+    point = row.prediction.point
+    return point.direction if isinstance(point, ConvolutionPoint) else point.transposes
+
+
 def _rate(row: Compared, time_us: float) -> float:
     """Return the rate of a point in GFLOPS."""
     return 1e3 * row.prediction.point.gflop / time_us * 1e3
@@ -77,7 +84,7 @@ def _draw(figure: Any, rows: Sequence[Compared], title: str) -> None:
     axes = figure.subplots()
     for which, mark in MARKS.items():
         for even, filled in ((False, "none"), (True, "full")):
-            held = [r for r in rows if r.prediction.point.transposes == which and has_even_stride(r) == even]
+            held = [r for r in rows if _kind(r) == which and has_even_stride(r) == even]
             if held:
                 axes.plot(
                     [_rate(r, r.prediction.point.time_us) for r in held],

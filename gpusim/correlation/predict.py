@@ -10,7 +10,9 @@ from gpusim.base.children import Children
 from gpusim.base.errors import GpusimError, UserError
 from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
-from gpusim.config.measured import GeneralSpec, MeasuredTable, Point
+from gpusim.config.measured import GeneralSpec, MeasuredPoint, MeasuredTable, Point
+from gpusim.config.measured_convolutions import ConvolutionPoint
+from gpusim.config.network_run import AUTO
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.correlation.kernels import KernelSource
 from gpusim.sampling.spec import SamplingSpec
@@ -36,10 +38,11 @@ class Prediction:
     known; launches: kernels of one call; workgroups: of the product; bound: the largest bound of the roofline;
     utilization: that bound / cycles; simulated: the share of its instructions that was simulated; half_width_us: of
     time_us, 0 of a product that was run whole; None where it is not known: earlier versions went by a line through two
-    shorter products; facts: of the launches as one, None of what was read from a file.
+    shorter products; facts: of the launches as one, None of what was read from a file; im2col_us: of a convolution by
+    image, im2col or col2im, which is in time_us; by: of a convolution by our algorithms, the one that was chosen.
     """
 
-    point: Point
+    point: MeasuredPoint
     time_us: float
     first_us: float | None
     launches: int
@@ -49,6 +52,27 @@ class Prediction:
     simulated: float
     half_width_us: float | None = 0.0
     facts: "RunFacts | None" = None
+    im2col_us: float | None = None
+    by: str = ""
+
+    @classmethod
+    def of(
+        cls, point: MeasuredPoint, call: "Sequence[RunFacts]", longest: "RunFacts", workgroups: int,
+        first_us: float | None = None, launches: int | None = None, im2col_us: float | None = None, by: str = "",
+    ) -> "Prediction":  # fmt: skip
+        """Make a prediction of the facts of a call. longest: of its launches, the one whose bound is told."""
+        from gpusim.core.facts import combined
+
+        bounds = {name: cycles for name, cycles in longest.roofline.items() if name != "latency"}
+        bound = max(bounds, key=lambda name: bounds[name])
+        share = bounds[bound] / longest.kernel.cycles
+        facts = combined(list(call))
+        simulated, half_width_us = 1.0, 0.0
+        if facts.sampling is not None and facts.sampling.doubts:
+            simulated = facts.sampling.fraction
+            half_width_us = facts.sampling.half_width("kernel", "cycles") / (facts.kernel.clock_ghz * 1e3)
+        held = (len(call) if launches is None else launches, workgroups, bound, share, simulated, half_width_us)
+        return cls(point, _time(call), first_us, *held, facts, im2col_us, by)
 
     @property
     def how(self) -> str:
@@ -71,13 +95,15 @@ class Conditions:
     sampling: SamplingSpec | None
     staggered: str = "none"
     general: GeneralSpec = field(default_factory=GeneralSpec)
+    convolution: str = AUTO
 
     @classmethod
     def of(cls, table: MeasuredTable, limit_gflop: float, sampling: SamplingSpec | None) -> "Conditions":
         """Take the conditions from a table: its GPU at the clock at which it was measured."""
         gpu = table.gpu if table.clock_ghz is None else replaced(table.gpu, "clock_ghz", table.clock_ghz)
         return cls(
-            gpu, table.alpha, table.beta, table.warm_below_gflop, limit_gflop, sampling, table.staggered, table.general
+            *(gpu, table.alpha, table.beta, table.warm_below_gflop, limit_gflop, sampling, table.staggered),
+            *(table.general, table.convolution),
         )
 
     def with_gpu(self, gpu: GpuSpec) -> "Conditions":
@@ -89,11 +115,11 @@ class Conditions:
         clock_ghz = self.general.clock_ghz if takes_pointers(point.kernel) else None
         return self.gpu if clock_ghz is None else replaced(self.gpu, "clock_ghz", clock_ghz)
 
-    def sampling_of(self, point: Point) -> SamplingSpec | None:
+    def sampling_of(self, point: MeasuredPoint) -> SamplingSpec | None:
         """Return how the point is sampled; None: it is run whole."""
         return self.sampling if point.gflop > self.limit_gflop else None
 
-    def calls(self, point: Point) -> int:
+    def calls(self, point: MeasuredPoint) -> int:
         """Return how often the point is run: the last call counts."""
         return 2 if point.gflop < self.warm_below_gflop else 1
 
@@ -113,7 +139,7 @@ class _Task(NamedTuple):
 
 
 def predicted(
-    points: Sequence[tuple[Any, Point]], conditions: Sequence[Conditions], kernels: KernelSource, jobs: int
+    points: Sequence[tuple[Any, MeasuredPoint]], conditions: Sequence[Conditions], kernels: KernelSource, jobs: int
 ) -> Iterator[tuple[Any, Prediction | GpusimError]]:
     """Run each (key, point) under the condition at the same position, and yield its key and what came of it as it is
     done: a point that fails stops no other.
@@ -143,24 +169,17 @@ def predicted(
         children.stop()
 
 
-def predict(point: Point, conditions: Conditions, kernels: KernelSource) -> Prediction:
+def predict(point: MeasuredPoint, conditions: Conditions, kernels: KernelSource) -> Prediction:
     """Run one point in this process."""
+    if isinstance(point, ConvolutionPoint):
+        from gpusim.correlation.convolutions import predict_by_image, predict_own
+
+        return predict_by_image(point, conditions, kernels) if point.by_image else predict_own(point, conditions)
     problem, kernel = problem_of(point, conditions)
     first, *later = _run(point, conditions, kernels)
     call = later[-1] if later else first
-    product = call[-1]
-    bounds = {name: cycles for name, cycles in product.roofline.items() if name != "latency"}
-    bound = max(bounds, key=lambda name: bounds[name])
-    share = bounds[bound] / product.kernel.cycles
-    from gpusim.core.facts import combined
-
-    facts = combined(call)
-    simulated, half_width_us = 1.0, 0.0
-    if facts.sampling is not None and facts.sampling.doubts:
-        simulated = facts.sampling.fraction
-        half_width_us = facts.sampling.half_width("kernel", "cycles") / (facts.kernel.clock_ghz * 1e3)
     tiles = math.prod(kernel.workgroups(problem)) * kernel.split_k
-    return Prediction(point, _time(call), _time(first), len(call), tiles, bound, share, simulated, half_width_us, facts)
+    return Prediction.of(point, call, call[-1], tiles, _time(first))
 
 
 def problem_of(point: Point, conditions: Conditions) -> "tuple[GemmProblem, GemmKernel]":
@@ -189,17 +208,23 @@ def _run(point: Point, conditions: Conditions, kernels: KernelSource) -> "list[l
     """Return the facts of each call's launches; the first call has empty caches, each further one what the previous
     call left there.
     """
+    launches = launches_of(*problem_of(point, conditions), kernels)
+    again = launches * conditions.calls(point)
+    found = run_warm(again, point.kernel, conditions.gpu_of(point), conditions.sampling_of(point))
+    return [found[at : at + len(launches)] for at in range(0, len(again), len(launches))]
+
+
+def run_warm(launches: "Sequence[Launch]", name: str, gpu: GpuSpec, sampling: SamplingSpec | None) -> "list[RunFacts]":
+    """Return the facts of launches that run one after another; each finds in caches what those before it left."""
     from gpusim.host.command_processor import CommandProcessor, LaunchCommand, RunOptions
     from gpusim.results.record import RunRecord
 
-    launches = launches_of(*problem_of(point, conditions), kernels)
-    record = RunRecord(False, point.kernel, [])
+    record = RunRecord(False, name, [])
     # no kernel's time depends on what another one has computed
-    commands = [LaunchCommand(launch, warm=True, decisive=False) for launch in launches * conditions.calls(point)]
-    options = RunOptions(sampling=conditions.sampling_of(point))
-    CommandProcessor(conditions.gpu_of(point), Reporter(quiet=True)).run(commands, record, options)
-    return [record.launches[at : at + len(launches)] for at in range(0, len(commands), len(launches))]
+    commands = [LaunchCommand(launch, warm=True, decisive=False) for launch in launches]
+    CommandProcessor(gpu, Reporter(quiet=True)).run(commands, record, RunOptions(sampling=sampling))
+    return record.launches
 
 
-def _time(call: "list[RunFacts]") -> float:
+def _time(call: "Sequence[RunFacts]") -> float:
     return plain_sum(facts.time_us for facts in call)

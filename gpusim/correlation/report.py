@@ -8,8 +8,9 @@ from typing import Any, NamedTuple, TextIO
 from gpusim.base.errors import UserError
 from gpusim.base.progress import percent
 from gpusim.base.table import Cell, Column, Table
-from gpusim.config.measured import MeasuredTable, Point
-from gpusim.correlation.compare import Compared, Summary, groups
+from gpusim.config.measured import MeasuredPoint, MeasuredTable, Point
+from gpusim.config.measured_convolutions import ConvolutionPoint
+from gpusim.correlation.compare import Compared, Summary, Total, groups, totals
 from gpusim.correlation.fit import Fitted, Tried
 from gpusim.correlation.predict import EXTRAPOLATED, SAMPLED, WHOLE, Prediction
 from gpusim.results import metrics
@@ -21,6 +22,8 @@ one_digit, two_digits = "{:.1f}".format, "{:.2f}".format
 
 def point_table(rows: Sequence[Compared]) -> Table:
     """Make a row for each point, in the table's order."""
+    if any(isinstance(row.prediction.point, ConvolutionPoint) for row in rows):
+        return convolution_table(rows)
     times = [
         Column("measured", one_digit, unit="us"),
         Column("model", one_digit, unit="us"),
@@ -37,6 +40,41 @@ def point_table(rows: Sequence[Compared]) -> Table:
         times_us = (p.point.time_us, row.modelled_us, _half_width(p), row.launch_us, first)
         cells.append((p.point.label, p.point.gflop, *times_us, row.ratio, _run(p), bound))
     return Table(heads, cells)
+
+
+def convolution_table(rows: Sequence[Compared]) -> Table:
+    """Make a row for each convolution, in the table's order."""
+    heads = [Column("convolution"), Column("networks"), Column("GFLOP", "{:.3g}".format), Column("solver")]
+    heads += [Column("measured", one_digit, unit="us"), Column("from least to most", right=True)]
+    heads += [Column("model", one_digit, unit="us"), Column("±", unit="us", right=True)]
+    heads += [Column("of it im2col", one_digit, unit="us"), Column("ratio", two_digits), Column("by"), Column("run")]
+    heads += [Column("bound")]
+    cells = []
+    for row in rows:
+        p = row.prediction
+        point = p.point
+        assert isinstance(point, ConvolutionPoint)
+        least, most = min(point.measured_us), max(point.measured_us)
+        spread = f"{least:.1f}–{most:.1f}" if len(point.measured_us) > 1 else None
+        bound = f"{p.bound} {100 * p.utilization:.0f} %"
+        times = (point.time_us, spread, row.modelled_us, _half_width(p), p.im2col_us, row.ratio)
+        by = p.by or _tile(point.kernel)
+        cells.append((point.label, ", ".join(point.networks), point.gflop, point.solver, *times, by, _run(p), bound))
+    return Table(heads, cells)
+
+
+def _tile(kernel: str) -> str:
+    """Return of a product's kernel the tile and how it splits K, as in 'MT64x64x16 GSU1'."""
+    parts = kernel.split("_")
+    return " ".join(part for part in parts if part.startswith("MT") or (part.startswith("GSU") and part[3:].isdigit()))
+
+
+def total_table(sums: Sequence[Total]) -> Table:
+    """Make a row for the sum of a network's points of a pass."""
+    heads = [Column("network"), Column("pass"), Column("points"), Column("measured", one_digit, unit="us")]
+    heads += [Column("model", one_digit, unit="us"), Column("±", one_digit, unit="us"), Column("ratio", two_digits)]
+    rows = [(s.network, s.what, s.points, s.measured_us, s.modelled_us, s.half_width_us, s.ratio) for s in sums]
+    return Table(heads, rows)
 
 
 def _half_width(p: Prediction) -> Cell | None:
@@ -91,7 +129,8 @@ def tables(found: "Restored") -> list[Table]:
     """Give the groups of points, of which there is at least one, what was fitted, the points, and those not run."""
     fitted = [fit_table(found.fitted)] if found.fitted is not None and found.fitted.tried else []
     not_run = [not_run_table(found.not_run)] if found.not_run else []
-    return [group_table(groups(found.rows)), *fitted, point_table(found.rows), *not_run]
+    sums = [total_table(held)] if (held := totals(found.rows)) else []
+    return [group_table(groups(found.rows)), *sums, *fitted, point_table(found.rows), *not_run]
 
 
 def show(table: MeasuredTable, found: "Restored", out: TextIO) -> None:
@@ -186,11 +225,11 @@ def _restored_fit(held: Mapping[str, Any]) -> Fitted:
 
 
 def _restored_row(held: Mapping[str, Any]) -> Compared:
-    point = Point(held["transposes"], held["m"], held["n"], held["k"], held["measured_us"], held["kernel"])
+    point = _restored_point(held)
     launch_us = held["launch_us"]
     table_launch_us = held.get("table_launch_us", launch_us)  # earlier versions had one for all, and no batches
     own_launch_us = None if launch_us == table_launch_us else launch_us
-    point = replace(point, batch=held.get("batch", 1), own_launch_us=own_launch_us)
+    point = replace(point, own_launch_us=own_launch_us)
     simulated = held["simulated_share"]
     half_width_us = held.get("kernels_half_width_us", None if simulated < 1 else 0.0)  # earlier versions: extrapolated
     prediction = Prediction(
@@ -203,16 +242,24 @@ def _restored_row(held: Mapping[str, Any]) -> Compared:
         held["bound_utilization"],
         simulated,
         half_width_us,
+        im2col_us=held.get("im2col_us"),
+        by=held.get("by", ""),
     )
     return Compared(prediction, table_launch_us)
+
+
+def _restored_point(held: Mapping[str, Any]) -> MeasuredPoint:
+    if "direction" in held:
+        return ConvolutionPoint.restored(held)
+    transposes, m, n, k = (held[name] for name in ("transposes", "m", "n", "k"))
+    return Point(transposes, m, n, k, held["measured_us"], held["kernel"], held.get("batch", 1))
 
 
 def point_said(row: Compared) -> dict[str, Any]:
     """Return a point as plain data: times in microseconds, the ratio of modelled to measured time."""
     p = row.prediction
     return {
-        "transposes": p.point.transposes,
-        **{name: getattr(p.point, name) for name in ("m", "n", "k", "batch", "kernel")},
+        **_point_said(p),
         "measured_us": p.point.time_us,
         "modelled_us": row.modelled_us,
         "launch_us": row.launch_us,
@@ -230,6 +277,12 @@ def point_said(row: Compared) -> dict[str, Any]:
     }
 
 
+def _point_said(p: Prediction) -> dict[str, Any]:
+    if isinstance(p.point, ConvolutionPoint):
+        return {**p.point.said(), "im2col_us": p.im2col_us, "by": p.by}
+    return {name: getattr(p.point, name) for name in ("transposes", "m", "n", "k", "batch", "kernel")}
+
+
 def said(
     table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None, not_run: Sequence[NotRun]
 ) -> dict[str, Any]:
@@ -238,6 +291,7 @@ def said(
         "table": {"title": table.title, "card": table.card, "source": table.source},
         "clock_ghz": table.clock_ghz,
         "groups": {name: asdict(s) for name, s in groups(rows).items()},
+        **({"totals": [asdict(s) | {"ratio": s.ratio} for s in held]} if (held := totals(rows)) else {}),
         "not_run": [one._asdict() for one in not_run],
     }
     if fitted is not None:

@@ -49,7 +49,7 @@ def block_columns(kernel: str, shape: GemmShape, unit: int, gpu: GpuSpec, copies
 
     def fits(columns: int) -> bool:
         part = replace(shape, n=columns)
-        memory = DeviceMemory(gpu.memory_mib << 20)
+        memory = DeviceMemory(gpu.memory_mib << 20, architecture=gpu.architecture)
         try:
             check_room_for_code(gemm(kernel, GemmBuffers.allocate(part, memory), gpu_facts(gpu)), memory)
         except DeviceMemoryError:
@@ -90,7 +90,7 @@ class ColumnBlocks(CommandTask):
     ) -> None:
         self._kernel, self._shape, self._gpu, self._compared = kernel, shape, gpu, compared
         self._blocks = [range(first, min(first + columns, shape.n)) for first in range(0, shape.n, columns)]
-        self._memory = DeviceMemory(gpu.memory_mib << 20)
+        self._memory = DeviceMemory(gpu.memory_mib << 20, architecture=gpu.architecture)
         self._a = self._memory.allocate(4 * shape.lda * shape.padded_k, "A (weights)")
         self._write_columns = data.columns(shape)
         self._held: list[int] = []  # addresses of what a block takes

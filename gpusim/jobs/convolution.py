@@ -48,7 +48,7 @@ class ConvolutionJob(Job):
         kernel, stride = (layer.filter_size,) * 2, (layer.stride,) * 2
         convolution = Convolution((batch, *held), layer.output_channels, kernel, stride, sides)
         made = algorithm(name, convolution)
-        memory = DeviceMemory(self.gpu.memory_mib << 20)
+        memory = DeviceMemory(self.gpu.memory_mib << 20, architecture=self.gpu.architecture)
         operator = build(made.forward(convolution), memory, gpu_facts(self.gpu), {"x": x}, self._workload.seed)
         check_operators([operator], self.engine_spec if made.uses_engine else None, self.title)
         return OperatorTask(operator, {"zero_fraction": maps.zeros(gemm_shape(layer, batch))})

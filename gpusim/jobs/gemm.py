@@ -215,7 +215,7 @@ class GemmJob(Job):
         """Make the product by a kernel, in a device memory of its own; raises DeviceMemoryError where it
         does not fit.
         """
-        memory = DeviceMemory(self.gpu.memory_mib << 20)
+        memory = DeviceMemory(self.gpu.memory_mib << 20, architecture=self.gpu.architecture)
         operator = build_gemm(kernel, self._problem.shape, self._problem.data, memory, gpu_facts(self.gpu))
         check_room_for_code(operator, memory)
         return operator

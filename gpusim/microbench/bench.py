@@ -47,7 +47,7 @@ class Bench:
 
     def memory(self) -> DeviceMemory:
         """Return an empty device memory of the GPU's size, or of as much as measurements take at most."""
-        return DeviceMemory(min(self.gpu.memory_mib, MEMORY_MIB) << 20)
+        return DeviceMemory(min(self.gpu.memory_mib, MEMORY_MIB) << 20, architecture=self.gpu.architecture)
 
     def each(self, title: str, items: Iterable[T]) -> Iterator[T]:
         """Yield the items in turn, with progress reported under `title`."""
@@ -76,7 +76,7 @@ class Bench:
         """Simulate one launch. kernel: source and name; waves: of a workgroup; gpu: another machine than the whole."""
         local = LANES * waves
         launch = Launch(
-            kernel_of(*kernel, MICROBENCH_DIR, self.gpu.architecture),
+            kernel_of(*kernel, MICROBENCH_DIR, memory.architecture),
             memory,
             kernarg,
             (local * workgroups, 1, 1),

@@ -119,7 +119,13 @@ def _steps(schedule: Schedule, settings: NetworkSettings, wanted: Wanted) -> lis
     network, selected = schedule.network, selected_layers(schedule.network, wanted.layers)
     here = [step for step in schedule.steps if selected is None or step.layer in selected]
     kinds, asked = chosen_kinds(settings), ("convolution", "transposed_convolution")
-    steps = [step for step in here if step.what in PASSES and network[step.layer].kind_name in asked]
+    steps = [
+        step
+        for step in here
+        if step.what in PASSES
+        and network[step.layer].kind_name in asked
+        and (wanted.places is None or (step.layer, step.what) in wanted.places)
+    ]
     if "convolution" not in kinds:
         sparse = Iteration.under(settings, sparse=True)
         compared = steps if wanted.engine == "both" else []

@@ -161,7 +161,7 @@ class MonitoredJob(Job):
         gpu = self.settings.gpu
         primitive = CountZeros((self.wanted.batch, *self.network[step.layer].input_shapes[0]))
         size = 2 * primitive.x.size_bytes + (1 << 20)
-        operator = build(primitive, DeviceMemory(size), gpu_facts(gpu))
+        operator = build(primitive, DeviceMemory(size, architecture=gpu.architecture), gpu_facts(gpu))
         every = frozenset(range(len(operator.launches)))
         outcome = run_synthetic(operator, gpu, every, context.observe)
         kernels_us = plain_sum(facts.time_us for facts in outcome.facts.values())

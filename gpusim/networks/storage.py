@@ -82,7 +82,7 @@ class Storage:
         # what lies above the plan is never reached; a host may not even promise a large GPU's memory
         needed = round_up(planned.bytes, ALIGNMENT) + OVERHEAD_BYTES
         size = min(gpu.memory_mib << 20, needed) + beside_bytes
-        memory = DeviceMemory(size, *returnable(size))
+        memory = DeviceMemory(size, *returnable(size), architecture=gpu.architecture)
         return cls(planned, memory, memory.allocate(max(planned.bytes, ALIGNMENT), "the network"))
 
     @classmethod

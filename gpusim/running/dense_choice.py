@@ -86,7 +86,8 @@ def cycles_of(
     stopped: Callable[[], bool] = lambda: False,
 ) -> int | None:
     """Measure a dense kernel's cycles for a product of zeros, all launches; None where they are more than `most`."""
-    operator = gemm(kernel, GemmBuffers.allocate(shape, DeviceMemory(gpu.memory_mib << 20)), gpu_facts(gpu))
+    memory = DeviceMemory(gpu.memory_mib << 20, architecture=gpu.architecture)
+    operator = gemm(kernel, GemmBuffers.allocate(shape, memory), gpu_facts(gpu))
     record = RunRecord(False, kernel, [])
 
     def observe(progress: Progress) -> bool:

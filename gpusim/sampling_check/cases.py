@@ -48,7 +48,8 @@ def _gemm(m: int, n: int, k: int, gpu: str, sparsity: float = 0.0, sparse: str =
 def _primitive(primitive: Primitive, gpu: str, number: int) -> Prepared:
     """Prepare a primitive's launch of that number over random operands."""
     spec = load_gpu(gpu)
-    operator = build(primitive, DeviceMemory(spec.memory_mib << 20), gpu_facts(spec), seed=1)
+    memory = DeviceMemory(spec.memory_mib << 20, architecture=spec.architecture)
+    operator = build(primitive, memory, gpu_facts(spec), seed=1)
     return Prepared(operator.launches[number], spec, before=tuple(operator.launches[:number]))
 
 

@@ -87,7 +87,7 @@ def _kernel(name: str) -> Kernel:
 def _launch(gpu: str, kernel: str, items: tuple[int, int], local: tuple[int, int], **arguments: Any) -> Prepared:
     """Prepare a launch; arrays among its arguments go into device memory."""
     spec = load_gpu(gpu)
-    memory = DeviceMemory(spec.memory_mib << 20)
+    memory = DeviceMemory(spec.memory_mib << 20, architecture=spec.architecture)
     values = {
         name: Pointer(memory.upload(value, name).address) if isinstance(value, np.ndarray) else value
         for name, value in arguments.items()

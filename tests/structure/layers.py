@@ -132,6 +132,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("gpusim.report", "isa.execution.resident"): "where wavefronts stood when a run ended: plain data",
     ("gpusim.store", "isa.execution.resident"): "the same data, kept",
     ("gpusim.timeline.launches", "gpusim.results.record"): "when launches and copies happened: plain data",
+    ("workloads.toolchain.needed", "gpusim.jit.cache_folders"): "which of the user's folders hold code, by name alone",
     ("gpusim.hip", "gpusim.store.work"): "what equal work is known by is the job's to say",
 }
 

@@ -264,6 +264,12 @@ def test_a_grid_of_gfx9_synchronizes(options: tuple[str, ...]) -> None:
     assert done.returncode == 0 and done.stdout == "hipSuccess\n", done.stdout + done.stderr
 
 
+def test_a_program_for_gfx803_alone_has_no_code_for_gfx906() -> None:
+    done = run(["--timing", "off", "--gpu", "mi60"], PROGRAMS / "runtime", "basic")
+    assert done.returncode != 0
+    assert "no code for gfx906: the program was built for gfx803; build it with --offload-arch=gfx906" in done.stderr
+
+
 def test_a_compressed_module_is_decompressed(tmp_path: Path) -> None:
     with (PROGRAMS / "runtime").open("rb") as file:
         (code,) = code_objects(file)

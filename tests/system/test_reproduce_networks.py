@@ -7,6 +7,7 @@ import pytest
 from gpusim.cli.main import invoke
 from gpusim.reproduce.kept import load
 from tests.support.network_reproduction import GAIN, INDEX, TIME, written
+from workloads.toolchain.build import compiler_available
 
 STACK = """
 kind: layer_stack
@@ -51,6 +52,17 @@ def test_a_user_s_own_publication_end_to_end(
         Path("nets", name).unlink()
     assert invoke(["reproduce", str(file), "--draw"]) == 0
     assert {path.name: path.read_bytes() for path in Path("nets").iterdir() if path.suffix != ".yaml"} == files
+
+
+@pytest.mark.skipif(not compiler_available(), reason="needs clang and lld: code for gfx906 is not shipped")
+def test_a_gpu_of_another_generation_by_its_name_in_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    index = INDEX.replace("[mi6, r9nano]", "[mi60]").replace("[time, gain]", "[time]").replace("[1, 2]", "[1]")
+    assert invoke(["reproduce", str(written(tmp_path, index, time=TIME)), "--jobs", "1"]) == 0, capfd.readouterr().err
+    (kept,) = load(Path("nets"), "nets").networks.values()
+    assert sum(row.metrics["kernel.time_us"] for row in kept.rows if row.by == "pass") > 0
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,10 @@ from workloads.operators.convolution import Convolution
 from workloads.operators.launching import GROUP, divisor, launch
 from workloads.operators.operator import GpuFacts
 from workloads.operators.tensor import Operand, Tensor
-from workloads.operators.tiles import product, rectified_product
+from workloads.operators.tiles import Multiplier, product, rectified_product
 
 if TYPE_CHECKING:
+    from isa.device_memory import DeviceMemory
     from isa.launch import Launch
 
 MAX_BYTES = (1 << 32) - (1 << 20)  # of im2col of an image: 32-bit offsets
@@ -72,8 +73,12 @@ def _place(c: Convolution, tensors: Mapping[str, Tensor], image_of: Tensor, imag
 
 @dataclass(frozen=True)
 class _ByImage(ConvolutionPass):
-    """Base of the three passes; its workspace is im2col of an image, [groups, weights of a filter, positions]."""
+    """Base of the three passes; its workspace is im2col of an image, [groups, weights of a filter, positions].
 
+    by: whose kernels compute the products; None: ours.
+    """
+
+    by: Multiplier | None = None
     algorithm = "im2col"
 
     def __post_init__(self) -> None:
@@ -90,10 +95,23 @@ class _ByImage(ConvolutionPass):
         """Bytes of im2col of all images."""
         return self.convolution.shape[0] * super().passed_on_bytes
 
+    def _multiply(
+        self, layout: str, operands: tuple[Pointer, Pointer, Pointer], memory: "DeviceMemory",
+        sizes: tuple[int, int, int], leading: tuple[int, int], gpu: GpuFacts, add: bool = False,
+    ) -> "tuple[Launch, ...]":  # fmt: skip
+        if self.by is not None:
+            return self.by.launches(layout, operands, memory, sizes, (*leading, sizes[0]), add)
+        return (product(layout, operands, memory, sizes, leading, gpu, add=add),)
+
 
 @dataclass(frozen=True)
 class Im2colForward(_ByImage, ConvolutionForward):
     """y[n] = the filters times im2col of x[n]; where there is a ReLU, the product adds the bias too."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.relu and self.by is not None:
+            raise self.refuse("a ReLU is the last step of our products alone; allowed is relu = False")
 
     @property
     def passed_on_bytes(self) -> int:
@@ -102,7 +120,7 @@ class Im2colForward(_ByImage, ConvolutionForward):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         c, x, y, weight = self.convolution, tensors["x"], tensors["y"], tensors["weight"]
         sizes, leading = (c.positions, c.group_filters, c.depth), (c.positions, c.depth)
-        made = []
+        made: list[Launch] = []
         for image in range(c.shape[0]):
             if "columns" in tensors:
                 made.append(_im2col(c, x, tensors["columns"], image))
@@ -113,13 +131,13 @@ class Im2colForward(_ByImage, ConvolutionForward):
                     bias = at(tensors["bias"], first) if self.bias else None
                     made.append(rectified_product(operands, bias, x.memory, sizes, leading, gpu))
                 else:
-                    made.append(product("nn", operands, x.memory, sizes, leading, gpu))
+                    made += self._multiply("nn", operands, x.memory, sizes, leading, gpu)
         if self.bias and not self.relu:
             made += BiasForward(y.shape).launches({"x": y, "bias": tensors["bias"], "y": y}, gpu)
         return tuple(made)
 
     def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
-        return Im2colBackwardWeights(self.convolution), Im2colBackwardData(self.convolution)
+        return Im2colBackwardWeights(self.convolution, by=self.by), Im2colBackwardData(self.convolution, by=self.by)
 
 
 @dataclass(frozen=True)
@@ -138,12 +156,12 @@ class Im2colBackwardData(_ByImage, ConvolutionBackwardData):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         c, dx, dy, weight = self.convolution, tensors["dx"], tensors["dy"], tensors["weight"]
         sizes, leading = (c.positions, c.depth, c.group_filters), (c.positions, c.depth)
-        made = []
+        made: list[Launch] = []
         for image in range(c.shape[0]):
             for group in range(c.groups):
                 first = group * c.group_filters
                 operands = (at(dy, image, first), at(weight, first), _place(c, tensors, dx, image, group))
-                made.append(product("nt", operands, dy.memory, sizes, leading, gpu))
+                made += self._multiply("nt", operands, dy.memory, sizes, leading, gpu)
             if "columns" in tensors:
                 made.append(_col2im(c, tensors["columns"], tensors.get("mask"), dx, image))
         return tuple(made)
@@ -161,12 +179,12 @@ class Im2colBackwardWeights(_ByImage, ConvolutionBackwardWeights):
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         c, x, dy, total = self.convolution, tensors["x"], tensors["dy"], tensors["dweight"]
         sizes, leading = (c.depth, c.group_filters, c.positions), (c.positions, c.positions)
-        made = []
+        made: list[Launch] = []
         for image in range(c.shape[0]):
             if "columns" in tensors:
                 made.append(_im2col(c, x, tensors["columns"], image))
             for group in range(c.groups):
                 first = group * c.group_filters
                 operands = (_place(c, tensors, x, image, group), at(dy, image, first), at(total, first))
-                made.append(product("tn", operands, x.memory, sizes, leading, gpu, add=image > 0))
+                made += self._multiply("tn", operands, x.memory, sizes, leading, gpu, image > 0)
         return tuple(made)

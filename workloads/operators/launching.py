@@ -10,8 +10,9 @@ import numpy as np
 from isa.kernarg import pack
 from workloads.operators.primitive import OperatorError
 from workloads.operators.tensor import Tensor
-from workloads.toolchain.build import KERNELS_DIR, code_object_path
+from workloads.toolchain.build import KERNELS_DIR
 from workloads.toolchain.compilers import DEFAULT_GPU
+from workloads.toolchain.needed import code_object
 
 if TYPE_CHECKING:
     from isa.device_memory import DeviceMemory
@@ -38,7 +39,7 @@ def launch(
     """
     from isa.launch import Launch
 
-    function = kernel_of(source, kernel)
+    function = kernel_of(source, kernel, gpu=memory.architecture)
     arguments = {name: value.pointer if isinstance(value, Tensor) else value for name, value in values.items()}
     x, y, z = (*groups, 1, 1)[:3]
     local = (work_items, 1, 1) if isinstance(work_items, int) else work_items
@@ -73,11 +74,11 @@ def words(*values: Any) -> np.ndarray:
 def _kernels(source: str, directory: Path, gpu: str) -> "Mapping[str, Kernel]":
     from isa.object.code_object import load_code_object
 
-    return load_code_object(code_object_path(source, directory, gpu)).kernels
+    return load_code_object(code_object(source, directory, gpu)).kernels
 
 
 def kernel_of(source: str, name: str, directory: Path = KERNELS_DIR, gpu: str = DEFAULT_GPU) -> "Kernel":
-    """Return the kernel `name` of the shipped code object `source`, of the one for `gpu`."""
+    """Return the kernel `name` of the project's source `source`, as code for a GPU of this name."""
     kernels = _kernels(source, directory, gpu)
     if name not in kernels:
         raise OperatorError(f"code object '{source}.hsaco' has no kernel '{name}'; it has {', '.join(sorted(kernels))}")

@@ -20,7 +20,7 @@ LIBRARY_VARIABLE = "GPUSIM_DEVICE_LIBRARY"
 LIBRARY_PACKAGE = "rocm-device-libs, in Debian 13 rocm-device-libs-17"
 HIP_PACKAGE = "libamdhip64-dev"
 ROCM_VARIABLE = "ROCM_PATH"  # of AMD's own tools: where ROCm is installed
-DEFAULT_GPU = "gfx803"
+DEFAULT_GPU = "gfx803"  # of most code objects that are shipped
 _ROOT = Path("/")
 # of Debian 12, of Debian 13 (a package for each release of LLVM), of others, of AMD's own packages
 _LIBRARY_PATTERNS = (

@@ -16,9 +16,10 @@ from workloads.vendor.tensile import TensileError, TensileKernel
 
 HEAD = "transposes,m,n,k,measured_gflops,kernel\n"
 TABLES = sorted(p.stem for p in (SHIPPED / FOLDER).glob("*.yaml"))
+PRODUCTS = [name for name in TABLES if load_measured(name)[0].solver is None]  # others: test_convolutions.py
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", PRODUCTS)
 def test_a_shipped_table_is_whole(name: str) -> None:
     table, document = load_measured(name)
     points = read_points(document.path.parent / table.points, general=table.general)

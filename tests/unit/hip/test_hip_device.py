@@ -5,7 +5,9 @@ import ctypes
 import pytest
 
 from gpusim.config.gpu import load_gpu
+from gpusim.hip import compilation
 from gpusim.hip.device import Properties5, Properties6, attributes, properties
+from workloads.toolchain.errors import KernelBuildError
 
 # sizeof and offsetof of g++ over hip_runtime_api.h of ROCm 5.7.1 and 6.4.3
 LAYOUTS = {
@@ -45,6 +47,23 @@ def test_values_are_the_configurations() -> None:
         assert told.multiProcessorCount == 36 and list(told.maxThreadsDim) == [1024] * 3
         bandwidth = 2 * told.memoryClockRate * 1e3 * told.memoryBusWidth / 8
         assert bandwidth == pytest.approx(gpu.dram.bytes_per_s, rel=1e-3)
+
+
+@pytest.mark.parametrize(("name", "architecture"), [("mi25", "gfx900"), ("mi60", "gfx906")])
+def test_the_architecture_is_the_gpus(name: str, architecture: str) -> None:
+    first, second = properties(load_gpu(name))
+    for told in (Properties5.from_buffer_copy(first), Properties6.from_buffer_copy(second)):
+        assert told.gcnArchName == architecture.encode() and (told.major, told.minor) == (9, 0)
+    assert Properties5.from_buffer_copy(first).gcnArch == int(architecture[3:])
+
+
+def test_programs_are_compiled_for_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(gpu: str) -> None:
+        raise KernelBuildError(f"no compiler for {gpu}")
+
+    monkeypatch.setattr(compilation, "for_hip", missing)
+    done = compilation.compile_program(compilation.CompileRequest("", "program"), "gfx906")
+    assert not done.code and done.log == "gpusim: no compiler for gfx906\n"
 
 
 # numbers of hipDeviceAttribute_t (hip_runtime_api.h of ROCm 6.4.3)

@@ -1,0 +1,253 @@
+"""Points of `gpusim correlate` that are convolutions: rows of MIOpen's find databases, a time for each of its solvers.
+
+A row of the CSV file is a convolution, a pass and a batch, with the milliseconds of each solver. What becomes of it is
+the table's to say (`solver`):
+
+- `gemm`: the solver that is im2col (or col2im) and a product of rocBLAS. MIOpen times an image and multiplies by the
+  batch (ROCm/MIOpen, src/solver/gemm*.cpp: what is not InvokeType::Run), so that rows of one convolution and pass are
+  one point, an image, measured as often as there are batches.
+- `own`: the fastest of all solvers, beside the fastest of our algorithms: a point a row.
+"""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import dist
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from gpusim.base.errors import UserError, unknown_name
+from workloads.networks.kind import Pass
+from workloads.operators.convolution import Convolution
+from workloads.vendor.tensile import is_compiled
+
+GEMM, OWN = "gemm", "own"
+SOLVERS = (GEMM, OWN)
+PASSES = {"F": Pass.FORWARD, "B": Pass.BACKWARD_DATA, "W": Pass.BACKWARD_WEIGHTS}
+# MIOpen's solvers of im2col or col2im and a product for each image
+BY_IMAGE = ("GemmFwdRest", "GemmBwdRest", "GemmWrwUniversal")
+_SIDES = ("height", "width")
+SIZES = (
+    *("batch", "channels", "height", "width", "filters", "kernel_h", "kernel_w", "out_h", "out_w", "pad_h", "pad_w"),
+    *("stride_h", "stride_w", "dilation_h", "dilation_w"),
+)
+COLUMNS = ("network", "direction", *SIZES, "solver_ms")
+CHOSEN_COLUMNS = ("transposes", "m", "n", "k", "kernel")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A product C [m, n] = op(A) [m, k] op(B) [k, n], column-major, and the kernel that a library takes for it."""
+
+    transposes: str
+    m: int
+    n: int
+    k: int
+    kernel: str
+
+
+@dataclass(frozen=True)
+class ConvolutionPoint:
+    """A measured pass of a convolution.
+
+    direction: F, B or W; time_us: of a call; solver: MIOpen's that was measured; by_image: whether it is run, an image
+    by im2col and a product, or our fastest algorithm beside it; kernel: of its product; measured_us: each measurement,
+    of which time_us is the median; networks: those that have the convolution; own_launch_us: what of the time no kernel
+    takes, None: as of the table.
+    """
+
+    direction: str
+    convolution: Convolution
+    time_us: float
+    solver: str
+    by_image: bool
+    kernel: str = ""
+    measured_us: tuple[float, ...] = ()
+    networks: tuple[str, ...] = ()
+    own_launch_us: float | None = None
+    element_bytes: int = 4
+
+    @property
+    def gflop(self) -> float:
+        """Work of the definition in 10^9 floating point operations."""
+        return 2e-9 * self.convolution.macs
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the kernel of its product is compiled, not assembly."""
+        return is_compiled(self.kernel)
+
+    @property
+    def label(self) -> str:
+        """The point as text, such as 'F 64x56x56 to 128, 3x3/2 x32'."""
+        c = self.convolution
+        stride = f"/{c.stride[0]}" if c.stride[0] == c.stride[1] else f"/{c.stride[0]}x{c.stride[1]}"
+        apart = f" dilated {c.dilation[0]}x{c.dilation[1]}" if c.dilation != (1, 1) else ""
+        padded = f" pad {c.padding[0]}x{c.padding[1]}" if any(c.padding) else ""
+        return (
+            f"{self.direction} {'x'.join(map(str, c.shape[1:]))} to {c.filters}, {c.kernel[0]}x{c.kernel[1]}"
+            f"{'' if stride == '/1' else stride}{padded}{apart} x{c.shape[0]}"
+        )
+
+    @property
+    def what(self) -> Pass:
+        """The pass that was measured."""
+        return PASSES[self.direction]
+
+    @property
+    def of_model(self) -> "ConvolutionPoint":
+        """The point without what the model's time does not depend on."""
+        return replace(self, time_us=0.0, measured_us=(), networks=(), solver="")
+
+    def said(self) -> dict[str, Any]:
+        """Return the point as plain data."""
+        c = self.convolution
+        pairs = {"kernel": c.kernel, "stride": c.stride, "dilation": c.dilation}
+        return {
+            "direction": self.direction,
+            "shape": list(c.shape),
+            "filters": c.filters,
+            **{name: list(pair) for name, pair in pairs.items()},
+            "padding": list(c.padding),
+            "solver": self.solver,
+            "by_image": self.by_image,
+            "product": self.kernel,
+            "measurements_us": list(self.measured_us),
+            "networks": list(self.networks),
+        }
+
+    @classmethod
+    def restored(cls, held: Mapping[str, Any]) -> "ConvolutionPoint":
+        """Make a point from what `said` returned, and its measured time."""
+
+        sizes: dict[str, Any] = {name: tuple(held[name]) for name in ("kernel", "stride", "padding", "dilation")}
+        convolution = Convolution(tuple(held["shape"]), held["filters"], **sizes)
+        measured, networks = tuple(held["measurements_us"]), tuple(held["networks"])
+        how = (held["by_image"], held["product"], measured, networks)
+        return cls(held["direction"], convolution, held["measured_us"], held["solver"], *how)
+
+
+def product_of(convolution: Convolution, direction: str) -> tuple[str, int, int, int]:
+    """Return transposes, M, N and K of an image's product in a pass, column-major."""
+    positions, depth, filters = convolution.positions, convolution.depth, convolution.filters
+    return {
+        "F": ("NN", positions, filters, depth),
+        "B": ("NT", positions, depth, filters),
+        "W": ("TN", depth, filters, positions),
+    }[direction]
+
+
+def has_convolutions(columns: Sequence[str]) -> bool:
+    """Tell whether the points of a file with these columns are convolutions."""
+    return "solver_ms" in columns
+
+
+def read_chosen(path: Path) -> list[Chosen]:
+    """Read which kernels a library takes; raise UserError with the line of the problem."""
+    rows = _rows(path, CHOSEN_COLUMNS)
+    found = []
+    for line, row in rows:
+        m, n, k = (_number(path, line, row, name) for name in "mnk")
+        found.append(Chosen(row["transposes"], m, n, k, row["kernel"]))
+    return found
+
+
+def read_convolutions(path: Path, solver: str, chosen: Sequence[Chosen]) -> list[ConvolutionPoint]:
+    """Read the points of a CSV file with the columns of COLUMNS; raise UserError with the line of the problem.
+
+    solver: GEMM or OWN; chosen: kernels of products. A product that is not among them takes the kernel of the nearest
+    one of its transposes, by the Euclidean distance of M, N and K, as rocBLAS does.
+    """
+    found: dict[ConvolutionPoint, list[ConvolutionPoint]] = {}
+    for line, row in _rows(path, COLUMNS):
+        direction = row["direction"]
+        if direction not in PASSES:
+            raise UserError(f"{path}:{line}: direction: {unknown_name('pass', direction, PASSES)}")
+        times, convolution = _times(path, line, row["solver_ms"]), _convolution(path, line, row)
+        if solver == GEMM:
+            times = {name: ms for name, ms in times.items() if name in BY_IMAGE}
+        if not times:
+            continue
+        fastest = min(times, key=lambda name: times[name])
+        time_us = 1e3 * times[fastest]
+        kernel = ""
+        if solver == GEMM:
+            time_us /= convolution.shape[0]
+            convolution = replace(convolution, shape=(1, *convolution.shape[1:]))
+            kernel = _nearest(product_of(convolution, direction), chosen)
+        how = (solver == GEMM, kernel, (time_us,), (row["network"],))
+        point = ConvolutionPoint(direction, convolution, time_us, fastest, *how)
+        found.setdefault(point.of_model, []).append(point)
+    if not found:
+        raise UserError(f"{path}: no row has a solver of those that are run: {', '.join(BY_IMAGE)}")
+    return [_joined(points) for points in found.values()]
+
+
+def _joined(points: Sequence[ConvolutionPoint]) -> ConvolutionPoint:
+    """Make one point of several measurements of the same."""
+    measured = tuple(point.time_us for point in points)
+    networks = tuple(dict.fromkeys(name for point in points for name in point.networks))
+    return replace(points[0], time_us=median(measured), measured_us=measured, networks=networks)
+
+
+def _rows(path: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            missing = [name for name in needed if name not in (reader.fieldnames or ())]
+            if missing:
+                raise UserError(f"{path}: no column '{missing[0]}' (needed: {', '.join(needed)})")
+            return [(reader.line_num, {name: row[name] or "" for name in needed}) for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _number(path: Path, line: int, row: Mapping[str, str], name: str) -> int:
+    text = row[name]
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise UserError(f"{path}:{line}: {name}: '{text}' is no number below 10^9")
+    return int(text)
+
+
+def _times(path: Path, line: int, text: str) -> dict[str, float]:
+    """Return the milliseconds of each solver, as 'NAME=MS NAME=MS' says them."""
+    times = {}
+    for part in text.split():
+        name, _, ms = part.partition("=")
+        try:
+            times[name] = float(ms)
+        except ValueError:
+            times[name] = 0.0
+        if not 0 < times[name] < 1e9:
+            raise UserError(f"{path}:{line}: solver_ms: '{part}' is no solver with its milliseconds, as fft=2.29")
+    return times
+
+
+def _convolution(path: Path, line: int, row: Mapping[str, str]) -> Convolution:
+    n = {name: _number(path, line, row, name) for name in SIZES}
+    padding = (n["pad_h"], n["pad_w"]) * 2
+    kernel, stride = ((n[f"{name}_h"], n[f"{name}_w"]) for name in ("kernel", "stride"))
+    try:
+        made = Convolution(
+            (n["batch"], n["channels"], n["height"], n["width"]),
+            n["filters"],
+            kernel,
+            stride,
+            padding,
+            (n["dilation_h"], n["dilation_w"]),
+        )
+    except UserError as error:
+        raise UserError(f"{path}:{line}: {error}") from None
+    if made.outputs != (n["out_h"], n["out_w"]):
+        raise UserError(
+            f"{path}:{line}: out_h, out_w: {n['out_h']} x {n['out_w']}; the other sizes give"
+            f" {made.outputs[0]} x {made.outputs[1]}"
+        )
+    return made
+
+
+def _nearest(product: tuple[str, int, int, int], chosen: Sequence[Chosen]) -> str:
+    transposes, *sizes = product
+    alike = [one for one in chosen if one.transposes == transposes]
+    return min(alike, key=lambda one: dist((one.m, one.n, one.k), sizes)).kernel if alike else ""

@@ -1,0 +1,177 @@
+"""Measured convolutions: are rows read as the database means them, launched as MIOpen times them, and summed?"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gpusim.base.errors import UserError
+from gpusim.config.files import SHIPPED
+from gpusim.config.measured import FOLDER, load_measured, read_table
+from gpusim.config.measured_convolutions import COLUMNS, GEMM, OWN, Chosen, product_of, read_convolutions
+from gpusim.correlation import report
+from gpusim.correlation.compare import Compared, groups, totals
+from gpusim.correlation.convolutions import ByImage, TensileMultiplier
+from gpusim.correlation.predict import Conditions, Prediction
+from isa.device_memory import DeviceMemory
+from isa.kernarg import Pointer
+from tests.unit.workloads.test_primitives import GPU
+from workloads.operators.conv_im2col import Im2colBackwardData, Im2colBackwardWeights, Im2colForward
+from workloads.operators.convolution import Convolution
+from workloads.operators.primitive import OperatorError, build
+from workloads.operators.tiles import product
+from workloads.operators.verify import verify
+
+SIZES = "8,8,8,16,3,3,8,8,1,1,1,1,1,1"
+CHOSEN = [Chosen("NN", 64, 16, 72, "near"), Chosen("NN", 640, 16, 72, "far"), Chosen("TN", 72, 16, 64, "turned")]
+ROWS = (
+    f"net,F,2,{SIZES},fft=1.0 GemmFwdRest=2.0",
+    f"other,F,4,{SIZES},GemmFwdRest=6.0 ConvAsm3x3U=0.5",
+    f"third,F,4,{SIZES},GemmFwdRest=4.0",
+    f"net,W,4,{SIZES},GemmWrwUniversal=8.0",
+    f"net,B,4,{SIZES},fft=1.0",
+)
+
+
+def written(folder: Path, *rows: str) -> Path:
+    file = folder / "points.csv"
+    file.write_text("\n".join([",".join(COLUMNS), *rows, ""]), encoding="utf-8")
+    return file
+
+
+def test_batches_of_one_convolution_are_measurements_of_one_image(tmp_path: Path) -> None:
+    forward, weights = read_convolutions(written(tmp_path, *ROWS), GEMM, CHOSEN)
+    assert forward.convolution == Convolution((1, 8, 8, 8), 16, (3, 3), (1, 1), (1, 1, 1, 1))
+    assert forward.measured_us == (1000.0, 1500.0, 1000.0) and forward.time_us == 1000.0
+    assert (forward.networks, forward.kernel) == (("net", "other", "third"), "near")
+    assert (weights.direction, weights.time_us, weights.kernel) == ("W", 2000.0, "turned")
+
+
+def test_beside_ours_stands_the_fastest_solver_of_the_whole_batch(tmp_path: Path) -> None:
+    points = read_convolutions(written(tmp_path, *ROWS), OWN, [])
+    assert [(p.convolution.shape[0], p.solver, p.time_us) for p in points] == [
+        *[(2, "fft", 1000.0), (4, "ConvAsm3x3U", 2250.0), (4, "GemmWrwUniversal", 8000.0), (4, "fft", 1000.0)]
+    ], "two rows of one convolution and batch are one point, with the median of its times"
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (f"net,X,2,{SIZES},fft=1", "points.csv:2: direction: unknown pass 'X'"),
+        (f"net,F,2,{SIZES},fft", "points.csv:2: solver_ms: 'fft' is no solver with its milliseconds"),
+        ("net,F,2,8,8,8,16,3,3,9,8,1,1,1,1,1,1,fft=1", "points.csv:2: out_h, out_w: 9 x 8; the other sizes give 8 x 8"),
+        ("net,F,2,8,8,8,-1,3,3,8,8,1,1,1,1,1,1,fft=1", "points.csv:2: filters: '-1' is no number"),
+        (f"net,F,2,{SIZES},fft=1", "no row has a solver of those that are run: GemmFwdRest"),
+    ],
+)
+def test_a_wrong_row_is_named(tmp_path: Path, row: str, said: str) -> None:
+    with pytest.raises(UserError) as raised:
+        read_convolutions(written(tmp_path, row), GEMM, CHOSEN)
+    assert said in str(raised.value)
+
+
+def test_the_shipped_tables_are_whole() -> None:
+    for name, count in (("miopen-vega20", 72), ("miopen-vega20-own", 193)):
+        table, document = load_measured(name)
+        points = read_table(table, document, SHIPPED / FOLDER / table.points)
+        assert len(points) == count and len({p.label for p in points}) == count
+        peak = 128e3 * table.gpu.cus * (table.clock_ghz or 0.0)
+        rates = [1e9 * p.gflop / p.time_us for p in points]
+        if name == "miopen-vega20":
+            assert max(rates) < 1e6 * peak, "an image takes no less than the card's arithmetic allows"
+            assert all(p.kernel for p in points)
+
+
+def test_points_of_the_other_kind_are_refused(tmp_path: Path) -> None:
+    table, document = load_measured("miopen-vega20")
+    products = SHIPPED / FOLDER / "vega20-sgemm.csv"
+    with pytest.raises(UserError, match="its points are products, which have no solver"):
+        read_table(table, document, products)
+    with pytest.raises(UserError, match="are convolutions: solver must say"):
+        read_table(table.model_copy(update={"solver": None}), document, written(tmp_path, *ROWS))
+
+
+class OurProducts:
+    """A multiplier that is our own product, and what it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Any, ...]] = []
+
+    def launches(self, layout, operands, memory, sizes, leading, add):
+        self.asked.append((layout.upper(), *sizes, add))
+        assert leading[2] == sizes[0]
+        return (product(layout, operands, memory, sizes, leading[:2], GPU, add=add),)
+
+
+@pytest.mark.parametrize("direction", "FBW")
+def test_an_images_products_may_be_anothers(direction: str) -> None:
+    from gpusim.networks.steps import execute
+
+    made = {"F": Im2colForward, "B": Im2colBackwardData, "W": Im2colBackwardWeights}[direction]
+    convolution, by = Convolution((2, 3, 5, 5), 4, (3, 3), (1, 1), (1, 1, 1, 1)), OurProducts()
+    operator = build(made(convolution, by=by), DeviceMemory(1 << 20), GPU)
+    for launch in operator.launches:
+        execute(launch, residency=None)
+    assert verify(operator).passed
+    one = product_of(convolution, direction)
+    assert by.asked == [(*one, False), (*one, direction == "W")], "the images' gradients are added up"
+
+
+def test_a_relu_ends_our_products_alone() -> None:
+    with pytest.raises(OperatorError, match="a ReLU is the last step of our products alone"):
+        Im2colForward(Convolution((1, 1, 3, 3), 1, (3, 3)), relu=True, by=OurProducts())
+
+
+def test_matrices_with_gaps_are_refused() -> None:
+    by = TensileMultiplier("a kernel", {}, adds=False, staggered=False)
+    with pytest.raises(UserError, match="without gaps between columns"):
+        by.launches("nn", (Pointer(0),) * 3, DeviceMemory(1 << 20), (8, 8, 8), (9, 8, 8), False)
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_the_second_product_counts(before: bool) -> None:
+    moved, first = SimpleNamespace(name="moved"), [SimpleNamespace(name=name) for name in ("scaled", "product")]
+    made = ByImage((moved,), tuple(first), before)  # type: ignore[arg-type]
+    ran = [f"{number} {launch.name}" for number, launch in enumerate(made.in_order)]
+    own, product_facts = made.calls(ran)  # type: ignore[arg-type]
+    if before:
+        assert (own, product_facts) == (["0 moved"], ["3 scaled", "4 product"])
+    else:
+        assert (own, product_facts) == (["4 moved"], ["2 scaled", "3 product"])
+
+
+def compared(folder: Path) -> list[Compared]:
+    points = read_convolutions(written(folder, *ROWS), GEMM, CHOSEN)
+    times = (1200.0, 1400.0)
+    predictions = [
+        Prediction(point, time_us, None, 2, 4, "valu", 0.5, 1.0, 3.0, im2col_us=100.0)
+        for point, time_us in zip(points, times, strict=True)
+    ]
+    return [Compared(prediction, 100.0) for prediction in predictions]
+
+
+def test_networks_are_summed_by_pass(tmp_path: Path) -> None:
+    rows = compared(tmp_path)
+    sums = {(s.network, s.what): (s.points, s.measured_us, s.modelled_us) for s in totals(rows)}
+    assert sums["net", "all"] == (2, 3000.0, 2800.0) and sums["other", "forward"] == (1, 1000.0, 1300.0)
+    assert ("other", "backward data") not in sums
+    assert set(groups(rows)) == {"all", "run whole", "forward", "backward weights", "net", "other", "third"}
+
+
+def test_a_result_is_read_again(tmp_path: Path) -> None:
+    rows, (table, _) = compared(tmp_path), load_measured("miopen-vega20")
+    document = report.document(table, report.Restored(rows, None, False, "", []))
+    again = report.restored(json.loads(json.dumps(document)))
+    assert [replace(row.prediction.point) for row in again.rows] == [row.prediction.point for row in rows]
+    assert report.markdown(table, again) == report.markdown(table, report.Restored(rows, None, False, "", []))
+    assert "| net | all | 2 | 3000.0 | 2800.0 |" in report.markdown(table, again)
+
+
+def test_conditions_say_which_of_our_algorithms(tmp_path: Path) -> None:
+    table, _ = load_measured("miopen-vega20-own", ["convolution=winograd_4x4"])
+    assert Conditions.of(table, 1.0, None).convolution == "winograd_4x4"
+    with pytest.raises(UserError, match=r"convolution=winograd_9: .* did you mean 'winograd_4x4'"):
+        load_measured("miopen-vega20-own", ["convolution=winograd_9"])
