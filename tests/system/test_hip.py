@@ -573,3 +573,27 @@ def test_a_library_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -
     for product in VENDOR_PRODUCTS.values():
         with pytest.raises(UserError, match=rf"{product.library} is not there: .*apt install {product.package}"):
             library_product(product, GemmShape(4, 4, 4), data, load_gpu("mi6", ["memory_mib=64"]))
+
+
+AFTER_AN_ERROR = """
+import ctypes, sys
+hip = ctypes.CDLL("libamdhip64.so.6")
+module, missing, kernel, memory = (ctypes.c_void_p() for _ in range(4))
+assert hip.hipModuleLoad(ctypes.byref(module), sys.argv[1].encode()) == 0
+assert hip.hipMalloc(ctypes.byref(memory), 4096) == 0
+assert hip.hipModuleGetFunction(ctypes.byref(missing), module, b"no_such_kernel") == 500
+assert hip.hipModuleGetFunction(ctypes.byref(kernel), module, b"vector_add") == 0
+assert hip.hipPeekAtLastError() == 500
+values = [memory, memory, memory, ctypes.c_uint(64)]
+places = (ctypes.c_void_p * 4)(*(ctypes.addressof(value) for value in values))
+assert hip.hipModuleLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, None, places, None) == 0
+print("after the launch", hip.hipGetLastError())
+"""
+
+
+def test_an_error_before_a_launch_that_succeeds_is_gone() -> None:
+    """So it is in AMD's runtime up to ROCm 6; rocBLAS looks for a kernel in one module after another."""
+    done = run(
+        ["--timing", "off"], sys.executable, "-c", AFTER_AN_ERROR, ROOT / "sim_configs/examples/vector_add.hsaco"
+    )
+    assert done.returncode == 0 and "after the launch 0" in done.stdout, done.stdout + done.stderr

@@ -82,7 +82,10 @@ hipError_t prepare(Function* f, const uint64_t grid[3], dim3 block, size_t lds, 
 hipError_t launch(Function* f, const uint64_t grid[3], dim3 block, size_t lds, hipStream_t stream, void** params, void** extra) {
   Work work;
   if (hipError_t error = prepare(f, grid, block, lds, params, extra, &work)) return error;
-  return capturing(stream) ? capture(stream, NodeType::KERNEL, work) : work(stream);
+  hipError_t error = capturing(stream) ? capture(stream, NodeType::KERNEL, work) : work(stream);
+  // AMD's hipGetLastError, up to ROCm 6, says what the last call returned: an error before a launch is gone after it
+  if (!error) take_last_error(false);
+  return error;
 }
 
 std::array<uint64_t, 3> in_items(dim3 grid, dim3 block) {

@@ -6,14 +6,14 @@ from math import hypot
 
 from gpusim.base.picture import Picture
 from gpusim.base.progress import percent
-from gpusim.base.table import Column, Table
+from gpusim.base.table import MISSING, Column, Table
 from gpusim.config.figure import BreakEvenFigure, RatioSpec
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.pictures import Heat, heat
 from gpusim.reproduce.values import Group, Value, groups, limit_of, measured, reasons_of, times
 
-NEVER, ALWAYS = "nowhere", "everywhere"
+NOWHERE, EVERYWHERE, BETWEEN = "at none", "at all", "at some in between"
 Place = tuple[str, int]  # case and batch
 
 
@@ -30,19 +30,18 @@ def _width(group: Group, ratio: RatioSpec) -> float:
 
 
 def crossing(points: Sequence[tuple[float, float]]) -> str:
-    """Return the share of zeros from which a speed-up exceeds 1, by lines between points (zeros, speed-up) in order.
+    """Say at which share of zeros a speed-up exceeds 1, by lines between points (zeros, speed-up) in order.
 
-    'nowhere' where it does at no point, 'everywhere' where it does at all of them; a speed-up that falls below 1 again
-    later counts from where it stays above.
+    'from' where it does at the last point and from there back to a crossing, 'up to' where it does at the first alone.
     """
-    if not points:
-        return "–"
-    if points[-1][1] <= 1:
-        return NEVER
-    for (zeros, gain), (after, more) in reversed(list(pairwise(points))):
-        if gain <= 1:
-            return percent(zeros + (after - zeros) * (1 - gain) / (more - gain))
-    return ALWAYS
+    faster = [gain > 1 for _, gain in points]
+    if all(faster) or not any(faster):
+        return MISSING if not points else EVERYWHERE if faster[0] else NOWHERE
+    if not faster[0] and not faster[-1]:
+        return BETWEEN
+    lines = pairwise(points) if not faster[-1] else reversed(list(pairwise(points)))
+    (zeros, gain), (after, more) = next(ends for ends in lines if (ends[0][1] > 1) != (ends[1][1] > 1))
+    return f"{'from' if faster[-1] else 'up to'} {percent(zeros + (after - zeros) * (1 - gain) / (more - gain))}"
 
 
 def _crossing(held: Sequence[Group], ratio: RatioSpec, side: int = 0) -> str:
@@ -60,15 +59,15 @@ def tables(reproduction: Reproduction, figure: BreakEvenFigure, results: Results
     held = _places(reproduction, figure, results)
     columns = [Column("case"), Column("batch")]
     for ratio in figure.ratios:
-        columns += [Column(f"{ratio.title}: faster from"), Column("between")]
+        columns += [Column(f"{ratio.title}: faster"), Column("by half-widths")]
     rows = []
     for (case, batch), place in held.items():
         found: list[str | int] = [case, batch]
         for ratio in figure.ratios:
             ends = [_crossing(place, ratio, side) for side in (1, -1)]
-            found += [_crossing(place, ratio), ends[0] if ends[0] == ends[1] else " and ".join(ends)]
+            found += [_crossing(place, ratio), ends[0] if ends[0] == ends[1] else "; ".join(ends)]
         rows.append(found)
-    yield Table(columns, rows, "", "Zeros from which a way is faster; between: by the values' half-widths.")
+    yield Table(columns, rows, "", "At which of the shares of zeros a way is faster; between them by lines.")
     columns = [Column("case"), Column("batch"), Column("zeros", percent), Column("limit 1/(1-s)", times)]
     columns += [Column(ratio.title, times) for ratio in figure.ratios]
     yield Table(

@@ -14,6 +14,7 @@ from gpusim.energy.area import ARRAY_EFFICIENCY, CELL_NM, CELL_UM2
 from gpusim.energy.spec import EnergySpec
 from gpusim.reproduce.kept import FILE, Results, as_json, load
 from gpusim.reproduce.kinds import kind_of
+from gpusim.reproduce.kinds.break_even import crossing
 from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.page.writing import contents, judged
 from gpusim.reproduce.points import bytes_of, does_fit
@@ -164,13 +165,21 @@ def test_break_even_lies_between_the_points_around_it(tmp_path: Path) -> None:
     results = replace(results, points={**results.points, "one 1 half soft": replace(slow, half_width=0.1)})
     first, second = rows(table(reproduction, "even", results))
     # 0.5 of the dense speed at 50 % zeros, 1.25 at 90 %: a line meets 1 after two thirds of the way
-    assert first["software over dense: faster from"] == "76.7 %" and first["between"] == "everywhere"
-    assert second["software over dense: faster from"] == "everywhere"
+    assert first["software over dense: faster"] == "from 76.7 %" and second["software over dense: faster"] == "at all"
     assert len(rows(table(reproduction, "even", results, "ratios"))) == 4
-    dense = {**CYCLES, "soft": 5000}
-    assert rows(table(reproduction, "even", results_of(reproduction, dense)))[0][
-        "software over dense: faster from"
-    ] == "nowhere"  # fmt: skip
+    slow = rows(table(reproduction, "even", results_of(reproduction, {**CYCLES, "soft": 5000})))
+    assert slow[0]["software over dense: faster"] == "at none"
+
+
+@pytest.mark.parametrize(
+    ("gains", "said"),
+    [
+        ((2.0, 1.5, 1.2), "at all"), ((0.5, 0.9, 1.0), "at none"), ((0.5, 1.5, 2.0), "from 60.0 %"),
+        ((2.0, 1.5, 0.5), "up to 80.0 %"), ((0.5, 1.5, 0.5), "at some in between"), ((), "–"),
+    ],
+)  # fmt: skip
+def test_a_crossing_is_where_a_line_meets_one(gains: tuple[float, ...], said: str) -> None:
+    assert crossing(list(zip((0.5, 0.7, 0.9), gains, strict=False))) == said
 
 
 CHANGED = f"""
