@@ -28,8 +28,9 @@ def gather(c: Convolution, x: Tensor, rows: Tensor) -> "Launch":
 def scatter(c: Convolution, rows: Tensor, dx: Tensor) -> "Launch":
     """Return the launch that adds up what the taps of rows give each element of all images."""
     values = {"rows": rows, "dx": dx, "m": image_words(c, prod(c.shape[2:]), c.shape[3])}
-    values |= {"window_rows": c.outputs[0], "window_columns": c.outputs[1]}
-    groups = (-(-prod(c.shape[1:]) // GROUP), c.shape[0])
+    places = prod(c.shape[2:])
+    values |= {"window_rows": c.outputs[0], "window_columns": c.outputs[1], "places": places}
+    groups = (-(-places // TILE), -(-c.shape[1] // TILE), c.shape[0])
     return launch("circulant_rows", "circulant_col2im", dx.memory, groups, values)
 
 

@@ -58,9 +58,9 @@ def values(reproduction: Reproduction, figure: FlowStagesFigure, results: Result
     on each GPU; and the largest stage's share of one GPU's memory.
     """
     for point, one in _staged(reproduction, figure, results):
-        yield Value("waiting", point.gpu, point.labels, one.one_us / one.waiting_us)
-        yield Value("streaming", point.gpu, point.labels, one.one_us / one.streaming_us)
-        yield Value("over_batches", point.gpu, point.labels, one.over_batches)
+        yield Value("stages_waiting", point.gpu, point.labels, one.one_us / one.waiting_us)
+        yield Value("stages_streaming", point.gpu, point.labels, one.one_us / one.streaming_us)
+        yield Value("stages_over_batches", point.gpu, point.labels, one.over_batches)
         yield Value("largest_share", point.gpu, point.labels, max(one.stage_bytes) / one.whole_bytes)
 
 

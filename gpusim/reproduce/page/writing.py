@@ -37,6 +37,11 @@ SIMPLE_MEASURES: Mapping[str, Callable[[float], str]] = {
     "prefetch_over_first": times,
     "iteration_over_computation": times,
     "iteration_over_prefetch": times,
+    "compression": times,
+    "epochs_over_first": times,
+    "stages_waiting": times,
+    "stages_streaming": times,
+    "stages_over_batches": times,
 }
 
 
