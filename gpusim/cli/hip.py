@@ -76,7 +76,7 @@ def hip(
     """Run an unmodified HIP program on the simulated GPU: its output and its exit code are its own."""
     from gpusim.cli.outcome import LISTED_HOTSPOTS, JobAsked, run_job, timeline_of
     from gpusim.config.files import opened
-    from gpusim.config.gpu import GPU_FOLDER
+    from gpusim.config.gpu import GPU_FOLDER, gpus_that_run
     from gpusim.config.hip_run import load_hip
     from gpusim.store.project import store_to_write
 
@@ -108,6 +108,7 @@ def hip(
         keep=any((options.every, options.json_file, options.out, store_to_write(storing.store))),
         check=asked.check,
         max_seconds=asked.max_seconds,
+        gpus_that_run=gpus_that_run,
     )
 
     files = [*gpu_file.files, Path(program[0])]

@@ -21,7 +21,7 @@ from isa.object.names import short
 if TYPE_CHECKING:
     import socket
 
-    from gpusim.hip.launching import Bounds, KernelSums, Launches
+    from gpusim.hip.launching import Bounds, GpusThatRun, KernelSums, Launches
     from gpusim.hip.session import Session
 
 
@@ -34,7 +34,8 @@ class HipJob(Job):
     timing: False executes kernels for their results alone; launches: how each is run; kernels: a regular expression:
     only kernels whose name it matches are timed; bounds: where an allocation ends; keep: each launch's metrics are
     part of the record; check: launches are executed under watch, and what is found is part of the record;
-    max_seconds: wall time after which a launch is ended.
+    max_seconds: wall time after which a launch is ended; gpus_that_run: lists the names of GPUs that execute code of
+    some architectures, for the message about a program without code for this one.
     """
 
     kind = "hip"
@@ -51,12 +52,13 @@ class HipJob(Job):
         keep: bool = False,
         check: bool = False,
         max_seconds: float | None = None,
+        gpus_that_run: "GpusThatRun | None" = None,
     ) -> None:
         self.program, self.gpu, self.energy_spec = program, gpu, energy_spec
         self.title = " ".join(program.arguments)
         self.options = JobOptions(timing, verify=False, launches=launches)  # only the program knows its results
         self._kernels, self._bounds, self._keep, self._check = kernels, bounds, keep, check
-        self._max_seconds = max_seconds
+        self._max_seconds, self._gpus_that_run = max_seconds, gpus_that_run
 
     @property
     def variants(self) -> Sequence[Variant]:
@@ -107,6 +109,7 @@ class HipJob(Job):
                 self._bounds,
                 self._check,
                 self._max_seconds,
+                self._gpus_that_run,
             )
             made.append(launches := Launches())
             errors = Reporter(quiet=False)
