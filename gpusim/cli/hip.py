@@ -86,7 +86,7 @@ def hip(
     """Run an unmodified HIP program on the simulated GPU: its output and its exit code are its own."""
     from gpusim.cli.outcome import LISTED_HOTSPOTS, JobAsked, run_job, timeline_of
     from gpusim.config.files import opened
-    from gpusim.config.gpu import GPU_FOLDER
+    from gpusim.config.gpu import GPU_FOLDER, gpus_that_run
     from gpusim.config.hip_run import load_hip
     from gpusim.store.project import store_to_write
 
@@ -119,6 +119,7 @@ def hip(
         max_seconds=asked.max_seconds,
         record=asked.record,
         record_launches=asked.record_launches,
+        gpus_that_run=gpus_that_run,
     )
 
     files = [*gpu_file.files, Path(program[0])]

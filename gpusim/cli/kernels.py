@@ -31,7 +31,7 @@ def kernels_build(
     ] = None,
     debug: Annotated[bool, typer.Option("-g", help="Keep line tables, for faults, hotspots and disassembly.")] = False,
     gpu: Annotated[
-        str, typer.Option("--gpu", metavar="NAME", help="Build for gfx803, gfx900 or gfx906.", show_default=True)
+        str, typer.Option("--gpu", metavar="NAME", help="Build for this architecture.", show_default=True)
     ] = "gfx803",
 ) -> None:
     """Compile kernels into code objects beside their sources: through clang and lld; LLVM IR works without either."""

@@ -28,30 +28,73 @@ from memory.wheel import due, wake
 from spartan.engine import engine_tick
 
 
+@jit(outline=True)
+def _further_cu_response(m, now, slot):
+    """Run those of the class from number 64 on."""
+    for first in range(64, m.cu.cus, 64):
+        units = due(m, slot, CU_RESPONSE, first)
+        while units:
+            response_tick(m, now, first + ctz(units))
+            units &= units - 1
+
+
+@jit(outline=True)
+def _further_cu_return(m, now, slot):
+    """Run those of the class from number 64 on."""
+    for first in range(64, m.cu.cus, 64):
+        units = due(m, slot, CU_RETURN, first)
+        while units:
+            return_tick(m, now, first + ctz(units))
+            units &= units - 1
+
+
+@jit(outline=True)
+def _further_cu_look_up(m, now, slot):
+    """Run those of the class from number 64 on."""
+    for first in range(64, m.cu.cus, 64):
+        units = due(m, slot, CU_LOOK_UP, first)
+        while units:
+            look_up_tick(m, now, first + ctz(units))
+            units &= units - 1
+
+
+@jit(outline=True)
+def _further_cu_issue(m, now, slot):
+    """Run those of the class from number 64 on."""
+    for first in range(64, m.cu.cus, 64):
+        units = due(m, slot, CU_ISSUE, first)
+        while units:
+            issue_tick(m, now, first + ctz(units))
+            units &= units - 1
+
+
 @jit(inline=True)
 def run_units(m, now, slot):
     """Run all units that have something to do in cycle `now`, which is `slot` of the wheel."""
     if due(m, slot, TRANSLATION, 0):
         translation_tick(m, now)
-    for first in range(0, m.cu.cus, 64):
-        units = due(m, slot, CU_RESPONSE, first)
-        while units:
-            unit = first + ctz(units)
-            units &= units - 1
-            response_tick(m, now, unit)
-    for first in range(0, m.cu.cus, 64):
-        units = due(m, slot, CU_RETURN, first)
-        while units:
-            unit = first + ctz(units)
-            units &= units - 1
-            return_tick(m, now, unit)
-    for first in range(0, m.cu.cus, 64):
-        units = due(m, slot, CU_LOOK_UP, first)
-        while units:
-            unit = first + ctz(units)
-            units &= units - 1
-            prefetch(l1_address(m, now, first + ctz(units)))
-            look_up_tick(m, now, unit)
+    units = due(m, slot, CU_RESPONSE, 0)
+    while units:
+        unit = ctz(units)
+        units &= units - 1
+        response_tick(m, now, unit)
+    if m.cu.cus > 64:
+        _further_cu_response(m, now, slot)
+    units = due(m, slot, CU_RETURN, 0)
+    while units:
+        unit = ctz(units)
+        units &= units - 1
+        return_tick(m, now, unit)
+    if m.cu.cus > 64:
+        _further_cu_return(m, now, slot)
+    units = due(m, slot, CU_LOOK_UP, 0)
+    while units:
+        unit = ctz(units)
+        units &= units - 1
+        prefetch(l1_address(m, now, ctz(units)))
+        look_up_tick(m, now, unit)
+    if m.cu.cus > 64:
+        _further_cu_look_up(m, now, slot)
     units = due(m, slot, SCALAR, 0)
     while units:
         unit = ctz(units)
@@ -86,13 +129,14 @@ def run_units(m, now, slot):
         unit = ctz_from(units, goes_first)
         units ^= 1 << unit
         dram_tick(m, now, unit)
-    for first in range(0, m.cu.cus, 64):
-        units = due(m, slot, CU_ISSUE, first)
-        while units:
-            unit = first + ctz(units)
-            units &= units - 1
-            prefetch(simd_address(m, now, first + ctz(units)))
-            issue_tick(m, now, unit)
+    units = due(m, slot, CU_ISSUE, 0)
+    while units:
+        unit = ctz(units)
+        units &= units - 1
+        prefetch(simd_address(m, now, ctz(units)))
+        issue_tick(m, now, unit)
+    if m.cu.cus > 64:
+        _further_cu_issue(m, now, slot)
     if due(m, slot, DISPATCH, 0):
         dispatch_tick(m, now)
 

@@ -90,13 +90,6 @@ def _run(unit: Unit, before: Unit | None) -> list[str]:
     tick = _called(unit.tick)
     if unit.alone:
         return [f"if due(m, slot, {unit.wheel_class}, 0):", f"    {tick}(m, now)"]
-    if unit.most > _MASK_BITS:
-        lines = [f"for first in range(0, m.{unit.count}, {_MASK_BITS}):"]
-        lines += [f"    units = due(m, slot, {unit.wheel_class}, first)", "    while units:"]
-        lines += ["        unit = first + ctz(units)", "        units &= units - 1"]
-        if unit.prefetch is not None:
-            lines.append(f"        prefetch({_called(unit.prefetch)}(m, now, first + ctz(units)))")
-        return [*lines, f"        {tick}(m, now, unit)"]
     lines = [f"units = due(m, slot, {unit.wheel_class}, 0)"]
     if unit.rotating:
         if before is None or not before.rotating or before.count != unit.count:
@@ -108,7 +101,34 @@ def _run(unit: Unit, before: Unit | None) -> list[str]:
     if unit.prefetch is not None:
         # the one after the last has an address that nobody reads
         lines.append(f"    prefetch({_called(unit.prefetch)}(m, now, ctz(units)))")
-    return [*lines, f"    {tick}(m, now, unit)"]
+    lines.append(f"    {tick}(m, now, unit)")
+    if unit.most > _MASK_BITS:
+        lines += [f"if m.{unit.count} > {_MASK_BITS}:", f"    {_beyond(unit)}(m, now, slot)"]
+    return lines
+
+
+def _beyond(unit: Unit) -> str:
+    return f"_further_{unit.wheel_class.lower()}"
+
+
+def _run_beyond(unit: Unit) -> str:
+    """Return a function that runs the units of a class beyond those that the run loop's mask has bits for."""
+    lines = "".join(
+        f"    {line}\n"
+        for line in (
+            f"for first in range({_MASK_BITS}, m.{unit.count}, {_MASK_BITS}):",
+            f"    units = due(m, slot, {unit.wheel_class}, first)",
+            "    while units:",
+            f"        {_called(unit.tick)}(m, now, first + ctz(units))",
+            "        units &= units - 1",
+        )
+    )
+    return f'''@jit(outline=True)
+def {_beyond(unit)}(m, now, slot):
+    """Run those of the class from number {_MASK_BITS} on."""
+{lines}
+
+'''
 
 
 def _wake(unit: Unit) -> list[str]:
@@ -126,12 +146,13 @@ def run_units(units: Units) -> str:
         f"    {line}\n" for unit, before in zip(units, (None, *units), strict=False) for line in _run(unit, before)
     )
     wake = "".join(f"    {line}\n" for unit in units for line in _wake(unit))
+    beyond = "".join(_run_beyond(unit) for unit in units if unit.most > _MASK_BITS)
     return f'''"""{_DOCSTRING}"""
 
 {_imports(uses)}
 
 
-@jit(inline=True)
+{beyond}@jit(inline=True)
 def run_units(m, now, slot):
     """Run all units that have something to do in cycle `now`, which is `slot` of the wheel."""
 {run}

@@ -22,7 +22,7 @@ from isa.object.names import short
 if TYPE_CHECKING:
     import socket
 
-    from gpusim.hip.launching import Bounds, KernelSums, Launches
+    from gpusim.hip.launching import Bounds, GpusThatRun, KernelSums, Launches
     from gpusim.hip.session import Session
 
 
@@ -36,7 +36,8 @@ class HipJob(Job):
     only kernels whose name it matches are timed; bounds: where an allocation ends; keep: each launch's metrics are
     part of the record; check: launches are executed under watch, and what is found is part of the record;
     max_seconds: wall time after which a launch is ended; record: a folder that the first `record_launches` launches of
-    each kernel are written to.
+    each kernel are written to; gpus_that_run: lists the names of GPUs that execute code of some architectures, for the
+    message about a program without code for this one.
     """
 
     kind = "hip"
@@ -55,12 +56,13 @@ class HipJob(Job):
         max_seconds: float | None = None,
         record: Path | None = None,
         record_launches: int = 1,
+        gpus_that_run: "GpusThatRun | None" = None,
     ) -> None:
         self.program, self.gpu, self.energy_spec = program, gpu, energy_spec
         self.title = " ".join(program.arguments)
         self.options = JobOptions(timing, verify=False, launches=launches)  # only the program knows its results
         self._kernels, self._bounds, self._keep, self._check = kernels, bounds, keep, check
-        self._max_seconds = max_seconds
+        self._max_seconds, self._gpus_that_run = max_seconds, gpus_that_run
         self._record, self._record_launches = record, record_launches
 
     @property
@@ -119,6 +121,7 @@ class HipJob(Job):
                 self._check,
                 self._max_seconds,
                 recorder,
+                self._gpus_that_run,
             )
             made.append(launches := Launches())
             return lambda socket, file: Session(socket, file, how, launches, errors, lambda: context.interrupt.asked)

@@ -1,7 +1,7 @@
 """Launches of HIP programs: simulated or executed, and what is kept of each."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 from isa.object.names import short
 
 Bounds = Literal["page", "exact", "loose"]
+GpusThatRun = Callable[[Iterable[str]], Sequence[str]]
 _COMBINED_AT = 64  # launches of a kernel whose facts wait to be added up
 
 
@@ -29,7 +30,8 @@ class Options:
     or mangled, are timed, the others are only executed; launches: how timed ones are run; keep: every launch's metrics;
     bounds: where an allocation ends (`Bounds`: with its page, its last byte, or the block of
     the driver's that it lies in); check: execute launches under watch,
-    untimed; max_seconds: wall time after which a launch is ended; recorder: writes launches down.
+    untimed; max_seconds: wall time after which a launch is ended; recorder: writes launches down; gpus_that_run: lists
+    the names of GPUs that execute code of some architectures.
     """
 
     gpu: GpuSpec
@@ -41,6 +43,7 @@ class Options:
     check: bool = False
     max_seconds: float | None = None
     recorder: LaunchRecorder | None = None
+    gpus_that_run: GpusThatRun | None = None
 
     def timed(self, name: str) -> bool:
         """Tell whether a kernel is simulated."""

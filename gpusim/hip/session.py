@@ -15,7 +15,7 @@ from gpusim.core.cu.spec import SIMDS
 from gpusim.core.facts import RunFacts
 from gpusim.core.occupancy import Occupancy, OccupancyError, occupancy
 from gpusim.hip import device
-from gpusim.hip.code import CodeStore, UnknownCodeError, why_no_code
+from gpusim.hip.code import CodeStore, UnknownCodeError
 from gpusim.hip.compilation import CompileRequest, compile_program
 from gpusim.hip.errors import HipError
 from gpusim.hip.hostcall import HostCalls
@@ -84,7 +84,7 @@ class Session:
         self._memory = shared_memory(file, options.gpu.memory_mib << 20, slack_bytes)
         os.close(file)
         self._allocations: dict[int, Allocation] = {}
-        self._code = CodeStore(self._memory, options.gpu)
+        self._code = CodeStore(self._memory, options.gpu, options.gpus_that_run)
         self._launcher = Launcher(options, launches, reporter)
         self._recorder = options.recorder
         self._calls = HostCalls(self._memory)
@@ -166,7 +166,7 @@ class Session:
         self._memory.free(self._allocations.pop(address))
 
     def _no_code(self, others: bytes) -> bytes:
-        raise CodeObjectError(why_no_code(self._gpu, others.decode("utf-8", "replace")))
+        raise CodeObjectError(self._code.why_no_code(others.decode("utf-8", "replace")))
 
     def _load(self, data: bytes) -> bytes:
         return struct.pack("<Q", self._code.load(data))

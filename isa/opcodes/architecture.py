@@ -136,4 +136,5 @@ GFX906 = replace(
     version=(9, 0, 6),
     extensions=("gfx9", "packed", "fma_mix", "dot", "half_rate_doubles"),
 )
-ARCHITECTURES = {one.name: one for one in (GFX803, GFX900, GFX906)}
+GFX90C = replace(GFX900, name="gfx90c", target="gfx90c:xnack-", version=(9, 0, 12))
+ARCHITECTURES = {one.name: one for one in (GFX803, GFX900, GFX90C, GFX906)}

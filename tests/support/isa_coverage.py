@@ -142,6 +142,8 @@ def _section(name: str, found: dict[str, list[Coverage]]) -> list[str]:
     away = [f"`{o.mnemonic}`" for o in gone if o.mnemonic not in kept and "promoted" not in o.flags]
     if away:
         lines += [f"Gone, or under another name: {', '.join(dict.fromkeys(away))}.", ""]
+    if not found:
+        return [*lines, "Nothing: it executes what that does.", ""]
     lines += ["| encoding | | opcodes | executed | in part | refused |", "|---|---|---|---|---|---|"]
     for encoding, rows in found.items():
         states = Counter(row.state for row in rows)

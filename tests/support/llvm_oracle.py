@@ -27,7 +27,6 @@ LINES_AN_OPCODE = 3
 
 _DATA = Path(__file__).resolve().parents[1] / "data" / "isa"
 ORACLE = _DATA / "oracle.txt"
-LATER = {name: _DATA / f"oracle_{name}.txt" for name in ARCHITECTURES if name != GFX803.name}
 ORACLE_VERSION = 19
 
 # Text of instructions that LLVM before 19 writes in another way, and why it is the older one that is wrong; seen with
@@ -139,6 +138,14 @@ def added_opcodes(architecture: Architecture) -> list[Opcode]:
     names = list(ARCHITECTURES)
     before = set(opcodes(ARCHITECTURES[names[names.index(architecture.name) - 1]]))
     return [opcode for opcode in opcodes(architecture) if opcode not in before]
+
+
+# of architectures that have instructions of their own
+LATER = {
+    name: _DATA / f"oracle_{name}.txt"
+    for name, one in ARCHITECTURES.items()
+    if one is not GFX803 and added_opcodes(one)
+}
 
 
 def main(arguments: list[str]) -> None:

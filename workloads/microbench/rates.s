@@ -4,6 +4,7 @@
 // run once to bring the code into the instruction cache.
 // Arguments: u32 short, u32 long (at least 1 each), u64 table of 64 addresses, one a lane.
     .include "kernel.inc"
+    .include "../kernels/carries.inc"
     .set REPEAT, 32
 
 .macro rate name, lds_bytes=0
@@ -14,8 +15,8 @@
     s_mov_b32 m0, -1
     s_waitcnt lgkmcnt(0)
     v_mov_b32_e32 v3, s7
-    add_u32 v2, s6, v1
-    add_carry_u32 v3, 0, v3
+    add_to_carry v2, s6, v1
+    add_carry v3, 0, v3
     flat_load_dwordx2 v[2:3], v[2:3]
     v_cvt_f32_u32_e32 v4, v0
     v_mov_b32_e32 v5, 1.0
@@ -68,14 +69,14 @@
     v_fma_f32 v4, v4, v5, v4
 .endm
 .macro body_int32_add
-    add_u32 v4, v4, v5
+    add_to_carry v4, v4, v5
 .endm
 .macro body_int32_mul
     v_mul_lo_u32 v4, v4, v5
 .endm
 .macro body_int32_mad
     v_mul_lo_u32 v4, v4, v5
-    add_u32 v4, v4, v5
+    add_to_carry v4, v4, v5
 .endm
 .macro body_transcendental
     v_rcp_f32_e32 v4, v4

@@ -3,6 +3,7 @@
 // Arguments: u64 source, u64 target, u32 stride, u32 mask, u32 steps (at least 1) of four accesses, u32 wavefronts a
 // workgroup. Offsets are counted in scalar registers, beside the vector units.
     .include "kernel.inc"
+    .include "../kernels/carries.inc"
 
 // offset s16 + \at of the next access
 .macro next_offset at
@@ -96,13 +97,13 @@
     v_and_b32_e32 v0, 63, v0
     s_waitcnt lgkmcnt(0)
     s_mul_i32 s12, s2, s9
-    add_u32 v1, s12, v1
+    add_to_carry v1, s12, v1
     v_mul_lo_u32 v1, v1, s6
     v_mul_lo_u32 v0, v0, s7
     v_mov_b32_e32 v3, s5
-    add_u32 v2, v0, v1
-    add_u32 v2, s4, v2
-    add_carry_u32 v3, 0, v3
+    add_to_carry v2, v0, v1
+    add_to_carry v2, s4, v2
+    add_carry v3, 0, v3
     v_mov_b32_e32 v4, 1
 .Lstep_\name:
     .rept 4

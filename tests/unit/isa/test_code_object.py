@@ -19,6 +19,7 @@ from isa.object.code_object import CodeObjectError, Kernel, KernelArgument, load
 from isa.object.elf_image import MalformedError, read_image
 from isa.object.kernel_descriptor import read_descriptor, read_kernel_code
 from isa.object.kernel_metadata import read_metadata
+from isa.object.targets import supported
 from isa.opcodes import GFX803
 
 pytestmark = pytest.mark.compiled_tier  # nothing of this is ever compiled
@@ -134,10 +135,10 @@ def relocatable_of_another_gpu() -> bytes:
         (OBJECTS[V5][:3000], "truncated"),
         (patched(V5, 18, b"\x3e"), "ELF machine 62, not AMDGPU"),
         (patched(V5, 7, b"\x00"), "OS ABI 0"),
-        (patched(V5, 48, b"\x36"), "built for gfx1030, not gfx803, gfx900 or gfx906"),
+        (patched(V5, 48, b"\x36"), f"built for gfx1030, not {supported()}"),
         (patched(V5, 48, b"\xfe"), "built for an unknown GPU (EF_AMDGPU_MACH 0xfe), not gfx803"),
         (patched(V5, 48, b"\x02"), "names no GPU, neither in its header's flags nor in a note"),
-        (relocatable_of_another_gpu(), "built for gfx1030, not gfx803, gfx900 or gfx906"),
+        (relocatable_of_another_gpu(), f"built for gfx1030, not {supported()}"),
         (patched(V5, 16, b"\x01"), "relocatable object: link it first"),
         (patched(V5, 8, b"\x09"), "ABI version 9"),
         (patched(V5, 4, b"\x01"), "64-bit"),
