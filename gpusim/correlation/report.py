@@ -127,7 +127,7 @@ def fit_table(fitted: Fitted) -> Table:
 
 def tables(found: "Restored") -> list[Table]:
     """Give the groups of points, of which there is at least one, what was fitted, the points, and those not run."""
-    fitted = [] if found.fitted is None else [fit_table(found.fitted)]
+    fitted = [] if found.fitted is None or not found.fitted.tried else [fit_table(found.fitted)]
     not_run = [not_run_table(found.not_run)] if found.not_run else []
     sums = [total_table(held)] if (held := totals(found.rows)) else []
     return [group_table(groups(found.rows)), *sums, *fitted, point_table(found.rows), *not_run]
