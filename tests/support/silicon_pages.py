@@ -196,11 +196,11 @@ def _sentences() -> Iterator[str]:
     off = [abs(row.ratio - 1) for row in same]
     spread = [max(p.measured_us) / min(p.measured_us) - 1 for p in map(_point, same) if len(p.measured_us) > 1]
     interval = _fit()
+    share = len(same) * same[0].launch_us / sum(row.modelled_us for row in same)
     yield (
         f"A measurement's own time is {same[0].launch_us:.1f} µs, fitted to these points ({interval[0]:.1f} to"
-        f" {interval[1]:.1f} by resampling): {100 * len(same) * same[0].launch_us / sum(r.modelled_us for r in same):.0f} %"
-        " of the simulated sum. What the smallest two leave beside their kernels is"
-        f" {' and '.join(f'{us:.1f}' for us in _left(same)[:2])} µs."
+        f" {interval[1]:.1f} by resampling): {100 * share:.0f} % of the simulated sum. What the smallest two"
+        f" leave beside their kernels is {' and '.join(f'{us:.1f}' for us in _left(same)[:2])} µs."
     )
     yield f"One by one they are {100 * mean(off):.1f} % off in the mean, {100 * median(off):.1f} % in the median."
     if spread:

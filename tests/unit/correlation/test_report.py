@@ -65,7 +65,7 @@ def test_json_has_the_bar_and_is_read_again() -> None:
 def test_the_picture_marks_what_was_not_run_whole() -> None:
     pytest.importorskip("matplotlib")
     made = picture(ROWS, "title")
-    assert "3 products, 1 of them run whole" in made.alt
+    assert "3 points, 1 of them run whole" in made.alt
     assert [line[2] for line in made.rows] == [WHOLE, SAMPLED, EXTRAPOLATED]
     rate = 2 * 1000 * 1000 * 2 / 120e-6 * 1e-9
     assert [line[-1] for line in made.rows] == [0.0, pytest.approx(rate * 7.5 / 120), None]
