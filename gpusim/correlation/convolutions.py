@@ -128,7 +128,7 @@ def predict_by_image(
 def predict_own(point: ConvolutionPoint, conditions: "Conditions") -> "Prediction":
     """Run a pass by our fastest algorithm, with the measured batch."""
     from gpusim.config.network import load_network
-    from gpusim.config.network_run import NetworkSettings
+    from gpusim.config.network_run import AUTO, NetworkSettings
     from gpusim.correlation.predict import Prediction
     from gpusim.networks.choice import choose
     from gpusim.networks.run import Wanted, run_iteration
@@ -143,10 +143,12 @@ def predict_own(point: ConvolutionPoint, conditions: "Conditions") -> "Predictio
     )
     reporter, interrupt = Reporter(quiet=True), Interrupt()
     chosen = choose(network, settings, wanted, reporter, interrupt)
+    if conditions.convolution == AUTO and place not in chosen.by_step:
+        raise KeyboardInterrupt  # which the choice has taken: nothing is chosen then
     record = run_iteration(network, settings, wanted, reporter, interrupt, known=chosen.exact, chosen=chosen.by_step)
-    (step,) = (step for step in record.steps if (step.step.layer, step.step.what) == place)
     if record.stopped_by:
         raise KeyboardInterrupt
+    (step,) = (step for step in record.steps if (step.step.layer, step.step.what) == place)
     assert step.facts is not None
     longest = max((record.of_class[one] for one in step.classes), key=lambda facts: facts.cycles)
     by = chosen.by_step.get(place, conditions.convolution)

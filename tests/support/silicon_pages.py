@@ -49,6 +49,18 @@ def _point(row: Compared) -> ConvolutionPoint:
     return row.prediction.point
 
 
+def _fit() -> tuple[float, float]:
+    """Return the interval of the time that no kernel takes, as it was fitted."""
+    low, high = json.loads((RESULTS / f"{SAME}.json").read_text(encoding="utf-8"))["fit"]["launch_interval_us"]
+    return low, high
+
+
+def _left(same: Sequence[Compared]) -> list[float]:
+    """Return what of the measured time no simulated kernel takes, of the points with the shortest kernels first."""
+    ordered = sorted(same, key=lambda row: row.prediction.time_us)
+    return [row.prediction.point.time_us - row.prediction.time_us for row in ordered]
+
+
 def rows() -> list[Row]:
     """Every convolution of the networks that has been run in any way, in the networks' order."""
     same = {(_point(row).convolution, _point(row).direction): row for row in _rows(SAME)}
@@ -106,13 +118,19 @@ def same_solver() -> str:
 
 
 def sums() -> str:
-    """A row for the sum of each network's passes."""
+    """A row for the sum of each network's passes; the last column: without what no kernel takes."""
+    held = _rows(SAME)
+    launch_us = held[0].launch_us if held else 0.0
     cells = [
-        [s.network, s.what, str(s.points), f"{s.measured_us / 1e3:.2f}", f"{s.modelled_us / 1e3:.2f}", f"{s.ratio:.2f}"]
-        for s in totals(_rows(SAME))
+        [
+            *(s.network, s.what, str(s.points), f"{s.measured_us / 1e3:.2f}", f"{s.modelled_us / 1e3:.2f}"),
+            *(f"{s.ratio:.2f}", f"{(s.modelled_us - s.points * launch_us) / s.measured_us:.2f}"),
+        ]
+        for s in totals(held)
         if s.network in NETWORKS
     ]
-    return table(["network", "pass", "convolutions", "measured, ms an image", "simulated", "ratio"], cells)
+    heads = ["network", "pass", "convolutions", "measured, ms an image", "simulated", "ratio", "ratio of kernels alone"]
+    return table(heads, cells)
 
 
 def ours() -> str:
@@ -177,6 +195,13 @@ def _sentences() -> Iterator[str]:
     )
     off = [abs(row.ratio - 1) for row in same]
     spread = [max(p.measured_us) / min(p.measured_us) - 1 for p in map(_point, same) if len(p.measured_us) > 1]
+    interval = _fit()
+    share = len(same) * same[0].launch_us / sum(row.modelled_us for row in same)
+    yield (
+        f"A measurement's own time is {same[0].launch_us:.1f} µs, fitted to these points ({interval[0]:.1f} to"
+        f" {interval[1]:.1f} by resampling): {100 * share:.0f} % of the simulated sum. What the smallest two"
+        f" leave beside their kernels is {' and '.join(f'{us:.1f}' for us in _left(same)[:2])} µs."
+    )
     yield f"One by one they are {100 * mean(off):.1f} % off in the mean, {100 * median(off):.1f} % in the median."
     if spread:
         yield (

@@ -14,8 +14,9 @@ from gpusim.config.measured import FOLDER, load_measured, read_table
 from gpusim.config.measured_convolutions import COLUMNS, GEMM, OWN, Chosen, product_of, read_convolutions
 from gpusim.correlation import report
 from gpusim.correlation.compare import Compared, groups, totals
-from gpusim.correlation.convolutions import ByImage, TensileMultiplier
+from gpusim.correlation.convolutions import ByImage, TensileMultiplier, predict_own
 from gpusim.correlation.predict import Conditions, Prediction
+from gpusim.networks import choice
 from isa.device_memory import DeviceMemory
 from isa.kernarg import Pointer
 from tests.unit.workloads.test_primitives import GPU
@@ -168,6 +169,14 @@ def test_a_result_is_read_again(tmp_path: Path) -> None:
     assert [replace(row.prediction.point) for row in again.rows] == [row.prediction.point for row in rows]
     assert report.markdown(table, again) == report.markdown(table, report.Restored(rows, None, False, "", []))
     assert "| net | all | 2 | 3000.0 | 2800.0 |" in report.markdown(table, again)
+
+
+def test_an_interrupt_that_the_choice_has_taken_ends_the_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, _ = load_measured("miopen-vega20-own")
+    (point, *_) = read_convolutions(written(tmp_path, *ROWS), OWN, [])
+    monkeypatch.setattr(choice, "choose", lambda *_: choice.Chosen())
+    with pytest.raises(KeyboardInterrupt):
+        predict_own(point, Conditions.of(table, 1.0, None))
 
 
 def test_conditions_say_which_of_our_algorithms(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.config.measured import load_measured
 from gpusim.correlation import report
+from tests.support import silicon_pages
 from tests.support.correlation_pages import EXACT, EXTRAPOLATED, SAMPLED, SEARCH, held_to_whole, result, vega
 from tests.support.figures import section
 
@@ -53,6 +54,12 @@ def test_what_is_sampled_is_within_its_bar_of_the_whole_run() -> None:
     assert section(page, "held to whole") == held_to_whole()
     assert section(page, "vega") == vega()
     assert "| no |" not in held_to_whole()
+
+
+def test_the_page_of_convolutions_is_made_from_its_results() -> None:
+    page = (DOCS / "networks" / "silicon.md").read_text(encoding="utf-8")
+    for name, made in silicon_pages.SECTIONS.items():
+        assert section(page, name) == made(), name
 
 
 def test_another_file_is_no_result() -> None:
