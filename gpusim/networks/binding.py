@@ -511,7 +511,7 @@ def _convolution(case: Case) -> Use | tuple[Use, ...]:
 
 
 def _transposed_convolution(case: Case) -> Use | tuple[Use, ...]:
-    """Use the passes of the convolution the other way: its gradient of the data goes forward."""
+    """Run the passes of the convolution the other way: its gradient of the data goes forward."""
     kind, iteration = case.kind, case.iteration
     mirrored, shape = kind.mirrored(case.layer.input_shapes)
     windows = Convolution(
