@@ -47,9 +47,7 @@ def find_marks(instructions: Sequence[Instruction]) -> list[Mark]:
 
 def _subtracts_literal(one: Instruction) -> bool:
     """Tell whether a literal is subtracted in the encoding that has no clamp."""
-    return (
-        one.opcode.mnemonic == "v_subrev_u32" and one.opcode.encoding == "vop2" and one.fields.get("src0") == LITERAL
-    )
+    return one.opcode.mnemonic == "v_subrev_u32" and one.opcode.encoding == "vop2" and one.fields.get("src0") == LITERAL
 
 
 def _early_reloads(instructions: Sequence[Instruction]) -> Iterator[Instruction]:

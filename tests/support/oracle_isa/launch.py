@@ -146,9 +146,7 @@ class Executed:
                 for w in waves:
                     w.state = "ready" if w.state == "barrier" else w.state
 
-    def _wave(
-        self, number: int, place: tuple[int, ...], size: tuple[int, ...], items: int, lds: np.ndarray
-    ) -> Wave:
+    def _wave(self, number: int, place: tuple[int, ...], size: tuple[int, ...], items: int, lds: np.ndarray) -> Wave:
         """A wavefront with its initial registers."""
         kernel, request = self.kernel, self.request
         w = Wave(self.memory, lds)

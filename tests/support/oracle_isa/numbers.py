@@ -118,9 +118,7 @@ def middle(a: np.ndarray, b: np.ndarray, c: np.ndarray, ieee: bool) -> np.ndarra
     top = larger(larger(a, b, ieee), c, ieee)
     least = larger(larger(a, b, ieee, -1), c, ieee, -1)
     at = [bits(x) == bits(top) for x in (a, b, c)]
-    rest = np.where(
-        at[0], larger(b, c, ieee), np.where(at[1], larger(a, c, ieee), larger(a, b, ieee))
-    ).astype(a.dtype)
+    rest = np.where(at[0], larger(b, c, ieee), np.where(at[1], larger(a, c, ieee), larger(a, b, ieee))).astype(a.dtype)
     return np.where(nan, least, rest).astype(a.dtype)
 
 
