@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tests.support.oracle_isa.operands import reader, scalar_reader, vector_number
-from tests.support.oracle_isa.state import LANE, LANES, M0, Wave, scalar_code
+from tests.support.oracle_isa.operands import scalar_reader, vector_number
+from tests.support.oracle_isa.state import LANE, LANES, Wave, scalar_code
 from tests.support.oracle_isa.text import Line, NotStatedError
 
 Step = Callable[[Wave], None]

@@ -1,6 +1,5 @@
 """What vector instructions compute (GCN3 ISA manual, chapter 12), by mnemonic."""
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -10,7 +9,6 @@ from tests.support.oracle_isa import numbers
 from tests.support.oracle_isa.numbers import div_fixup, div_fmas, div_scale, fma, larger, ldexp, middle, to_integer
 from tests.support.oracle_isa.operands import (
     TYPES,
-    constant,
     mask_reader,
     mask_writer,
     reader,
@@ -18,7 +16,7 @@ from tests.support.oracle_isa.operands import (
     vector_number,
     writer,
 )
-from tests.support.oracle_isa.state import EXEC, LANE, LANES, VCC, Wave, lanes_of, scalar_code
+from tests.support.oracle_isa.state import LANE, LANES, VCC, Wave, lanes_of, scalar_code
 from tests.support.oracle_isa.text import Line, NotStatedError
 
 Step = Callable[[Wave], None]
@@ -29,7 +27,8 @@ U32, U64 = np.uint32, np.uint64
 class Row(NamedTuple):
     """An instruction: kinds of destination and sources, what it computes, how it treats denormals.
 
-    how: "mode" (as MODE says), "bits" (as they are), "zero" (FP32 always flushed); old: the destination is a source too.
+    how: "mode" (as MODE says), "bits" (as they are), "zero" (FP32 always flushed); old: the destination is
+    a source too.
     """
 
     result: str

@@ -1,5 +1,7 @@
 """Are the marks that compilers' faults leave in machine code found, and nothing that only looks so?"""
 
+from pathlib import Path
+
 import pytest
 
 from isa.encoding.control_flow import decode_kernel
@@ -29,6 +31,17 @@ def test_a_reload_where_control_flow_joins_before_lanes_are_restored() -> None:
     assert marks("s_cbranch_execz 1", "s_nop 0", RESTORE, RELOAD) == []
     assert marks("s_nop 0", RELOAD, RESTORE) == []  # no join
     assert marks("s_cbranch_execz 1", "s_nop 0", "s_or_saveexec_b64 s[8:9], -1", RELOAD, RESTORE) == []
+
+
+def test_what_clang_17_makes_of_a_clamp_and_of_a_branch() -> None:
+    """Objects of clang17.hip: `x < 128u ? 0u : x - 128u`, the same with 8, and a branch with spilled registers."""
+    found = {
+        path.stem: {name: {mark.fault for mark in find_marks(decode_kernel(kernel))} for name, kernel in held.items()}
+        for path in sorted((Path(__file__).parents[2] / "data/miscompiled").glob("*.hsaco"))
+        for held in [load_code_object(path).kernels]
+    }
+    assert found["clang17-O2"] == {"clamp": {"lost-clamp"}, "clampi": set(), "spill": set()}
+    assert found["clang17-O0"] == {"clamp": {"early-reload"}, "clampi": {"early-reload"}, "spill": set()}
 
 
 def test_the_corpus_has_none() -> None:
