@@ -5,8 +5,8 @@ literal, into the short encoding, which has no clamp: `v_subrev_u32_e32 v1, vcc,
 subtraction of a constant as an addition, so that this instruction alone tells.
 
 early-reload: without optimisation (-O0) clang reloads spilled registers where control flow joins, before EXEC is
-restored there: `buffer_load_dword v1, off, s[0:3], 0 offset:8` in front of `s_or_b64 exec, exec, s[4:5]`. Lanes that come
-from elsewhere keep what the register held.
+restored there: `buffer_load_dword v1, off, s[0:3], 0 offset:8` in front of `s_or_b64 exec, exec, s[4:5]`. Lanes that
+come from elsewhere keep what the register held.
 
 Hand-written assembly may have either on purpose.
 """
