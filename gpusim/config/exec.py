@@ -135,7 +135,9 @@ class ExecConfig(Spec):
     @model_validator(mode="after")
     def _arguments_are_given_once(self) -> "ExecConfig":
         if self.recorded is not None and (self.arguments or any(self.global_offset)):
-            raise ValueError("recorded: it has the arguments, with which arguments and global_offset do not go together")
+            raise ValueError(
+                "recorded: it has the arguments, with which arguments and global_offset do not go together"
+            )
         return self
 
     @model_validator(mode="after")

@@ -97,7 +97,6 @@ class ExecJob(Job):
         outputs = {name: spec.output for name, spec in config.arguments.items() if spec.output is not None}
         return _ExecTask(command, arguments, expected, outputs)
 
-
     def _recorded(self, recorded: RecordedSpec, kernel: KernelFunction) -> Task:
         """Prepare a recorded launch: the device memory of the program, each allocation at its address."""
         config, device = self._config, self._device

@@ -4,9 +4,9 @@ lost-clamp: clang 17 turns `x < 128u ? 0u : x - 128u` into a subtraction that sa
 literal, into the short encoding, which has no clamp: `v_subrev_u32_e32 v1, vcc, 0x80, v0`. LLVM writes every other
 subtraction of a constant as an addition, so that this instruction alone tells.
 
-early-reload: without optimisation (-O0) clang reloads spilled registers where control flow joins before EXEC is restored
-there: `buffer_load_dword v1, off, s[0:3], 0 offset:8` in front of `s_or_b64 exec, exec, s[4:5]`. Lanes that come from
-elsewhere keep what the register held.
+early-reload: without optimisation (-O0) clang reloads spilled registers where control flow joins, before EXEC is
+restored there: `buffer_load_dword v1, off, s[0:3], 0 offset:8` in front of `s_or_b64 exec, exec, s[4:5]`. Lanes that
+come from elsewhere keep what the register held.
 
 Hand-written assembly may have either on purpose.
 """
@@ -47,9 +47,7 @@ def find_marks(instructions: Sequence[Instruction]) -> list[Mark]:
 
 def _subtracts_literal(one: Instruction) -> bool:
     """Tell whether a literal is subtracted in the encoding that has no clamp."""
-    return (
-        one.opcode.mnemonic == "v_subrev_u32" and one.opcode.encoding == "vop2" and one.fields.get("src0") == LITERAL
-    )
+    return one.opcode.mnemonic == "v_subrev_u32" and one.opcode.encoding == "vop2" and one.fields.get("src0") == LITERAL
 
 
 def _early_reloads(instructions: Sequence[Instruction]) -> Iterator[Instruction]:

@@ -89,9 +89,7 @@ class LaunchBlock:
         self._memory = weakref.ref(launch.memory)
         self._taken: list[tuple[tuple[str, int], Allocation]] = []
         kernarg_bytes = -(-max(len(launch.kernarg), 1) // _BLOCK_ALIGNMENT) * _BLOCK_ALIGNMENT
-        block = self._take(
-            launch.memory, _BLOCK, PACKET_BYTES + QUEUE_BYTES + kernarg_bytes
-        )
+        block = self._take(launch.memory, _BLOCK, PACKET_BYTES + QUEUE_BYTES + kernarg_bytes)
         self.packet_address = block.address
         self.queue_address = block.address + PACKET_BYTES
         self.kernarg_address = block.address + PACKET_BYTES + QUEUE_BYTES

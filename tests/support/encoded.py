@@ -77,6 +77,13 @@ ENCODED = {
     "flat_store_dwordx4 v[4:5], v[0:3]": "00007cdc04000000",
     "flat_store_dwordx3 v[4:5], v[0:2]": "000078dc04000000",
     "flat_atomic_cmpswap_x2 v[4:5], v[0:3]": "000084dd04000000",
+    "v_subrev_u32_e32 v5, vcc, 0x80, v0": "ff000a3680000000",
+    "v_subrev_u32_e32 v5, vcc, 8, v0": "88000a36",
+    "v_sub_u32_e32 v5, vcc, 0x80, v0": "ff000a3480000000",
+    "buffer_load_dword v1, off, s[0:3], 0 offset:8": "080050e000010080",
+    "s_or_b64 exec, exec, s[8:9]": "7e08fe87",
+    "s_or_saveexec_b64 s[8:9], -1": "c12188be",
+    "s_cbranch_execz 1": "010088bf",
     "ds_add_u32 v0, v1 gds": "000001d800010000",
 }
 

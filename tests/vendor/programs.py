@@ -35,6 +35,7 @@ class Shard:
     index: int = 0
     timed: bool = False
     options: tuple[str, ...] = ()  # of gpusim hip
+    arguments: tuple[str, ...] = ()  # of the program
 
 
 SHARDS = (
@@ -97,7 +98,7 @@ def run_shard(shard: Shard) -> Outcome:
         timing = "on" if shard.timed else "off"
         options = ["--timing", timing, *shard.options, "--root", str(root()), "--quiet", "--json", str(result)]
         done = subprocess.run(
-            _with_data([*_gpusim(), *options, "--", str(program)]),
+            _with_data([*_gpusim(), *options, "--", str(program), *shard.arguments]),
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

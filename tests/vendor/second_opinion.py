@@ -10,24 +10,40 @@ prints a line for each launch:
 - order: both leave the same memory, and other memory if the last wavefront goes first: the kernel has a race
 - differs: the first word that differs: one of the two is wrong
 - none: an instruction that the second statement does not know, or more than N of them
+
+Without DIR the tests of CASES are run, and their launches' opinions go into docs/vendor-tests.md (GPUSIM_VENDOR_ROOT:
+see tests.vendor.packages).
 """
 
 import math
 import re
 import sys
+import tempfile
 from argparse import ArgumentParser
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import yaml
 
+from isa.object.names import short
 from tests.support.oracle_isa.launch import Executed, Request
 from tests.support.oracle_isa.state import LANES, Memory, OutsideError
 from tests.support.oracle_isa.text import NotStatedError
+from tests.support.pages import renewed, table
+from tests.vendor.programs import Shard, run_shard
 
 MOST = 2_000_000
+NAME = 60  # characters of a kernel's name in the table
+PAGE = Path(__file__).resolve().parents[2] / "docs/vendor-tests.md"
+_SOLVER = Shard("librocsolver0-tests", "rocsolver-test")
+CASES = {
+    "SYEVJ.__float/22": replace(_SOLVER, filter="checkin_lapack/SYEVJ.__float/22"),
+    "STEBZ.__float/46": replace(_SOLVER, filter="checkin_lapack/STEBZ.__float/46"),
+    "TestCopyIfNonTrivial": Shard("librocthrust-tests", "test_thrust_copy", arguments=("TestCopyIfNonTrivial",)),
+}
 
 
 @dataclass(frozen=True)
@@ -104,12 +120,36 @@ def launches(folder: Path) -> list[Path]:
     return sorted(one.parent for one in folder.glob("*/after.npz") if re.match(r"\d+-", one.parent.name))
 
 
+def case_table() -> str:
+    """docs/vendor-tests.md: the kernels of tests that fail, with both statements' opinions on their launches."""
+    rows = []
+    for test, shard in CASES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            record = Path(folder) / "launches"
+            run_shard(replace(shard, options=("--record", str(record), "--record-launches", "1000")))
+            found = [opinion(one, MOST) for one in launches(record)]
+        for kernel in dict.fromkeys(one.kernel for one in found):
+            mine = [one for one in found if one.kernel == kernel]
+            verdicts = Counter(one.verdict for one in mine)
+            counts = [str(verdicts[verdict]) for verdict in ("equal", "order", "differs", "none")]
+            executed = f"{sum(one.instructions for one in mine):,}".replace(",", " ")
+            name = short(kernel)
+            name = name if len(name) <= NAME else f"{name[: NAME - 1]}…"
+            rows.append((f"`{test}`", f"`{name}`", str(len(mine)), executed, *counts))
+    head = ("test", "kernel", "launches", "instructions", "equal", "order", "differs", "no opinion")
+    return table(head, rows)
+
+
 def main() -> None:
-    """Print an opinion on each launch."""
+    """Print an opinion on each launch of a folder, or renew the page's table."""
     parser = ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", help="without: the cases of docs/vendor-tests.md, renewed")
     parser.add_argument("--most", type=int, default=MOST)
     asked = parser.parse_args()
+    if asked.folder is None:
+        text = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(renewed(text, {"opinions": case_table}), encoding="utf-8")
+        return
     wrong = 0
     for folder in launches(asked.folder):
         one = opinion(folder, asked.most)

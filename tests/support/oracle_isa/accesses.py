@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tests.support.oracle_isa.operands import reader, scalar_reader, vector_number
-from tests.support.oracle_isa.state import LANE, LANES, M0, Wave, scalar_code
+from tests.support.oracle_isa.operands import scalar_reader, vector_number
+from tests.support.oracle_isa.state import LANE, LANES, Wave, scalar_code
 from tests.support.oracle_isa.text import Line, NotStatedError
 
 Step = Callable[[Wave], None]
@@ -59,9 +59,11 @@ class _Lanes:
 
     def _piece(self, at: int, size: int) -> np.ndarray:
         low = (self.addresses & np.uint64(0xFFFFFFFF)) + np.uint64(at)
-        return np.where(
-            self.private, _private_places(self.w, low, self.active), self.addresses + np.uint64(at)
-        ) if self.private.any() else self.addresses + np.uint64(at)
+        return (
+            np.where(self.private, _private_places(self.w, low, self.active), self.addresses + np.uint64(at))
+            if self.private.any()
+            else self.addresses + np.uint64(at)
+        )
 
     def load(self) -> np.ndarray:
         """uint8 [active lanes, bytes]."""
@@ -72,7 +74,7 @@ class _Lanes:
             size = min(4, self.size - at)
             for k, place in enumerate(self._piece(at, size).tolist()):
                 if self.shared[k]:
-                    low = (place & 0xFFFFFFFF)
+                    low = place & 0xFFFFFFFF
                     rows[k, at : at + size] = self.w.lds[low : low + size]
                 else:
                     rows[k, at : at + size] = np.frombuffer(self.w.memory.read(place, size), np.uint8)
@@ -87,7 +89,7 @@ class _Lanes:
             size = min(4, self.size - at)
             for k, place in enumerate(self._piece(at, size).tolist()):
                 if self.shared[k]:
-                    low = (place & 0xFFFFFFFF)
+                    low = place & 0xFFFFFFFF
                     self.w.lds[low : low + size] = rows[k, at : at + size]
                 else:
                     self.w.memory.write(place, rows[k, at : at + size].tobytes())
@@ -239,7 +241,11 @@ def _buffer(line: Line) -> Step:
         if add_lane:
             index += lanes.astype(np.uint64)
         soffset = scalar(w)
-        inside = (index < words_r[2]) if stride and swizzled else offset + index * np.uint64(stride) + np.uint64(size) <= words_r[2]
+        inside = (
+            (index < words_r[2])
+            if stride and swizzled
+            else offset + index * np.uint64(stride) + np.uint64(size) <= words_r[2]
+        )
         rows = np.zeros((len(lanes), size), np.uint8)
         if store:
             rows[:] = _rows(w, v_data, words or 1, lanes)[:, :size]
@@ -358,7 +364,11 @@ def _exchange(line: Line, name: str) -> Step:
     text = line.text
 
     def step(w: Wave) -> None:
-        offset = int(line.modifiers.get("offset", "0"), 0) if "offset" in line.modifiers and line.modifiers["offset"][0].isdigit() else None
+        offset = (
+            int(line.modifiers.get("offset", "0"), 0)
+            if "offset" in line.modifiers and line.modifiers["offset"][0].isdigit()
+            else None
+        )
         if name == "swizzle_b32":
             if offset is None:
                 raise NotStatedError(text)

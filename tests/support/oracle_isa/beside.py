@@ -9,13 +9,14 @@ from gpusim.jit import JIT_DISABLED
 from gpusim.jit.functions import python_callback
 from isa.device_memory import DeviceMemory
 from isa.execution.executor import FunctionalContext
-from isa.execution.faults import ExecutionFault
 from isa.execution.inspect import scalar_registers, vector_registers
 from isa.execution.state import MODE
 from isa.launch import Launch
 from isa.object.code_object import Kernel
 from tests.support.oracle_isa.numbers import BIAS, MANTISSA
+from tests.support.oracle_isa.operands import vector_number
 from tests.support.oracle_isa.state import Memory, Wave
+from tests.support.oracle_isa.text import Line
 
 _ABI = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 4)
 
@@ -29,7 +30,9 @@ def bare_kernel(kernel: Kernel, words: list[int]) -> Kernel:
     """A kernel of these words alone, with all vector registers."""
     code = b"".join(word.to_bytes(4, "little") for word in words)
     held = replace(kernel, name="words", code=code, entry=0, code_address=0, vgprs=256, sgprs=102, lds_bytes=0)
-    return replace(held, image=code, image_address=0, relocations=(), functions=(), code_pointers=(), code_end=len(code))
+    return replace(
+        held, image=code, image_address=0, relocations=(), functions=(), code_pointers=(), code_end=len(code)
+    )
 
 
 class OneWave:
@@ -58,9 +61,25 @@ class OneWave:
         if call(self.context.produce_address, self.context.address, 0, 0, 0) < 0:
             raise self.context.fault()
 
+    def forgive_nan(self, line: Line, kind: str, w: Wave) -> None:
+        """Take over what the other one has left in the lanes in which both hold a NaN of this kind."""
+        v = vector_number(line.operands[0])
+        rows = slice(v, v + (2 if kind == "f64" else 1))
+        held = vector_registers(self.context, 0)
+        both = _is_nan(held[rows], kind) & _is_nan(w.v[rows], kind)
+        held[rows] = np.where(both, w.v[rows], held[rows])
+
     def differs(self, w: Wave) -> str:
         """Which register has another value; empty if none has."""
         return difference(scalar_registers(self.context, 0), vector_registers(self.context, 0), int(self.wave.scc), w)
+
+
+def _is_nan(rows: np.ndarray, kind: str) -> np.ndarray:
+    """In which lanes one register, or two of FP64, holds a NaN."""
+    if kind == "f64":
+        return np.isnan((rows[0] | rows[1].astype(np.uint64) << np.uint64(32)).view(np.float64))
+    word = rows[0].astype(np.uint16) if kind == "f16" else rows[0].copy()
+    return np.isnan(word.view(f"f{int(kind[1:]) // 8}"))
 
 
 def difference(scalars: np.ndarray, vectors: np.ndarray, scc: int, w: Wave) -> str:
@@ -83,8 +102,7 @@ def random_wave(draw: np.random.Generator, mode: int) -> Wave:
     """A wavefront whose registers hold numbers of all kinds, those at the edges of formats often."""
     w = Wave(Memory(), np.zeros(0, np.uint8))
     w.v[:] = _values(draw, w.v.size).reshape(w.v.shape)
-    for k in range(104):
-        w.s[k] = int(_values(draw, 1)[0])
+    w.s[:104] = _values(draw, 104).tolist()
     w.s[124] = int(draw.integers(0, 4))
     w.set_scalar(106, int(draw.integers(0, 1 << 64, dtype=np.uint64)), 2)
     w.set_exec(int(draw.integers(0, 1 << 64, dtype=np.uint64)) if draw.random() < 0.7 else (1 << 64) - 1)
@@ -96,8 +114,14 @@ def _values(draw: np.random.Generator, count: int) -> np.ndarray:
     found = draw.integers(0, 1 << 32, count, dtype=np.uint32)
     kind = draw.integers(0, 6, count)
     small = draw.integers(0, 70, count).astype(np.uint32)
-    edges = np.array([f << MANTISSA[k] - (32 if k == "f64" else 0) for k in ("f16", "f32", "f64")
-                      for f in (0, 1, BIAS[k] - 1, BIAS[k], BIAS[k] + 1, 2 * BIAS[k], 2 * BIAS[k] + 1)], np.uint32)
+    edges = np.array(
+        [
+            f << MANTISSA[k] - (32 if k == "f64" else 0)
+            for k in ("f16", "f32", "f64")
+            for f in (0, 1, BIAS[k] - 1, BIAS[k], BIAS[k] + 1, 2 * BIAS[k], 2 * BIAS[k] + 1)
+        ],
+        np.uint32,
+    )
     at = draw.integers(0, len(edges), count)
     sign = draw.integers(0, 2, count).astype(np.uint32) << np.uint32(31)
     near = (draw.normal(size=count) * 10.0 ** draw.integers(-3, 4, count)).astype(np.float32).view(np.uint32)

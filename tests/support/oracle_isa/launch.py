@@ -48,7 +48,8 @@ class Executed:
     """A launch under way: `run` executes it, `memory` is what it leaves.
 
     most: instructions of all wavefronts before it counts as too long; watch: called before each instruction;
-    last_first: of a workgroup's wavefronts the last one goes first from barrier to barrier: what depends on it is a race.
+    last_first: of a workgroup's wavefronts the last one goes first from barrier to barrier: what depends on it is a
+    race.
     """
 
     def __init__(
@@ -146,11 +147,9 @@ class Executed:
                 for w in waves:
                     w.state = "ready" if w.state == "barrier" else w.state
 
-    def _wave(
-        self, number: int, place: tuple[int, ...], size: tuple[int, ...], items: int, lds: np.ndarray
-    ) -> Wave:
+    def _wave(self, number: int, place: tuple[int, ...], size: tuple[int, ...], items: int, lds: np.ndarray) -> Wave:
         """A wavefront with its initial registers."""
-        kernel, request = self.kernel, self.request
+        kernel = self.kernel
         w = Wave(self.memory, lds)
         w.number, w.group = number, place
         w.loaded_at = self.loaded_at

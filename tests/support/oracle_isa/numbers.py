@@ -118,9 +118,7 @@ def middle(a: np.ndarray, b: np.ndarray, c: np.ndarray, ieee: bool) -> np.ndarra
     top = larger(larger(a, b, ieee), c, ieee)
     least = larger(larger(a, b, ieee, -1), c, ieee, -1)
     at = [bits(x) == bits(top) for x in (a, b, c)]
-    rest = np.where(
-        at[0], larger(b, c, ieee), np.where(at[1], larger(a, c, ieee), larger(a, b, ieee))
-    ).astype(a.dtype)
+    rest = np.where(at[0], larger(b, c, ieee), np.where(at[1], larger(a, c, ieee), larger(a, b, ieee))).astype(a.dtype)
     return np.where(nan, least, rest).astype(a.dtype)
 
 
@@ -128,7 +126,7 @@ _SCALE = {"f32": (64, 96, 23), "f64": (128, 768, 53)}
 
 
 def div_scale(a: np.ndarray, denominator: np.ndarray, numerator: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """v_div_scale (manual, chapter 12): the operand, scaled where the quotient would leave the range; who must undo it."""
+    """v_div_scale (manual, chapter 12): the operand, scaled where a quotient leaves the range; who must undo it."""
     kind = kind_of(a)
     by, far, tiny = _SCALE[kind]
     n = np.full(a.shape, by, np.int64)
@@ -194,7 +192,7 @@ def div_fixup(a: np.ndarray, denominator: np.ndarray, numerator: np.ndarray) -> 
 
 
 def transcendental(name: str, a: np.ndarray) -> np.ndarray:
-    """rcp, rsq, sqrt, exp, log (base 2), sin, cos (revolutions): correctly rounded but for the last place of FP64's rsq."""
+    """rcp, rsq, sqrt, exp, log (base 2), sin, cos (revolutions): correctly rounded but for FP64's rsq."""
     wide = a.astype(np.float64)
     if name in ("sin", "cos"):
         turns = wide - np.rint(wide)

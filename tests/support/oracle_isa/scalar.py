@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tests.support.oracle_isa.operands import constant, scalar_reader
-from tests.support.oracle_isa.state import EXEC, M0, VCC, Wave, mask_of, scalar_code
+from tests.support.oracle_isa.state import EXEC, M0, VCC, Wave, scalar_code
 from tests.support.oracle_isa.text import Line, NotStatedError
 
 Step = Callable[[Wave], None]

@@ -118,9 +118,7 @@ def elf(path: Path) -> Elf:
         kind, _, offset, address, _, in_file, in_memory, _ = struct.unpack_from("<IIQQQQQQ", data, programs + k * size)
         if kind == _LOAD:
             segments.append((address, data[offset : offset + in_file] + bytes(in_memory - in_file)))
-    headers = [
-        struct.unpack_from("<IIQQQQIIQQ", data, sections + k * section_size) for k in range(section_count)
-    ]
+    headers = [struct.unpack_from("<IIQQQQIIQQ", data, sections + k * section_size) for k in range(section_count)]
     symbols, relative = {}, []
     for _, kind, flags, _, offset, length, link, _, _, _ in headers:
         held = data[offset : offset + length]

@@ -1,6 +1,5 @@
 """What vector instructions compute (GCN3 ISA manual, chapter 12), by mnemonic."""
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -10,7 +9,6 @@ from tests.support.oracle_isa import numbers
 from tests.support.oracle_isa.numbers import div_fixup, div_fmas, div_scale, fma, larger, ldexp, middle, to_integer
 from tests.support.oracle_isa.operands import (
     TYPES,
-    constant,
     mask_reader,
     mask_writer,
     reader,
@@ -18,7 +16,7 @@ from tests.support.oracle_isa.operands import (
     vector_number,
     writer,
 )
-from tests.support.oracle_isa.state import EXEC, LANE, LANES, VCC, Wave, lanes_of, scalar_code
+from tests.support.oracle_isa.state import LANE, LANES, VCC, Wave, lanes_of, scalar_code
 from tests.support.oracle_isa.text import Line, NotStatedError
 
 Step = Callable[[Wave], None]
@@ -29,7 +27,8 @@ U32, U64 = np.uint32, np.uint64
 class Row(NamedTuple):
     """An instruction: kinds of destination and sources, what it computes, how it treats denormals.
 
-    how: "mode" (as MODE says), "bits" (as they are), "zero" (FP32 always flushed); old: the destination is a source too.
+    how: "mode" (as MODE says), "bits" (as they are), "zero" (FP32 always flushed); old: the destination is
+    a source too.
     """
 
     result: str
@@ -158,10 +157,12 @@ def _legacy(a: np.ndarray, b: np.ndarray, product: np.ndarray) -> np.ndarray:
 
 def _pack_rtz(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     def half(x: np.ndarray) -> np.ndarray:
-        near = numbers.quiet(x.astype(np.float16))
+        near = x.astype(np.float16)
         over = (np.abs(near.astype(np.float64)) > np.abs(x.astype(np.float64))) & np.isfinite(x)
         word = near.view(np.uint16)
-        return np.where(over, word - np.uint16(1), word).astype(U32)
+        word = np.where(over, word - np.uint16(1), word).astype(U32)
+        nan = numbers.bits(x) >> U32(16) & U32(0x8000) | U32(0x7E00) | numbers.bits(x) >> U32(13) & U32(0x3FF)
+        return np.where(np.isnan(x), nan, word)
 
     return half(a) | half(b) << U32(16)
 
@@ -221,8 +222,16 @@ _add("v_cvt_i32_f32", "f32 -> u32", lambda a: _to32(to_integer(a, -(1 << 31), (1
 _add("v_cvt_i32_f64", "f64 -> u32", lambda a: _to32(to_integer(a, -(1 << 31), (1 << 31) - 1)))
 _add("v_cvt_i16_f16", "f16 -> i16", lambda a: to_integer(a, -32768, 32767).astype(np.int16))
 _add("v_cvt_u16_f16", "f16 -> u16", lambda a: to_integer(a, 0, 65535).astype(np.uint16))
-_add("v_cvt_rpi_i32_f32", "f32 -> u32", lambda a: _to32(to_integer(np.floor(a + np.float32(0.5)), -(1 << 31), (1 << 31) - 1)))
-_add("v_cvt_flr_i32_f32", "f32 -> u32", lambda a: _to32(to_integer(np.floor(a.astype(np.float64)), -(1 << 31), (1 << 31) - 1)))
+_add(
+    "v_cvt_rpi_i32_f32",
+    "f32 -> u32",
+    lambda a: _to32(to_integer(np.floor(a + np.float32(0.5)), -(1 << 31), (1 << 31) - 1)),
+)
+_add(
+    "v_cvt_flr_i32_f32",
+    "f32 -> u32",
+    lambda a: _to32(to_integer(np.floor(a.astype(np.float64)), -(1 << 31), (1 << 31) - 1)),
+)
 _add("v_cvt_pkrtz_f16_f32", "f32 f32 -> u32", _pack_rtz)
 for _k in range(4):
     _add(f"v_cvt_f32_ubyte{_k}", "u32 -> f32", lambda a, k=_k: (a >> U32(8 * k) & U32(255)).astype(np.float32))
@@ -275,13 +284,26 @@ _add("v_bfm_b32", "u32 u32 -> u32", lambda a, b: ((U32(1) << _shift(a, 32)) - U3
 _add("v_bcnt_u32_b32", "u32 u32 -> u32", lambda a, b: _count(a) + b)
 _add("v_mbcnt_lo_u32_b32", "u32 u32 -> u32", lambda m, a: _count(m & _BELOW[0]) + a)
 _add("v_mbcnt_hi_u32_b32", "u32 u32 -> u32", lambda m, a: _count(m & _BELOW[1]) + a)
-_add("v_alignbit_b32", "u32 u32 u32 -> u32", lambda a, b, n: _to32((_u64(a) << U64(32) | _u64(b)) >> _u64(_shift(n, 32))))
-_add("v_alignbyte_b32", "u32 u32 u32 -> u32", lambda a, b, n: _to32((_u64(a) << U64(32) | _u64(b)) >> _u64(_shift(n, 4) * U32(8))))
+_add(
+    "v_alignbit_b32", "u32 u32 u32 -> u32", lambda a, b, n: _to32((_u64(a) << U64(32) | _u64(b)) >> _u64(_shift(n, 32)))
+)
+_add(
+    "v_alignbyte_b32",
+    "u32 u32 u32 -> u32",
+    lambda a, b, n: _to32((_u64(a) << U64(32) | _u64(b)) >> _u64(_shift(n, 4) * U32(8))),
+)
 _add("v_perm_b32", "u32 u32 u32 -> u32", _perm)
 _add("v_sad_u8", "u32 u32 u32 -> u32", _sad(8))
 _add("v_sad_u16", "u32 u32 u32 -> u32", _sad(16))
 _add("v_sad_u32", "u32 u32 u32 -> u32", _sad(32))
-_add("v_lerp_u8", "u32 u32 u32 -> u32", lambda a, b, c: sum(((a >> U32(k) & U32(255)) + (b >> U32(k) & U32(255)) + (c >> U32(k) & U32(1)) >> U32(1)) << U32(k) for k in (0, 8, 16, 24)).astype(U32))  # type: ignore[attr-defined]
+_add(
+    "v_lerp_u8",
+    "u32 u32 u32 -> u32",
+    lambda a, b, c: sum(
+        ((a >> U32(k) & U32(255)) + (b >> U32(k) & U32(255)) + (c >> U32(k) & U32(1)) >> U32(1)) << U32(k)
+        for k in (0, 8, 16, 24)
+    ).astype(U32),
+)  # type: ignore[attr-defined]
 _BELOW = (
     np.array([(1 << min(int(n), 32)) - 1 for n in LANE], U32),
     np.array([(1 << max(int(n) - 32, 0)) - 1 for n in LANE], U32),
