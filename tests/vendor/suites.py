@@ -105,7 +105,7 @@ class Row:
     """What became of a library's tests.
 
     failed: names of tests (a program that ended within one counts it), by whose fault; loose: what the runtime said of
-    accesses beyond allocations; cut: programs that were ended at the limit of time.
+    accesses beyond allocations; cut: programs that were ended after limit_s of wall time.
     """
 
     programs: int = 0
@@ -114,6 +114,7 @@ class Row:
     failed: dict[str, list[str]] = field(default_factory=dict)
     why: list[str] = field(default_factory=list)
     cut: int = 0
+    limit_s: float = SECONDS
     launches: int = 0
     cpu_s: float = 0.0
 
@@ -168,7 +169,7 @@ def add(row: Row, shard: Shard, done: Outcome, cut: bool) -> None:
 
 def run(library: str, seconds: float, of: int) -> Row:
     """Run a library's programs."""
-    row = Row()
+    row = Row(limit_s=seconds)
     if library in _COMPILED:
         try:
             for_hip()
@@ -195,7 +196,8 @@ def page_table(rows: dict[str, Row]) -> str:
         if row is None:
             continue
         failed = [str(len(row.failed.get(whose, ()))) for whose in ("compiler", "library", "open", "unexplained")]
-        counts = (str(row.programs), str(row.passed), str(row.skipped), *failed, str(row.cut))
+        cut = f"{row.cut}, after {row.limit_s:g} s" if row.cut else "0"
+        counts = (str(row.programs), str(row.passed), str(row.skipped), *failed, cut)
         lines.append((library, *counts, f"{row.launches:,}".replace(",", " "), f"{row.cpu_s:.0f} s"))
     head = (
         *("library", "programs", "passed", "skipped", "compiler's fault", "library's own", "open", "unexplained"),
