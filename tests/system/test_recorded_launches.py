@@ -40,11 +40,11 @@ def test_other_memory_than_recorded_is_reported(
     shutil.copytree(recorded, tmp_path / "copy")
     folder = tmp_path / "copy/0001-add_one"
     after = MemoryFile.read(folder / "after.npz")
-    address, piece = next(iter(after.pieces.items()))
+    piece = next(iter(after.pieces.values()))
     piece.content[8] ^= 1
     (folder / "after.npz").write_bytes(after.packed())
     assert invoke(["exec", str(folder / "launch.yaml"), "--set", "run.timing=false"]) == 1
-    assert f"{address:#x}" in capfd.readouterr().out
+    assert f"1 of {len(piece.content)} elements differ" in " ".join("".join(capfd.readouterr()).split())
     document = yaml.safe_load((folder / "launch.yaml").read_text())
     document["arguments"] = {"n": {"value": 1, "dtype": "uint32"}}
     (folder / "launch.yaml").write_text(yaml.safe_dump(document))
