@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ROWS = (1, 2, 4, 8)  # as workloads/kernels/few_rows.cl has kernels
 OUTPUTS = 4  # of a workgroup there
 LANE_STEPS, WAVEFRONT_STEPS = 6, 4  # additions over lanes, and over wavefronts with a bias
-LEAST_DEPTH = 256  # of a sum: a shorter one costs less by tiles than to add up over lanes
+LEAST_DEPTH = 128  # of a sum: a shorter one costs less by tiles than to add up over lanes
 
 
 def few_rows(rows: int, depth: int) -> bool:
