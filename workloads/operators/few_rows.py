@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from isa.device_memory import DeviceMemory
     from isa.launch import Launch
 
-ROWS = (1, 2, 4, 8)  # as workloads/kernels/few_rows.cl has kernels
-OUTPUTS = 4  # of a workgroup there
-LANE_STEPS, WAVEFRONT_STEPS = 6, 4  # additions over lanes, and over wavefronts with a bias
+OUTPUTS = {1: 2, 2: 2, 4: 2, 8: 4}  # of a workgroup, by rows at most, as workloads/kernels/few_rows.cl has kernels
+MOST_ROWS = max(OUTPUTS)
+LANE_STEPS, WAVEFRONT_STEPS = 6, 3  # additions over lanes, and over wavefronts
 LEAST_DEPTH = 128  # of a sum: a shorter one costs less by tiles than to add up over lanes
 
 
 def few_rows(rows: int, depth: int) -> bool:
     """Return whether a product is computed so; the shape alone decides, so that results are the same on every GPU."""
-    return rows <= ROWS[-1] and depth >= LEAST_DEPTH
+    return rows <= MOST_ROWS and depth >= LEAST_DEPTH
 
 
 def longest_sum(depth: int) -> int:
@@ -40,13 +40,14 @@ def product_of_few_rows(
     more rows n than the kernels have.
     """
     columns, rows, depth = sizes
-    if rows > ROWS[-1]:
-        raise ValueError(f"{rows} rows; allowed are at most {ROWS[-1]}")
+    if rows > MOST_ROWS:
+        raise ValueError(f"{rows} rows; allowed are at most {MOST_ROWS}")
     quads = not any(size % QUAD for size in (depth, *leading))
-    kernel = f"few_rows_{next(most for most in ROWS if rows <= most)}_{'quads' if quads else 'values'}"
+    held = next(most for most in OUTPUTS if rows <= most)
+    kernel = f"few_rows_{held}_{'quads' if quads else 'values'}"
     names = dict(zip(("a_matrix", "b_matrix", "c_matrix"), operands, strict=True))
     shape = {"m": columns, "n": rows, "k": depth, "lda": leading[0], "ldb": leading[1]}
     chunks = -(-depth // (GROUP * (QUAD if quads else 1)))
     last = {"bias": bias or operands[2], "biases": columns if bias else 0, "rectify": int(relu)}
     values = {**names, **shape, **last, "by_chunks": divisor(chunks)}
-    return launch("few_rows", kernel, memory, (-(-columns // OUTPUTS),), values)
+    return launch("few_rows", kernel, memory, (-(-columns // OUTPUTS[held]),), values)
