@@ -37,7 +37,7 @@ from tests.support import (
     vendor_kernels,
 )
 from tests.support.pages import renewed, table
-from tests.support.rooflines import primitives_table, products_table
+from tests.support.rooflines import few_rows_table, primitives_table, products_table
 from tests.support.trace_reader import read_trace
 from tests.vendor import programs
 from tests.vendor.linked import linked_table
