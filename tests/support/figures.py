@@ -155,6 +155,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "dense": dense_kernels.choices_table,
         **sparse_kernels.SECTIONS,
         "products": products_table,
+        "few_rows": few_rows_table,
         **conv_tables.SECTIONS,
         "primitives": primitives_table,
     },

@@ -147,8 +147,9 @@ FULLY_CONNECTED = (((3, 7), 5), ((2, 2, 3, 3), 130), ((70, 600), 9))
 
 # few rows: of each kernel as many as it has and fewer; sums of less than a workgroup takes at a time, and of several
 FEW_ROWS = (
-    (1, 128, False, False), (1, 5000, True, True), (1, 1300, True, False), (1, 1301, False, True), (2, 2055, False, False),
-    (2, 132, False, True), (3, 3072, True, False), (4, 517, True, True), (5, 2052, False, False), (8, 1030, True, False),
+    (1, 128, False, False), (1, 5000, True, True), (1, 1300, True, False), (1, 1301, False, True),
+    (2, 2055, False, False), (2, 132, False, True), (3, 3072, True, False), (4, 517, True, True),
+    (5, 2052, False, False), (8, 1030, True, False),
 )  # fmt: skip
 
 # each flow, block and pass: rows and columns that fill blocks and not, more and fewer blocks than a workgroup has

@@ -36,8 +36,8 @@ def product_of_few_rows(
 ) -> "Launch":  # fmt: skip
     """Return the launch of C = A·B + bias, in layout "tn" of workloads.operators.tiles.product; relu: less than 0 is 0.
 
-    operands: A, B, C; sizes: m, n, k; leading: elements between stored rows of A and of B; bias: m. Raise ValueError for
-    more rows n than the kernels have.
+    operands: A, B, C; sizes: m, n, k; leading: elements between stored rows of A and of B; bias: m. Raise ValueError
+    for more rows n than the kernels have.
     """
     columns, rows, depth = sizes
     if rows > MOST_ROWS:
