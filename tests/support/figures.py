@@ -37,7 +37,7 @@ from tests.support import (
     vendor_kernels,
 )
 from tests.support.pages import renewed, table
-from tests.support.rooflines import primitives_table, products_table
+from tests.support.rooflines import few_rows_table, primitives_table, products_table
 from tests.support.trace_reader import read_trace
 from tests.vendor import programs
 from tests.vendor.linked import linked_table
@@ -155,6 +155,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "dense": dense_kernels.choices_table,
         **sparse_kernels.SECTIONS,
         "products": products_table,
+        "few_rows": few_rows_table,
         **conv_tables.SECTIONS,
         "primitives": primitives_table,
     },

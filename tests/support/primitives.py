@@ -145,6 +145,13 @@ CONVOLVED: tuple[Primitive, ...] = tuple(
 )
 FULLY_CONNECTED = (((3, 7), 5), ((2, 2, 3, 3), 130), ((70, 600), 9))
 
+# few rows: of each kernel as many as it has and fewer; sums of less than a workgroup takes at a time, and of several
+FEW_ROWS = (
+    (1, 128, False, False), (1, 5000, True, True), (1, 1300, True, False), (1, 1301, False, True),
+    (2, 2055, False, False), (2, 132, False, True), (3, 3072, True, False), (4, 517, True, True),
+    (5, 2052, False, False), (8, 1030, True, False),
+)  # fmt: skip
+
 # each flow, block and pass: rows and columns that fill blocks and not, more and fewer blocks than a workgroup has
 CIRCULANT = (
     *((flow, 16, "source", (3, 70), 90, None) for flow in FLOWS),
@@ -309,7 +316,8 @@ CASES: tuple[Primitive, ...] = (
     CountZeros((3, 5, 7, 11)),
     *CONVOLVED,
     *(FullyConnectedForward(shape, outputs, bias=len(shape) > 2) for shape, outputs in FULLY_CONNECTED),
-    *(FullyConnectedForward((3, 1700), outputs, bias, relu=True) for outputs, bias in ((9, True), (64, False))),
+    *(FullyConnectedForward((9, 1700), outputs, bias, relu=True) for outputs, bias in ((9, True), (64, False))),
+    *(FullyConnectedForward((rows, width), 7, bias, relu) for rows, width, bias, relu in FEW_ROWS),
     *(FullyConnectedBackwardData(shape, outputs) for shape, outputs in FULLY_CONNECTED),
     *(FullyConnectedBackwardData((3, inputs), 1700, masked=True) for inputs in (9, 64)),
     *(FullyConnectedBackwardWeights(shape, outputs) for shape, outputs in FULLY_CONNECTED),

@@ -105,6 +105,17 @@ PRODUCTS: tuple[Primitive, ...] = (
 )
 
 
+FEW_ROWS = ((1, 1024), (1, 4096), (2, 4096), (4, 4096), (8, 128), (8, 1024), (8, 4096))  # images, values
+FEW_OUTPUTS = 1000
+
+
+@dataclass(frozen=True)
+class ForwardByTiles(FullyConnectedForward):
+    """By the kernels for many images, however few they are."""
+
+    few = False
+
+
 @dataclass(frozen=True)
 class Measurement:
     """Of an operator simulated whole. shares: of its cycles that each roofline allows not to be fewer, launches added
@@ -187,6 +198,17 @@ def products_table() -> str:
         rows.append([*cells, *shares, f"{name} {100 * share:.0f} %"])
     head = ["pass", "shape", "launches", "cycles", "MACs, of the peak", "VALU busy", "LDS busy", "DRAM pins busy"]
     return table([*head, "nearest bound"], rows)
+
+
+def few_rows_table() -> str:
+    """docs/kernels.md: fully connected layers over few images, by their kernel and by that for many."""
+    rows = []
+    for shape in FEW_ROWS:
+        few, tiles = (measure(made(shape, FEW_OUTPUTS)) for made in (FullyConnectedForward, ForwardByTiles))
+        cells = [*map(str, shape), f"{tiles.cycles:,}", f"{few.cycles:,}", f"{tiles.cycles / few.cycles:.2f}×"]
+        rows.append([*cells, *(f"{100 * few.shares[bound]:.0f} %" for bound in ("dram", "l2", "valu"))])
+    head = ["images", "values", "by tiles", "`few_rows`", "faster", "DRAM pins busy", "L2 busy", "VALU busy"]
+    return table(head, rows)
 
 
 if __name__ == "__main__":

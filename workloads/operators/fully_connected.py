@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from workloads.operators.bias import BiasForward
+from workloads.operators.few_rows import few_rows, longest_sum, product_of_few_rows
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import Divisible, Primitive, Value
 from workloads.operators.tensor import Operand, Shape, Tensor
@@ -89,6 +90,11 @@ class FullyConnected(Primitive):
         return split_product(*self.columns_rows_depth)
 
     @property
+    def longest(self) -> int:
+        """Additions that an element's value goes through at most."""
+        return self.split.longest
+
+    @property
     def why_not_last(self) -> str:
         """Why a ReLU, or its gradient, can be no last step of the kernels, '' where it can."""
         return "" if self.split.parts > 1 else "its sums are in one part, and the product's kernel ends with no ReLU"
@@ -112,14 +118,15 @@ class FullyConnected(Primitive):
     def bounded(self, value: np.ndarray, magnitude: np.ndarray, more: int = 0) -> Value:
         """Return the value with the error bound of a product of its terms and `more` further ones."""
         depth = self.columns_rows_depth[2] + more
-        return Value(value, inner_product_bound(float(self.split.longest + more), magnitude, depth))
+        return Value(value, inner_product_bound(float(self.longest + more), magnitude, depth))
 
 
 @dataclass(frozen=True)
 class FullyConnectedForward(FullyConnected):
     """y[n] = weight · x[n], and bias if there is one.
 
-    relu: y is 0 where this is less, by the kernel that adds up the parts of the sums: there must be several.
+    relu: y is 0 where this is less, by the kernel that adds up the parts of the sums: there must be several. Few images
+    have a kernel of their own (workloads.operators.few_rows), which does it, with the bias, in any case.
     """
 
     bias: bool = False
@@ -149,8 +156,21 @@ class FullyConnectedForward(FullyConnected):
         return self.outputs, self.shape[0], self.inputs
 
     @property
+    def few(self) -> bool:
+        """Whether images are so few that weights are streamed by the kernel for that."""
+        return self.by is None and few_rows(self.shape[0], self.inputs)
+
+    @property
     def split(self) -> Split:
-        return super().split.by_lines
+        return Split(self.inputs, self.inputs) if self.few else super().split.by_lines
+
+    @property
+    def longest(self) -> int:
+        return longest_sum(self.inputs) if self.few else super().longest
+
+    @property
+    def why_not_last(self) -> str:
+        return "" if self.few else super().why_not_last
 
     @property
     def operations(self) -> int:
@@ -158,10 +178,16 @@ class FullyConnectedForward(FullyConnected):
 
     @property
     def passed_on_bytes(self) -> int:
-        return super().passed_on_bytes + (self.y.size_bytes if self.bias and not self.relu else 0)
+        apart = self.bias and not self.relu and not self.few  # the bias is added by a launch of its own
+        return super().passed_on_bytes + (self.y.size_bytes if apart else 0)
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        made, y = super().launches(tensors, gpu), tensors["y"]
+        y = tensors["y"]
+        if self.few:
+            operands, sizes = (tensors["weight"], tensors["x"], y), self.columns_rows_depth
+            leading = (self.inputs, self.inputs)
+            return (product_of_few_rows(operands, tensors.get("bias"), y.memory, sizes, leading, self.relu),)
+        made = super().launches(tensors, gpu)
         if self.relu:
             return made[0], sum_parts_rectified(tensors["sums"], tensors.get("bias"), y, self.split)
         if self.bias:

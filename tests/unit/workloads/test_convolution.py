@@ -10,7 +10,7 @@ from gpusim.host.command_processor import execute
 from isa.device_memory import DeviceMemory
 from tests.support.operator_contract import compiled_only
 from tests.support.primitives import passes
-from tests.support.rooflines import measure
+from tests.support.rooflines import ForwardByTiles, measure
 from workloads.operators.conv_algorithms import ALGORITHMS, algorithm
 from workloads.operators.conv_buffer import MAX_BYTES, chunk_images, chunks
 from workloads.operators.conv_direct import FILTERS, DirectForward
@@ -25,6 +25,7 @@ from workloads.operators.conv_implicit import (
 from workloads.operators.conv_passes import ConvolutionPass
 from workloads.operators.conv_winograd import WinogradBackwardData, WinogradBackwardWeights, WinogradForward
 from workloads.operators.convolution import Convolution
+from workloads.operators.few_rows import OUTPUTS, product_of_few_rows
 from workloads.operators.fully_connected import FullyConnectedBackwardData, FullyConnectedForward
 from workloads.operators.launching import kernel_of
 from workloads.operators.operator import GpuFacts
@@ -197,6 +198,32 @@ def test_rows_that_quads_do_not_fill_are_not_read_by_lines(depth: int, leading: 
     assert made.kernel.name.startswith("sgemm_tn")
 
 
+@pytest.mark.parametrize(
+    ("rows", "depth", "kernel"),
+    [
+        *((1, 128, "few_rows_1_quads"), (2, 130, "few_rows_2_values"), (3, 256, "few_rows_4_quads")),
+        *((8, 129, "few_rows_8_values"), (9, 256, "sgemm_lines"), (8, 124, "sgemm_lines"), (1, 127, "sgemm_tn")),
+    ],
+)
+def test_few_rows_with_long_sums_have_a_kernel_of_their_own(rows: int, depth: int, kernel: str) -> None:
+    operator = build(FullyConnectedForward((rows, depth), 3), DeviceMemory(MEMORY_BYTES), GPU)
+    assert operator.launches[0].kernel.name.startswith(kernel)
+    assert len(operator.launches) == 1 or "few_rows" not in kernel
+
+
+def test_more_rows_are_refused() -> None:
+    tensor = Tensor.allocate(DeviceMemory(MEMORY_BYTES), Operand((9, 128)), "operand")
+    with pytest.raises(ValueError, match="9 rows; allowed are at most 8"):
+        product_of_few_rows((tensor,) * 3, None, tensor.memory, (9, 9, 128), (128, 128))
+
+
+@compiled_only
+@pytest.mark.parametrize(("rows", "outputs", "depth"), [(1, 500, 1024), (8, 500, 1024), (8, 10, 4096)])
+def test_few_rows_are_faster_than_by_tiles(rows: int, outputs: int, depth: int) -> None:
+    few, tiles = (measure(made((rows, depth), outputs)).cycles for made in (FullyConnectedForward, ForwardByTiles))
+    assert few < tiles
+
+
 def test_products_by_lines_leave_no_register_in_memory() -> None:
     for tile in LINE_TILES:
         kernel = kernel_of("sgemm_lines", f"sgemm_lines_{tile.text}")
@@ -223,6 +250,7 @@ def test_no_kernel_spills_and_two_wavefronts_fit_a_simd(source: str) -> None:
     [
         *(("winograd", f"winograd_{kind}_{size}", 64) for size in SIZES for kind in TRANSFORMS),
         *(("conv_direct", f"conv_direct_{filters}", 64) for filters in FILTERS),
+        *(("few_rows", f"few_rows_{rows}_{kind}", 64) for rows in OUTPUTS for kind in ("quads", "values")),
     ],
 )
 def test_four_wavefronts_of_kernels_without_tiles_fit_a_simd(source: str, kernel: str, most: int) -> None:
@@ -242,7 +270,8 @@ def test_results_are_the_same_on_every_gpu() -> None:
     assert len({choose_tile(576, 128, 1, GpuFacts(units, 1 << 16)).text for units in gpus}) > 1
     filtered = (WinogradForward(c, size=4), WinogradBackwardWeights(c), Im2colChunkedBackwardWeights(c))
     for primitive in (
-        *(ImplicitForward(c), ImplicitBackwardWeights(c), FullyConnectedForward((4, 2000), 70)),
+        *(ImplicitForward(c), ImplicitBackwardWeights(c), FullyConnectedForward((9, 2000), 70)),
+        FullyConnectedForward((4, 2000), 70),
         *filtered,
     ):
         found = []

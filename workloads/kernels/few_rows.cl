@@ -1,0 +1,71 @@
+/* Products with few rows, as a language model's with one token: C[n][m] = sum over k of A[m][k] * B[n][k], FP32, both
+   contiguous along k, A large (the weights) and read once, n at most 8. Then bias[m] and a ReLU, where asked for.
+
+   A workgroup has two m or four, so that not much more of B is read than of A. Its work-items lie along k, four or one
+   each, so that a load takes whole cache lines of one row of A, and its four wavefronts together 4 KiB: all channels of L2
+   and DRAM, whatever the distance of rows. Workgroups begin at different k, so that those that run side by side are not in
+   one channel at a time, and go round to where they began. Loads of A are all on their way before one is waited for. What
+   work-items have is summed over lanes, then over wavefronts, always in the same order.
+
+   k along quads: k, lda and ldb are multiples of 4. What lies past the end of a row is read as zero, of A and of B. */
+#include "buffer.h"
+#include "reduce.h"
+
+#define OUTSIDE 0xfffffffcu /* a lane's offset past the end of every buffer */
+
+static inline float dot1(float a, float b, float sum) { return sum + a * b; }
+
+static inline float dot4(float4_t a, float4_t b, float sum) {
+  for (uint i = 0; i < 4u; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+static inline float4_t read_quad(Buffer from, uint lane_bytes, uint bytes) {
+  return __builtin_astype(read4(from, lane_bytes, bytes), float4_t);
+}
+
+/* rows, outputs: n and m of a workgroup. by_chunks: of k, each what a workgroup takes at a time. biases: m, or 0 if there
+   are none. */
+#define FEW_ROWS(name, rows, outputs, width, value_t, load, dot)                                                       \
+  KERNEL void name(global const float *restrict a_matrix, global const float *restrict b_matrix,                       \
+                   global const float *restrict bias, global float *restrict c_matrix, uint m, uint n, uint k,         \
+                   uint lda, uint ldb, Divisor by_chunks, uint biases, uint rectify) {                                 \
+    local float scratch[WAVEFRONTS][rows * outputs];                                                                   \
+    const Buffer a = buffer_of(a_matrix, ((m - 1u) * lda + k) * 4u);                                                   \
+    const Buffer b = buffer_of(b_matrix, ((n - 1u) * ldb + k) * 4u);                                                   \
+    const uint first = group_id_x() * outputs, chunks = by_chunks.divisor;                                             \
+    uint chunk = scalar(remainder_of(group_id_x(), quotient(group_id_x(), by_chunks), by_chunks));                     \
+    float sums[rows][outputs] = {{0.0f}};                                                                              \
+    for (uint i = 0; i < chunks; ++i) {                                                                                \
+      const uint at = (chunk * GROUP + local_id_x()) * width, from = at < k ? at * 4u : OUTSIDE;                       \
+      value_t weights[outputs];                                                                                        \
+      _Pragma("unroll") for (uint o = 0; o < outputs; ++o)                                                             \
+          weights[o] = load(a, from, minimum(first + o, m - 1u) * lda * 4u);                                           \
+      keep_order();                                                                                                    \
+      _Pragma("unroll") for (uint r = 0; r < rows; ++r) {                                                              \
+        const value_t x = load(b, from, minimum(r, n - 1u) * ldb * 4u);                                                \
+        _Pragma("unroll") for (uint o = 0; o < outputs; ++o) sums[r][o] = dot(weights[o], x, sums[r][o]);              \
+      }                                                                                                                \
+      chunk = chunk + 1u == chunks ? 0u : chunk + 1u;                                                                  \
+    }                                                                                                                  \
+    _Pragma("unroll") for (uint r = 0; r < rows; ++r) _Pragma("unroll") for (uint o = 0; o < outputs; ++o) {           \
+      const float sum = wavefront_sum(sums[r][o]);                                                                     \
+      if (lane_id() == 0u) scratch[wavefront_id()][r * outputs + o] = sum;                                             \
+    }                                                                                                                  \
+    workgroup_barrier();                                                                                               \
+    const uint row = local_id_x() / outputs, output = first + local_id_x() % outputs;                                  \
+    if (row >= n || output >= m) return;                                                                               \
+    float sum = scratch[0][local_id_x()];                                                                              \
+    for (uint w = 1; w < WAVEFRONTS; ++w) sum += scratch[w][local_id_x()];                                             \
+    if (output < biases) sum += bias[output];                                                                          \
+    c_matrix[row * m + output] = rectify ? rectified(sum) : sum;                                                       \
+  }
+
+FEW_ROWS(few_rows_1_quads, 1u, 2u, 4u, float4_t, read_quad, dot4)
+FEW_ROWS(few_rows_2_quads, 2u, 2u, 4u, float4_t, read_quad, dot4)
+FEW_ROWS(few_rows_4_quads, 4u, 2u, 4u, float4_t, read_quad, dot4)
+FEW_ROWS(few_rows_8_quads, 8u, 4u, 4u, float4_t, read_quad, dot4)
+FEW_ROWS(few_rows_1_values, 1u, 2u, 1u, float, read, dot1)
+FEW_ROWS(few_rows_2_values, 2u, 2u, 1u, float, read, dot1)
+FEW_ROWS(few_rows_4_values, 4u, 2u, 1u, float, read, dot1)
+FEW_ROWS(few_rows_8_values, 8u, 4u, 1u, float, read, dot1)
