@@ -175,7 +175,7 @@ def test_broken_and_missing_code_objects_are_told(tmp_path: Path, monkeypatch, c
         path.unlink(missing_ok=True)
         if content is not None:
             path.write_bytes(content)
-        monkeypatch.setattr(launching, "code_object_path", lambda source, _, path=path: path)
+        monkeypatch.setattr(launching, "code_object", lambda source, _, gpu, path=path: path)
         assert invoke(small("--engine", "off", "--quiet")) == 2
         err = capfd.readouterr().err
         assert err.startswith("gpusim: error: ")
