@@ -176,7 +176,7 @@ def drive(m, requests, limit):
             f.sent[next_request] = t
             next_request += 1
         slot = t & (SIZE - 1)
-        if due(m, slot, ENGINE_CLASS) or f.every_cycle:
+        if due(m, slot, ENGINE_CLASS, 0) or f.every_cycle:
             before = f.reads
             engine_tick(m, t)
             for n in range(before, f.reads):
