@@ -395,5 +395,5 @@ def choice_lines(result: Result) -> list[str]:
     said = [
         f"{row.measured.name}: {choice_text(row.values['choice'], row.values.get('cycles') or 0)}" for row in chosen
     ]
-    kinds = " and ".join(dict.fromkeys(str(row.values["kind"]) for row in chosen))
+    kinds = " and ".join(dict.fromkeys(str(row.values.get("kind", "convolution")) for row in chosen))
     return [f"{kinds} by the fastest algorithm, and how many times as long others take:", *said] if said else []

@@ -40,7 +40,7 @@ def test_a_fit_of_a_store_is_used(store: Path, tmp_path: Path, capsys: pytest.Ca
     assert invoke(["fit-estimates", *NETWORKS, "--batch", "1,2", "--phase", "inference", "--store", str(store),
                    "--to", str(fitted)]) == 0  # fmt: skip
     told = capsys.readouterr()
-    assert told.out.startswith("iterations\t") and "lenet, inference, batch 2, implicit, MI6: 14 of 14" in told.err
+    assert told.out.startswith("iterations\t") and "lenet, inference, batch 2, implicit, MI6: 10 of 10" in told.err
     held = json.loads(fitted.read_text())
     assert held["errors"]["iterations"]["number"] == 2 and held["errors"]["iterations"]["worst"] < 0.01
     assert held["errors"]["launches"]["worst"] < 0.01

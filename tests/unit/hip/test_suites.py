@@ -31,10 +31,10 @@ def test_a_test_in_which_the_program_ended_has_failed_and_one_that_was_cut_off_h
 def test_failures_are_blamed_by_program_and_test() -> None:
     row = Row()
     add(row, Shard("package", "test_thrust_copy"), replace(DONE, output=THRUST), False)
-    assert (row.passed, row.skipped, row.failed) == (9, 2, {"open": ["test_thrust_copy TestCopyIfNonTrivial"]})
+    assert (row.passed, row.skipped, row.failed) == (9, 2, {"library": ["test_thrust_copy TestCopyIfNonTrivial"]})
     add(row, Shard("package", "test_block_sort_merge"), replace(DONE, output="[ RUN      ] C.d\n"), False)
     assert row.failed["compiler"] == ["test_block_sort_merge C.d"]
     add(row, Shard("package", "test_thrust_copy"), replace(DONE, output=""), False)
     assert row.failed["unexplained"] == ["test_thrust_copy (none was run)"]
     text = page_table({"rocThrust": row})
-    assert "| rocThrust | 3 | 9 | 2 | 1 | 0 | 1 | 1 | 0 | 3 702 | 6 s |" in text and "clamp" in text
+    assert "| rocThrust | 3 | 9 | 2 | 1 | 1 | 0 | 1 | 0 | 3 702 | 6 s |" in text and "clamp" in text
