@@ -6,7 +6,8 @@ from pathlib import Path
 
 TABLE = Path(__file__).with_name("functions.txt")
 COMGR_TABLE = Path(__file__).with_name("comgr.txt")
-BRIDGE = ("gpusim_translate", "gpusim")  # what the library of comgr calls of the runtime library, and its node
+BRIDGE = ("gpusim_architecture", "gpusim_translate")  # what the library of comgr calls of the runtime library
+BRIDGE_NODE = "gpusim"
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,8 @@ def version_script(table: Path = TABLE) -> str:
         text += f"{node} {{\n  global:\n{names}{hidden}}}{f' {before}' if before else ''};\n"
         before = node
     if table == TABLE:
-        name, node = BRIDGE
-        text += f"{node} {{\n  global:\n    {name};\n}};\n"
+        names = "".join(f"    {name};\n" for name in BRIDGE)
+        text += f"{BRIDGE_NODE} {{\n  global:\n{names}}};\n"
     return text
 
 

@@ -325,7 +325,7 @@ class Session:
         return HipError.Success if done.code else HipError.InvalidSource, answer
 
     def _translate(self, action: int, language: int, body: bytes) -> tuple[HipError, bytes]:
-        done = translate(_translation_request(action, language, body))
+        done = translate(_translation_request(action, language, body), self._gpu.architecture)
         results = b"".join(
             struct.pack("<I", data.kind) + _text(data.name.encode()) + _text(data.contents) for data in done.results
         )

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from gpusim.hip.compilation import OF_THE_TARGET, write_beneath
 from workloads.toolchain.compilers import (
-    DEFAULT_GPU,
     Tools,
     hip_root,
     target_flags,
@@ -22,7 +21,7 @@ from workloads.toolchain.compilers import (
 from workloads.toolchain.errors import KernelBuildError
 
 EXECUTABLE = "a.so"  # the name of what is linked
-ISA = f"amdgcn-amd-amdhsa--{DEFAULT_GPU}"
+TRIPLE = "amdgcn-amd-amdhsa--"  # before the GPU's name in comgr's
 
 
 class Kind(IntEnum):
@@ -97,9 +96,9 @@ _NAMES = {
     0x12: "UNBUNDLE",
 }
 _LANGUAGES = {
-    Language.HIP: ("-x", "hip", f"--offload-arch={DEFAULT_GPU}", "--offload-device-only", "--no-gpu-bundle-output"),
-    Language.OPENCL_1_2: ("-x", "cl", "-cl-std=CL1.2", *target_flags(DEFAULT_GPU)),
-    Language.OPENCL_2_0: ("-x", "cl", "-cl-std=CL2.0", *target_flags(DEFAULT_GPU)),
+    Language.HIP: ("-x", "hip", "--offload-device-only", "--no-gpu-bundle-output"),
+    Language.OPENCL_1_2: ("-x", "cl", "-cl-std=CL1.2"),
+    Language.OPENCL_2_0: ("-x", "cl", "-cl-std=CL2.0"),
 }
 
 
@@ -128,10 +127,10 @@ class Translated:
     done: bool
 
 
-def translate(request: TranslationRequest) -> Translated:
-    """Do one of comgr's actions; what is wrong with the inputs, or what is missing here, is in the log."""
+def translate(request: TranslationRequest, gpu: str) -> Translated:
+    """Do one of comgr's actions for a GPU; what is wrong with the inputs, or what is missing here, is in the log."""
     try:
-        action, command = _command(request)
+        action, command = _command(request, gpu)
     except KernelBuildError as error:
         return Translated((), f"gpusim: {error}\n", False)
     inputs = [data for data in request.inputs if data.kind == action.takes]
@@ -162,7 +161,7 @@ def translate(request: TranslationRequest) -> Translated:
     return Translated(tuple(results), log, True)
 
 
-def _command(request: TranslationRequest) -> tuple[Action, list[str]]:
+def _command(request: TranslationRequest, gpu: str) -> tuple[Action, list[str]]:
     """Return the action, and the command for it without inputs; raise KernelBuildError that says what is missing."""
     action = ACTIONS.get(request.action)
     if action is None:
@@ -171,15 +170,15 @@ def _command(request: TranslationRequest) -> tuple[Action, list[str]]:
     tools = with_library() or without_library()
     if tools is None or (action.with_library and tools.library is None):
         raise KernelBuildError(f"this action {why_not()}")
-    if request.isa != ISA:
-        raise KernelBuildError(f"comgr's ISA {request.isa or '(none)'}: code can be made for {ISA} alone")
+    if request.isa.partition(":")[0] != TRIPLE + gpu:
+        raise KernelBuildError(f"comgr's ISA {request.isa or '(none)'}: code can be made for {TRIPLE}{gpu} alone")
     options = [option for option in request.options if option and not option.startswith(OF_THE_TARGET)]
-    flags = _of_language(request.language, tools, action.with_library) if action.compiles else target_flags(DEFAULT_GPU)
+    flags = _of_language(request.language, tools, action.with_library, gpu) if action.compiles else target_flags(gpu)
     more = (f"-I{request.folder}",) if request.folder and action.takes == Kind.SOURCE else ()
     return action, [tools.clang, *flags, *action.flags, "-I.", "-Wno-unused-command-line-argument", *more, *options]
 
 
-def _of_language(number: int, tools: Tools, linked: bool) -> tuple[str, ...]:
+def _of_language(number: int, tools: Tools, linked: bool, gpu: str) -> tuple[str, ...]:
     """Return the compiler's flags for a language, with the device library if it is to be `linked`."""
     if number not in _LANGUAGES:
         raise KernelBuildError(
@@ -188,7 +187,8 @@ def _of_language(number: int, tools: Tools, linked: bool) -> tuple[str, ...]:
     library = f"--rocm-device-lib-path={tools.library}" if linked else "-nogpulib"
     root = hip_root() if number == Language.HIP else None
     headers = ("-nogpuinc",) if root is None else (f"--rocm-path={root}",)
-    return (*_LANGUAGES[Language(number)], library, *headers, "-fno-ident")
+    target = (f"--offload-arch={gpu}",) if number == Language.HIP else target_flags(gpu)
+    return (*_LANGUAGES[Language(number)], *target, library, *headers, "-fno-ident")
 
 
 def _joined(paths: list[Path]) -> list[str]:

@@ -33,7 +33,7 @@ RX570 = "--gpu mi6 --set gpu.shader_arrays=8 --set gpu.clock_ghz=1.244"
 SHARD = "-o MUL_MAT,RMS_NORM,SCALE,SILU,SUM_ROWS,ARGMAX,CONT -p 'm=16,n=[18],k=256,bs=.1,1.,nr=.1,1.,per|ne=.(64|10),5'"
 _SAMPLED = "--data synthetic --sample --error 5%"
 _NET = "gpusim net llama-7b-block{} " + _SAMPLED + " {}"
-_MI60 = "--gpu mi60 --set gpu.architecture=gfx803"
+_MI60 = "--gpu mi60"
 _BENCH = "gpusim hip --root {root} {} -- {root}/usr/bin/llama-bench -m model.gguf -r 1 --no-warmup -ngl 99 {}"
 _OPS = "gpusim hip --root {root} --gpu r9nano --timing off -- {ops} test -b ROCm0 " + SHARD
 _TINYGRAD = "gpusim hip --gpu r9nano {}-- python tests/vendor/tinygrad_training.py"

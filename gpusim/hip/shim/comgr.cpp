@@ -22,7 +22,7 @@
 namespace {
 enum Status { OK, ERROR, INVALID, NO_RESOURCES };
 enum Kind { UNDEFINED, SOURCE, INCLUDE, LOG = 5, FIRST_UNKNOWN = 21 };
-constexpr char ISA[] = "amdgcn-amd-amdhsa--gfx803";
+constexpr char TRIPLE[] = "amdgcn-amd-amdhsa--";
 constexpr int LANGUAGES = 6, LAST_ACTION = 0x12;
 
 struct Handle {
@@ -102,16 +102,33 @@ struct Reader {
 };
 
 using Translate = bool (*)(const char*, size_t, char**, size_t*);
+using Architecture = const char* (*)();
 
-// The runtime library that the program uses, or that of the newest release.
-Translate translate() {
-  static Translate found = nullptr;
+// A function of the runtime library that the program uses, or of that of the newest release.
+void* of_runtime(const char* function) {
+  void* found = nullptr;
   for (auto [name, flags] : {std::pair{"libamdhip64.so.6", RTLD_NOLOAD}, {"libamdhip64.so.5", RTLD_NOLOAD},
                              {"libamdhip64.so.6", 0}}) {
     if (found) break;
-    if (void* library = dlopen(name, RTLD_NOW | flags)) found = Translate(dlsym(library, "gpusim_translate"));
+    if (void* library = dlopen(name, RTLD_NOW | flags)) found = dlsym(library, function);
   }
   if (!found) complain("libamd_comgr.so.2 finds no libamdhip64 of gpusim: ", "run this program by 'gpusim hip -- PROGRAM'");
+  return found;
+}
+
+Translate translate() {
+  static Translate found = Translate(of_runtime("gpusim_translate"));
+  return found;
+}
+
+// The simulated GPU as comgr names it; empty without a simulator.
+const std::string& isa() {
+  static std::string found;
+  if (found.empty()) {
+    auto architecture = Architecture(of_runtime("gpusim_architecture"));
+    const char* name = architecture ? architecture() : "";
+    if (*name) found = std::string(TRIPLE) + name;
+  }
   return found;
 }
 }  // namespace
@@ -132,12 +149,14 @@ API int amd_comgr_status_string(int status, const char** text) {
 API void amd_comgr_get_version(size_t* major, size_t* minor) { *major = 2, *minor = 6; }
 API int amd_comgr_get_isa_count(size_t* count) {
   if (!count) return INVALID;
-  *count = 1;
+  LOCKED();
+  *count = !isa().empty();
   return OK;
 }
 API int amd_comgr_get_isa_name(size_t index, const char** name) {
-  if (!name || index) return INVALID;
-  *name = ISA;
+  LOCKED();
+  if (!name || index || isa().empty()) return INVALID;
+  *name = isa().c_str();
   return OK;
 }
 
@@ -275,8 +294,8 @@ API int amd_comgr_action_info_set_isa_name(Handle info, const char* name) {
   LOCKED();
   Info* i = find(infos, info);
   if (!i) return INVALID;
-  if (name && *name && strcmp(name, ISA)) {
-    fprintf(stderr, "gpusim: comgr: no code can be made for %s; there is %s alone\n", name, ISA);
+  if (name && *name && std::string(name, strcspn(name, ":")) != isa()) {  // behind a colon: sramecc, xnack
+    fprintf(stderr, "gpusim: comgr: no code can be made for %s; there is %s alone\n", name, isa().c_str());
     return INVALID;
   }
   i->isa = name ? name : "";

@@ -97,6 +97,9 @@ API const char* hiprtcGetErrorString(int result) {
   return result >= 0 && result <= INTERNAL ? texts[result] : "unknown hiprtc result";
 }
 
+// The simulated GPU's architecture, for libamd_comgr; empty without a simulator.
+API const char* gpusim_architecture() { return connected() ? device().architecture.c_str() : ""; }
+
 // A request of libamd_comgr, a library of its own, as it goes over the line; the answer is to be freed. False: it failed,
 // and why is in the answer, which is null without a simulator.
 API bool gpusim_translate(const char* body, size_t size, char** answer, size_t* answer_size) {

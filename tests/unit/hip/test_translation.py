@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.hip import translation
-from gpusim.hip.translation import ISA, Data, Kind, Language, Translated, TranslationRequest, translate
+from gpusim.hip.translation import TRIPLE, Data, Kind, Language, Translated, TranslationRequest, translate
 from isa.object.code_object import load_code_object
 from workloads.toolchain.compilers import without_library
 
@@ -16,8 +16,10 @@ CALLED = b"__attribute__((device)) int g(int y) { return y * 2; }"
 compiled = pytest.mark.skipif(without_library() is None, reason="no clang with lld")
 
 
-def done(action: int, *inputs: Data, language: int = Language.HIP, isa: str = ISA) -> Translated:
-    return translate(TranslationRequest(action, language, isa, OPTIONS, "", inputs))
+def done(
+    action: int, *inputs: Data, language: int = Language.HIP, isa: str = f"{TRIPLE}gfx803", gpu: str = "gfx803"
+) -> Translated:
+    return translate(TranslationRequest(action, language, isa, OPTIONS, "", inputs), gpu)
 
 
 def source(name: str, text: bytes) -> Data:
@@ -33,6 +35,14 @@ def test_bitcode_of_two_sources_becomes_one_kernel() -> None:
     (linked,) = done(LINK, *done(GENERATE, *done(LINK_BITCODE, *objects.results).results).results).results
     assert (linked.kind, linked.name) == (Kind.EXECUTABLE, "a.so")
     assert list(load_code_object(linked.contents).kernels) == ["f"]
+
+
+@compiled
+def test_code_is_made_for_the_gpu_at_hand() -> None:
+    given = {"isa": f"{TRIPLE}gfx906:sramecc+:xnack-", "gpu": "gfx906"}
+    steps = done(GENERATE, *done(COMPILE, source("b.hip", CALLER), source("c.hip", CALLED), **given).results, **given)
+    (linked,) = done(LINK, *steps.results, **given).results
+    assert load_code_object(linked.contents).kernels["f"].gpu == "gfx906"
 
 
 @compiled
@@ -52,7 +62,7 @@ def test_headers_are_found_and_none_lies_elsewhere(tmp_path: Path) -> None:
         (DISASSEMBLE, {}, "comgr's action AMD_COMGR_ACTION_DISASSEMBLE_EXECUTABLE_TO_SOURCE is not supported"),
         (153, {}, "comgr's action no. 153 is not supported"),
         (COMPILE, {"language": 3}, "comgr's language 3 is not supported: 4 (HIP), 1 (OPENCL_1_2), 2 (OPENCL_2_0) are"),
-        (COMPILE, {"isa": "gfx90a"}, f"comgr's ISA gfx90a: code can be made for {ISA} alone"),
+        (COMPILE, {"isa": "gfx90a"}, f"comgr's ISA gfx90a: code can be made for {TRIPLE}gfx803 alone"),
         (LINK, {}, "there is no data of kind RELOCATABLE to link"),
     ],
 )  # fmt: skip
