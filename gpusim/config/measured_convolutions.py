@@ -18,6 +18,7 @@ from statistics import median
 from typing import Any
 
 from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.progress import current_reporter
 from workloads.networks.kind import Pass
 from workloads.operators.convolution import Convolution
 from workloads.vendor.tensile import is_compiled
@@ -160,6 +161,7 @@ def read_convolutions(path: Path, solver: str, chosen: Sequence[Chosen]) -> list
     one of its transposes, by the Euclidean distance of M, N and K, as rocBLAS does.
     """
     found: dict[ConvolutionPoint, list[ConvolutionPoint]] = {}
+    left_out = 0
     for line, row in _rows(path, COLUMNS):
         direction = row["direction"]
         if direction not in PASSES:
@@ -168,6 +170,7 @@ def read_convolutions(path: Path, solver: str, chosen: Sequence[Chosen]) -> list
         if solver == GEMM:
             times = {name: ms for name, ms in times.items() if name in BY_IMAGE}
         if not times:
+            left_out += 1
             continue
         fastest = min(times, key=lambda name: times[name])
         time_us = 1e3 * times[fastest]
@@ -181,6 +184,9 @@ def read_convolutions(path: Path, solver: str, chosen: Sequence[Chosen]) -> list
         found.setdefault(point.of_model, []).append(point)
     if not found:
         raise UserError(f"{path}: no row has a solver of those that are run: {', '.join(BY_IMAGE)}")
+    if left_out:
+        solvers = ", ".join(BY_IMAGE)
+        current_reporter().say_once(f"{path.name}: {left_out} rows are left out: they have no time of {solvers}")
     return [_joined(points) for points in found.values()]
 
 

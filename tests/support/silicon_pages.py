@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from statistics import mean, median
 from typing import cast
 
+from gpusim.config.measured import load_measured, read_table
 from gpusim.config.measured_convolutions import ConvolutionPoint
 from gpusim.config.network import load_network
 from gpusim.correlation import report
@@ -192,6 +193,14 @@ def _sentences() -> Iterator[str]:
     yield (
         f"MIOpen's im2col and product, {len(same)} convolutions and passes: the sums of {len(within)} of {len(every)} "
         f"networks are within {100 * BAR:.0f} % of the measured ones ({figures})."
+    )
+    measured, document = load_measured(SAME)
+    data = document.path.parent / measured.points
+    points = [p for p in read_table(measured, document, data) if isinstance(p, ConvolutionPoint)]
+    every_row, used = len(data.read_text(encoding="utf-8").splitlines()) - 1, sum(len(p.measured_us) for p in points)
+    yield (
+        f"Of the data file's {every_row} rows {used} have a time of that solver, of {len(points)} convolutions and "
+        f"passes; {len(points) - len(same)} of these have not been run, and other solvers' rows are left out."
     )
     off = [abs(row.ratio - 1) for row in same]
     spread = [max(p.measured_us) / min(p.measured_us) - 1 for p in map(_point, same) if len(p.measured_us) > 1]

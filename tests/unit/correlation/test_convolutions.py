@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from gpusim.base.errors import UserError
+from gpusim.base.progress import Reporter, reporting
 from gpusim.config.files import SHIPPED
 from gpusim.config.measured import FOLDER, load_measured, read_table
 from gpusim.config.measured_convolutions import COLUMNS, GEMM, OWN, Chosen, product_of, read_convolutions
@@ -184,3 +186,10 @@ def test_conditions_say_which_of_our_algorithms(tmp_path: Path) -> None:
     assert Conditions.of(table, 1.0, None).convolution == "winograd_4x4"
     with pytest.raises(UserError, match=r"convolution=winograd_9: .* did you mean 'winograd_4x4'"):
         load_measured("miopen-vega20-own", ["convolution=winograd_9"])
+
+
+def test_rows_without_a_solver_that_is_run_are_counted(tmp_path: Path) -> None:
+    file = written(tmp_path, *ROWS, ROWS[-1]).rename(tmp_path / "left.csv")  # a line is said once for each file's name
+    with reporting(Reporter(stream=(told := StringIO()))):
+        read_convolutions(file, GEMM, CHOSEN)
+    assert told.getvalue().startswith("left.csv: 2 rows are left out: they have no time of GemmFwdRest, GemmBwdRest")
