@@ -94,3 +94,13 @@ def test_a_clock_that_decides_is_refused() -> None:
         needed_instructions(code, successors(code))
     aside = [code[0], Instruction(8, 4, compare, {"ssrc0": 9, "ssrc1": 129}), code[2]]
     assert needed_instructions(aside, successors(aside)) == [False, True, True]
+
+
+def test_a_workgroup_that_the_grid_s_edge_cuts_is_told_from_the_others() -> None:
+    kernel = load_code_object(code_object_path("irregular", BENCH_KERNELS_DIR)).kernels["histogram"]
+    memory = DeviceMemory(1 << 24)
+    values = {name: Pointer(memory.upload(np.zeros(8192, np.uint32), name).address) for name in ("keys", "bins")}
+    arguments = pack(kernel, {**values, "rounds": 2}).block
+    one = Launch(kernel, memory, arguments, (256 * 2 + 64, 1, 1), (256, 1, 1))
+    alone = [run_functional(one, workgroups=range(k, k + 1)).wavefront_instructions for k in range(3)]
+    assert executed_blocks(one).sum(axis=1).tolist() == alone and alone[0] == alone[1] > alone[2]
