@@ -6,6 +6,7 @@ in this one. With synthetic data no step needs those before it: nothing but the 
 """
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -323,7 +324,8 @@ class Execution:
                 timing = self._timing(result)
                 outcome = run_step(operators, self.gpu, here, compared and not forked, self._observe, timing, processor)
                 if selected and not forked:
-                    self._take(result, outcome, told)
+                    self._take(result, outcome)
+                    told.done(result)
                 for name in result.step.writes.values() if keep is not None else ():
                     keep(name, self.storage.array(name))  # type: ignore[misc]
                 if self.interrupt.asked:
@@ -336,32 +338,70 @@ class Execution:
 
     def _alone(self, prepared: list[Prepared], told: "_Told", keep: Keep | None) -> None:
         children = Children(self.how.jobs)
+        # the longest first, so that none is left alone at the end
+        ordered = sorted(prepared, key=lambda one: -one[1].instructions)
+        waiting = deque(piece for operators, result in ordered for piece in pieces(operators, result))
         try:
-            # the longest first, so that none is left alone at the end
-            for operators, result in sorted(prepared, key=lambda one: -one[1].instructions):
-                sparsity = self.how.sparsity(result.step.layer) or 0.0
-                for piece in pieces(operators, result):
-                    while children.full:
-                        self._collect(children, told)
-                    timing = replace(self._timing(result), sampling=piece.sampling)
-                    known = (piece.operator, self.gpu, piece.numbers, lambda _: True, timing, sparsity, piece.before)
-                    children.start(piece, partial(run_synthetic, *known))
-            while children.running:
+            while waiting or children.running:
+                put_off = 0  # pieces that another run over the same store is at
+                while put_off < len(waiting) and not children.full:
+                    piece = waiting.popleft()
+                    if not self._hold(piece):
+                        waiting.append(piece)
+                        put_off += 1
+                    elif self._is_found(piece):
+                        self._finish(piece, told)
+                    else:
+                        self._begin(piece, children)
                 self._collect(children, told)
         finally:
             children.stop()
+
+    def _begin(self, piece: Piece, children: Children) -> None:
+        timing = replace(self._timing(piece.result), sampling=piece.sampling)
+        sparsity = self.how.sparsity(piece.result.step.layer) or 0.0
+        known = (piece.operator, self.gpu, piece.numbers, lambda _: True, timing, sparsity, piece.before)
+        children.start(piece, partial(run_synthetic, *known))
+
+    def _hold(self, piece: Piece) -> bool:
+        """Hold a piece's launches until it is finished; return False where another run is at one of them."""
+        if self.kept is None or all(self.kept.hold(one) for one in piece.classes):
+            return True
+        self._release(piece)
+        return False
+
+    def _release(self, piece: Piece) -> None:
+        if self.kept is not None:
+            for one in piece.classes:
+                self.kept.release(one)
+
+    def _is_found(self, piece: Piece) -> bool:
+        """Tell whether another run has kept a piece's launches since this one began; they are not simulated then."""
+        result = piece.result
+        if not all(self._is_known(result.classes[n], result.sampling.get(n)) for n in piece.of_step):
+            return False
+        result.simulated -= piece.of_step
+        return True
+
+    def _finish(self, piece: Piece, told: "_Told") -> None:
+        """Let other runs have a piece, and count its step once nothing of it is left."""
+        self._release(piece)
+        if all(piece.result.classes[n] in self.of_class for n in piece.result.simulated):
+            told.done(piece.result)
 
     def _collect(self, children: Children, told: "_Told") -> None:
         """Wait a moment for a process that ends; raises Stopped once the user has interrupted."""
         for key, outcome in children.finished():
             if isinstance(key, Piece):
-                self._take(key.result, key.in_step(outcome), told)
+                self._take(key.result, key.in_step(outcome))
+                self._finish(key, told)
             else:
-                self._take(key, outcome, told)
+                self._take(key, outcome)
+                told.done(key)
         if self.interrupt.asked:
             raise Stopped
 
-    def _take(self, result: StepResult, outcome: Outcome, told: "_Told") -> None:
+    def _take(self, result: StepResult, outcome: Outcome) -> None:
         for number, facts in outcome.facts.items():
             one = result.classes[number]
             self.of_class[one] = facts
@@ -371,8 +411,6 @@ class Execution:
         result.zeros = outcome.zeros or result.zeros
         for mismatch in outcome.mismatches:
             self.reporter.say(f"{result.step.name}: {mismatch}")
-        if all(result.classes[number] in self.of_class for number in result.simulated):
-            told.done(result)
 
 
 def allotted_errors(results: Sequence[StepResult], sampling: SamplingSpec | None) -> Mapping[LaunchClass, float]:

@@ -46,13 +46,17 @@ class Kept:
 
     def get(self, one: LaunchClass, sampling: SamplingSpec | None = None) -> RunFacts | None:
         """Return the stored facts of a class of launches; None without them. sampling: estimates that were made like
-        this will do.
+        this will do, and where workgroups may be passed over in part those that were made by whole ones.
         """
         whole = self._found(self._key(one))
         if whole is not None or sampling is None:
             return whole
-        estimated = self._found(self._key(one, sampling))
-        return estimated if estimated is not None and _is_good(estimated, sampling) else None
+        by_whole = [sampling.model_copy(update={"within": False})] if sampling.goes_within else []
+        for made in (sampling, *by_whole):
+            estimated = self._found(self._key(one, made))
+            if estimated is not None and _is_good(estimated, sampling):
+                return estimated
+        return None
 
     def _found(self, key: str) -> RunFacts | None:
         held = self._pieces.get(key)
@@ -69,6 +73,14 @@ class Kept:
             facts = replace(facts, sampling=None)
         key = self._key(one, sampling if facts.sampling is not None else None)
         self._pieces.put(key, one.kernel, plain_facts(facts))
+
+    def hold(self, one: LaunchClass) -> bool:
+        """Hold a class of launches, to be simulated now, until `release`; return False while another process does."""
+        return self._pieces.hold(self._key(one))
+
+    def release(self, one: LaunchClass) -> None:
+        """Let others simulate a class of launches."""
+        self._pieces.release(self._key(one))
 
     def close(self) -> None:
         """Close the store; nothing can be stored after that."""

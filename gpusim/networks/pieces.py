@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gpusim.networks.launches import Before, has_tables
+from gpusim.networks.launches import Before, LaunchClass, has_tables
 from gpusim.networks.steps import Outcome
 from gpusim.sampling.spec import SamplingSpec
 from workloads.operators.primitive import TensorOperator
@@ -35,6 +35,16 @@ class Piece:
     def name(self) -> str:
         """The name of the step, for people."""
         return self.result.name
+
+    @property
+    def of_step(self) -> frozenset[int]:
+        """Numbers of its launches in the step."""
+        return frozenset(self.first + n for n in self.numbers)
+
+    @property
+    def classes(self) -> list[LaunchClass]:
+        """The classes of its launches whose facts a store keeps."""
+        return [one for n in self.of_step if (one := self.result.classes[n]).transferable]
 
     @property
     def sampling(self) -> Mapping[int, SamplingSpec]:

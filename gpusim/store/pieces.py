@@ -9,6 +9,7 @@ from typing import Any
 from gpusim.base.progress import current_reporter
 from gpusim.store.file import StoreError, errors, writable, writing
 from gpusim.store.records import packed, unpacked
+from gpusim.store.under_way import UnderWay
 
 
 class Pieces:
@@ -19,7 +20,7 @@ class Pieces:
 
     def __init__(self, path: Path, fresh: bool = False) -> None:
         self._path, self._fresh = path, fresh
-        self._connection = writable(path)
+        self._connection, self._under_way = writable(path), UnderWay(path)
 
     def get(self, key: str) -> Any:
         """Return what was stored; None without it, and for a damaged row."""
@@ -39,7 +40,18 @@ class Pieces:
         except StoreError as error:
             current_reporter().say_once(f"gpusim: {error}; the run goes on")
 
+    def hold(self, key: str) -> bool:
+        """Hold a piece until `release` or `close`; return False while another process holds it, whose result is to be
+        waited for.
+        """
+        return self._fresh or self._under_way.hold(key) is None
+
+    def release(self, key: str) -> None:
+        """Let others do a piece; nothing is done for one that is not held."""
+        self._under_way.release(key)
+
     def close(self) -> None:
         """Close the store; nothing can be stored after that."""
+        self._under_way.close()
         with errors(self._path):
             self._connection.close()

@@ -26,10 +26,12 @@ from gpusim.cli.main import invoke
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
+from gpusim.core.facts import combined
 from gpusim.networks import steps as steps_module
 from gpusim.networks.binding import Iteration
 from gpusim.networks.job import fill, work_of_network
 from gpusim.networks.kept import Kept
+from gpusim.networks.launches import LaunchClass
 from gpusim.networks.run import NetworkRecord, Wanted, run_iteration
 from gpusim.networks.steps import run_synthetic
 from gpusim.networks.storage import Storage, network_plan
@@ -349,6 +351,27 @@ def test_what_is_kept_is_the_gpu_s_and_a_damaged_row_is_none(tmp_path: Path) -> 
     with sqlite3.connect(store) as db:
         db.execute("UPDATE launch_classes SET facts = substr(facts, 1, 40)")
     assert Kept(store, GPU).get(one) is None
+
+
+def test_what_another_run_is_at_is_waited_for_and_not_simulated_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = {"data": "synthetic", "layers": "relu1", "train": False}
+    (alone,) = record_of(SHORT, **wanted).steps
+    assert alone.facts is not None and alone.simulated == {0}
+    marked = combined([alone.facts, alone.facts])
+    asked: list[int] = []
+
+    def hold(kept: Kept, one: LaunchClass) -> bool:
+        asked.append(1)
+        if len(asked) == 2:
+            kept.put(one, marked)
+        return len(asked) > 2
+
+    monkeypatch.setattr(Kept, "hold", hold)
+    (step,) = record_of(SHORT, store=tmp_path / "kept.db", **wanted).steps
+    assert step.facts is not None and step.facts.cycles == 2 * alone.facts.cycles
+    assert len(asked) == 3 and not step.simulated
 
 
 def test_a_store_that_takes_no_more_costs_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """Are facts of launches that a store keeps found where they are good enough, and only there?"""
 
+import multiprocessing
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
 from gpusim.networks.kept import Kept
 from gpusim.networks.launches import LaunchClass
 from gpusim.sampling.spec import SamplingSpec
+from gpusim.store.under_way import FOLDER
 from spartan.engine_spec import EngineSpec
 
 ONE = LaunchClass("k", "code", b"", (), ((64, 1, 1), (64, 1, 1), 0), (), "", True)
@@ -105,3 +107,41 @@ def test_engines_have_estimates_of_their_own(tmp_path: Path) -> None:
     held = Kept(tmp_path / "s.db", GpuSpec(), fresh=True)
     assert held.get(ONE, asked(0.02)) is None
     held.close()
+
+
+def test_one_made_by_whole_workgroups_serves_where_parts_of_them_may_be_passed_over(kept: Kept) -> None:
+    kept.put(ONE, estimate(100), asked(0.03, within=False))
+    for sampling, serves in (
+        (asked(0.03, within=True), True),
+        (asked(0.05), True),
+        (asked(0.03, within=True, confidence=0.99), False),
+        (asked(0.0099, within=True), False),
+    ):
+        assert (kept.get(ONE, sampling) is not None) == serves, sampling
+    kept.put(SPARSE, estimate(100), asked(0.03, within=True))
+    assert kept.get(SPARSE, asked(0.03, within=False)) is None, "whole workgroups were asked for"
+
+
+def test_a_class_is_one_process_at_a_time(tmp_path: Path) -> None:
+    store = tmp_path / "s.db"
+    ours, theirs = multiprocessing.Pipe()
+
+    def do() -> None:
+        held = Kept(store, GpuSpec())
+        theirs.send(held.hold(ONE))
+        theirs.recv()
+        held.release(ONE)
+        theirs.send(True)
+        theirs.recv()
+
+    process = multiprocessing.get_context("fork").Process(target=do, daemon=True)
+    process.start()
+    assert ours.recv()
+    kept, fresh = Kept(store, GpuSpec()), Kept(store, GpuSpec(), fresh=True)
+    assert not kept.hold(ONE) and kept.hold(SPARSE) and fresh.hold(ONE)
+    ours.send("release it")
+    assert ours.recv() and kept.hold(ONE)
+    process.kill()
+    process.join()
+    kept.close()
+    assert not (tmp_path / FOLDER.format("s.db")).exists()
