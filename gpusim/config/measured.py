@@ -124,8 +124,8 @@ class MeasuredTable(Spec):
     kernels: KernelsSpec = param(..., "the kernels that were measured", "user")
     solver: Literal["gemm", "own"] | None = param(
         None,
-        "of points that are convolutions: gemm: MIOpen's solver of im2col and a product, an image; own: its fastest "
-        "solver, beside the fastest of our algorithms; null: points are products",
+        "of points that are convolutions: gemm: MIOpen's solvers of rocBLAS's products; own: its fastest solver, "
+        "beside the fastest of our algorithms; null: points are products",
         "user",
     )
     convolution: str = param(

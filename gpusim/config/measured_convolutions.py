@@ -3,9 +3,10 @@
 A row of the CSV file is a convolution, a pass and a batch, with the milliseconds of each solver. What becomes of it is
 the table's to say (`solver`):
 
-- `gemm`: the solver that is im2col (or col2im) and a product of rocBLAS. MIOpen times an image and multiplies by the
-  batch (ROCm/MIOpen, src/solver/gemm*.cpp: what is not InvokeType::Run), so that rows of one convolution and pass are
-  one point, an image, measured as often as there are batches.
+- `gemm`: the solver of rocBLAS's products (ROCm/MIOpen, src/solver/gemm*.cpp: what is not InvokeType::Run). Of im2col
+  (or col2im) and a product MIOpen times an image and multiplies by the batch, so that rows of one convolution and pass
+  are one point, an image, measured as often as there are batches. Those of 1 x 1 filters are timed with their batch: a
+  point a row.
 - `own`: the fastest of all solvers, beside the fastest of our algorithms: a point a row.
 """
 
@@ -26,43 +27,51 @@ from workloads.vendor.tensile import is_compiled
 GEMM, OWN = "gemm", "own"
 SOLVERS = (GEMM, OWN)
 PASSES = {"F": Pass.FORWARD, "B": Pass.BACKWARD_DATA, "W": Pass.BACKWARD_WEIGHTS}
-# MIOpen's solvers of im2col or col2im and a product for each image
+# MIOpen's solvers of rocBLAS's products: im2col or col2im and a product for each image; all images' products in one
+# launch (strided batched); one after another, added up; one wide product of images that are put side by side before it
+# and back behind it
 BY_IMAGE = ("GemmFwdRest", "GemmBwdRest", "GemmWrwUniversal")
+IN_ONE = ("GemmFwd1x1_0_1", "GemmBwd1x1_stride1")
+IN_TURN = ("GemmWrw1x1_stride1",)
+SIDE_BY_SIDE = ("GemmFwd1x1_0_2", "GemmBwd1x1_stride2")
+GEMM_SOLVERS = (*BY_IMAGE, *IN_ONE, *IN_TURN, *SIDE_BY_SIDE)
 _SIDES = ("height", "width")
 SIZES = (
     *("batch", "channels", "height", "width", "filters", "kernel_h", "kernel_w", "out_h", "out_w", "pad_h", "pad_w"),
     *("stride_h", "stride_w", "dilation_h", "dilation_w"),
 )
 COLUMNS = ("network", "direction", *SIZES, "solver_ms")
-CHOSEN_COLUMNS = ("transposes", "m", "n", "k", "kernel")
+CHOSEN_COLUMNS = ("transposes", "m", "n", "k", "batch", "kernel")
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A product C [m, n] = op(A) [m, k] op(B) [k, n], column-major, and the kernel that a library takes for it."""
+    """A product C [m, n] = op(A) [m, k] op(B) [k, n], column-major, and the kernel that a library takes for it. batch:
+    such products of a launch, of one B."""
 
     transposes: str
     m: int
     n: int
     k: int
     kernel: str
+    batch: int = 1
 
 
 @dataclass(frozen=True)
 class ConvolutionPoint:
     """A measured pass of a convolution.
 
-    direction: F, B or W; time_us: of a call; solver: MIOpen's that was measured; by_image: whether it is run, an image
-    by im2col and a product, or our fastest algorithm beside it; kernel: of its product; measured_us: each measurement,
-    of which time_us is the median; networks: those that have the convolution; own_launch_us: what of the time no kernel
-    takes, None: as of the table.
+    direction: F, B or W; time_us: of a call; solver: MIOpen's that was measured; same_solver: whether it is run, one of
+    GEMM_SOLVERS, or our fastest algorithm beside it; kernel: of its product; measured_us: each measurement, of which
+    time_us is the median; networks: those that have the convolution; own_launch_us: what of the time no kernel takes,
+    None: as of the table.
     """
 
     direction: str
     convolution: Convolution
     time_us: float
     solver: str
-    by_image: bool
+    same_solver: bool
     kernel: str = ""
     measured_us: tuple[float, ...] = ()
     networks: tuple[str, ...] = ()
@@ -99,7 +108,17 @@ class ConvolutionPoint:
     @property
     def of_model(self) -> "ConvolutionPoint":
         """The point without what the model's time does not depend on."""
-        return replace(self, time_us=0.0, measured_us=(), networks=(), solver="")
+        solver = self.solver if self.same_solver else ""
+        return replace(self, time_us=0.0, measured_us=(), networks=(), solver=solver)
+
+    @property
+    def product(self) -> tuple[str, int, int, int, int]:
+        """Transposes, M, N and K of the product that a launch of its solver computes, and how many of them."""
+        transposes, m, n, k = product_of(self.convolution, self.direction)
+        images = self.convolution.shape[0]
+        if self.solver in SIDE_BY_SIDE:
+            return transposes, images * m, n, k, 1
+        return transposes, m, n, k, images if self.solver in IN_ONE else 1
 
     def said(self) -> dict[str, Any]:
         """Return the point as plain data."""
@@ -112,7 +131,7 @@ class ConvolutionPoint:
             **{name: list(pair) for name, pair in pairs.items()},
             "padding": list(c.padding),
             "solver": self.solver,
-            "by_image": self.by_image,
+            "same_solver": self.same_solver,
             "product": self.kernel,
             "measurements_us": list(self.measured_us),
             "networks": list(self.networks),
@@ -125,7 +144,7 @@ class ConvolutionPoint:
         sizes: dict[str, Any] = {name: tuple(held[name]) for name in ("kernel", "stride", "padding", "dilation")}
         convolution = Convolution(tuple(held["shape"]), held["filters"], **sizes)
         measured, networks = tuple(held["measurements_us"]), tuple(held["networks"])
-        how = (held["by_image"], held["product"], measured, networks)
+        how = (held["same_solver"], held["product"], measured, networks)
         return cls(held["direction"], convolution, held["measured_us"], held["solver"], *how)
 
 
@@ -149,8 +168,8 @@ def read_chosen(path: Path) -> list[Chosen]:
     rows = _rows(path, CHOSEN_COLUMNS)
     found = []
     for line, row in rows:
-        m, n, k = (_number(path, line, row, name) for name in "mnk")
-        found.append(Chosen(row["transposes"], m, n, k, row["kernel"]))
+        m, n, k, batch = (_number(path, line, row, name) for name in ("m", "n", "k", "batch"))
+        found.append(Chosen(row["transposes"], m, n, k, row["kernel"], batch))
     return found
 
 
@@ -158,7 +177,7 @@ def read_convolutions(path: Path, solver: str, chosen: Sequence[Chosen]) -> list
     """Read the points of a CSV file with the columns of COLUMNS; raise UserError with the line of the problem.
 
     solver: GEMM or OWN; chosen: kernels of products. A product that is not among them takes the kernel of the nearest
-    one of its transposes, by the Euclidean distance of M, N and K, as rocBLAS does.
+    one of its transposes, by the Euclidean distance of M, N, K and the batch, as rocBLAS does.
     """
     found: dict[ConvolutionPoint, list[ConvolutionPoint]] = {}
     left_out = 0
@@ -168,24 +187,24 @@ def read_convolutions(path: Path, solver: str, chosen: Sequence[Chosen]) -> list
             raise UserError(f"{path}:{line}: direction: {unknown_name('pass', direction, PASSES)}")
         times, convolution = _times(path, line, row["solver_ms"]), _convolution(path, line, row)
         if solver == GEMM:
-            times = {name: ms for name, ms in times.items() if name in BY_IMAGE}
+            times = {name: ms for name, ms in times.items() if name in GEMM_SOLVERS}
         if not times:
             left_out += 1
             continue
         fastest = min(times, key=lambda name: times[name])
         time_us = 1e3 * times[fastest]
-        kernel = ""
-        if solver == GEMM:
+        if solver == GEMM and fastest in BY_IMAGE:
             time_us /= convolution.shape[0]
             convolution = replace(convolution, shape=(1, *convolution.shape[1:]))
-            kernel = _nearest(product_of(convolution, direction), chosen)
-        how = (solver == GEMM, kernel, (time_us,), (row["network"],))
+        how = (solver == GEMM, "", (time_us,), (row["network"],))
         point = ConvolutionPoint(direction, convolution, time_us, fastest, *how)
+        if solver == GEMM:
+            point = replace(point, kernel=_nearest(point.product, chosen))
         found.setdefault(point.of_model, []).append(point)
     if not found:
-        raise UserError(f"{path}: no row has a solver of those that are run: {', '.join(BY_IMAGE)}")
+        raise UserError(f"{path}: no row has a solver of those that are run: {', '.join(GEMM_SOLVERS)}")
     if left_out:
-        solvers = ", ".join(BY_IMAGE)
+        solvers = ", ".join(GEMM_SOLVERS)
         current_reporter().say_once(f"{path.name}: {left_out} rows are left out: they have no time of {solvers}")
     return [_joined(points) for points in found.values()]
 
@@ -253,7 +272,7 @@ def _convolution(path: Path, line: int, row: Mapping[str, str]) -> Convolution:
     return made
 
 
-def _nearest(product: tuple[str, int, int, int], chosen: Sequence[Chosen]) -> str:
+def _nearest(product: tuple[str, int, int, int, int], chosen: Sequence[Chosen]) -> str:
     transposes, *sizes = product
     alike = [one for one in chosen if one.transposes == transposes]
-    return min(alike, key=lambda one: dist((one.m, one.n, one.k), sizes)).kernel if alike else ""
+    return min(alike, key=lambda one: dist((one.m, one.n, one.k, one.batch), sizes)).kernel if alike else ""

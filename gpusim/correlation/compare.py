@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gpusim.config.measured_convolutions import ConvolutionPoint
 from gpusim.correlation.predict import EXTRAPOLATED, SAMPLED, WHOLE, Prediction
+from workloads.operators.convolution import Convolution
 from workloads.vendor.tensile import takes_pointers
 
 LARGE_GFLOP = 0.5  # from here on a launch's overhead hardly counts
@@ -154,9 +155,10 @@ def _are_convolutions(rows: Sequence[Compared]) -> bool:
 
 @dataclass(frozen=True)
 class Total:
-    """The times of a network's points together, in microseconds.
+    """The times of a network's convolutions together, in microseconds an image.
 
-    half_width_us: of the model's, of independent points.
+    points: convolutions and passes; half_width_us: of the model's, of independent points; launch_us: what of the
+    model's no kernel takes.
     """
 
     network: str
@@ -165,15 +167,24 @@ class Total:
     measured_us: float
     modelled_us: float
     half_width_us: float
+    launch_us: float
 
     @property
     def ratio(self) -> float:
         """Modelled time / measured time."""
         return self.modelled_us / self.measured_us
 
+    @property
+    def kernels_ratio(self) -> float:
+        """Time of the modelled kernels / measured time."""
+        return (self.modelled_us - self.launch_us) / self.measured_us
+
 
 def totals(rows: Sequence[Compared]) -> list[Total]:
-    """Return the sums of convolutions by network and pass, and of all passes; none where points are products."""
+    """Return the sums of convolutions by network and pass, and of all passes; none where points are products.
+
+    A convolution that was measured with several batches counts once, by the mean of its times an image.
+    """
     if not _are_convolutions(rows):
         return []
     made = []
@@ -184,11 +195,28 @@ def totals(rows: Sequence[Compared]) -> list[Total]:
             ("all", held),
         ):
             if chosen:
-                widths = [row.prediction.half_width_us or 0.0 for row in chosen]
-                measured = math.fsum(row.prediction.point.time_us for row in chosen)
-                modelled = math.fsum(row.modelled_us for row in chosen)
-                made.append(Total(network, title, len(chosen), measured, modelled, math.hypot(*widths)))
+                made.append(_total(network, title, chosen))
     return made
+
+
+def of_an_image(convolution: Convolution) -> Convolution:
+    """Return a convolution with a batch of one image."""
+    return replace(convolution, shape=(1, *convolution.shape[1:]))
+
+
+def _total(network: str, what: str, rows: Sequence[Compared]) -> Total:
+    by_pass: dict[tuple[Convolution, str], list[tuple[float, float, float, float]]] = {}
+    for row in rows:
+        point = row.prediction.point
+        assert isinstance(point, ConvolutionPoint)
+        times = (point.time_us, row.modelled_us, row.prediction.half_width_us or 0.0, row.launch_us)
+        by_batch = by_pass.setdefault((of_an_image(point.convolution), point.direction), [])
+        by_batch.append(tuple(time / point.convolution.shape[0] for time in times))  # type: ignore[arg-type]
+    measured, modelled, launch = (
+        math.fsum(math.fsum(times[of] for times in held) / len(held) for held in by_pass.values()) for of in (0, 1, 3)
+    )
+    widths = [math.hypot(*(times[2] for times in held)) / len(held) for held in by_pass.values()]
+    return Total(network, what, len(by_pass), measured, modelled, math.hypot(*widths), launch)
 
 
 def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:

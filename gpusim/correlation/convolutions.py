@@ -1,14 +1,15 @@
-"""Measured convolutions on the model: MIOpen's solver of im2col and a product of rocBLAS, or our fastest algorithm.
+"""Measured convolutions on the model: MIOpen's solver of rocBLAS's products, or our fastest algorithm.
 
-MIOpen times the first by an image's kernels, one after another, the product twice, of which the second time counts
-(ROCm/MIOpen, CallGemmTimeMeasure: "a warm-up call"); so it is launched here. im2col and col2im are ours, the product's
-kernel is rocBLAS's. The gradient of the weights is added to what is there (beta = 1).
+MIOpen times a product twice, of which the second time counts (ROCm/MIOpen, CallGemmTimeMeasure: "a warm-up call"), and
+what moves images before and behind it once; so they are launched here. With im2col or col2im that is done for an image,
+with 1 x 1 filters for the whole batch. Products are by rocBLAS's kernels, what moves images is ours. The gradient of
+the weights is added to what is there (beta = 1).
 
 Ours is a network of one layer with the measured batch, whose algorithm is chosen as `gpusim net` chooses it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,13 @@ from gpusim.base.errors import UserError
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
-from gpusim.config.measured_convolutions import ConvolutionPoint, product_of
+from gpusim.config.measured_convolutions import IN_ONE, IN_TURN, SIDE_BY_SIDE, ConvolutionPoint
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
 from isa.kernarg import Pointer
+from workloads.operators.conv_buffer import MAX_BYTES
 from workloads.operators.conv_im2col import Im2colBackwardData, Im2colBackwardWeights, Im2colForward
+from workloads.operators.conv_im2col_chunked import Im2colChunkedBackwardData, Im2colChunkedForward
 from workloads.operators.conv_passes import ConvolutionPass
 from workloads.operators.convolution import Convolution
 from workloads.operators.tiles import Multiplier
@@ -32,10 +35,16 @@ if TYPE_CHECKING:
     from isa.object.code_object import Kernel
 
 LAYER = "layer"
+# kernels that move images: im2col and back, of one image and of all
+_MOVES = ("im2col", "col2im", "im2col_images", "col2im_images", "to_wide", "from_wide")
 _BY_IMAGE: Mapping[str, Callable[[Convolution, Multiplier], ConvolutionPass]] = {
     "F": lambda convolution, by: Im2colForward(convolution, by=by),
     "B": lambda convolution, by: Im2colBackwardData(convolution, by=by),
     "W": lambda convolution, by: Im2colBackwardWeights(convolution, by=by),
+}
+_SIDE_BY_SIDE: Mapping[str, Callable[[Convolution, Multiplier], ConvolutionPass]] = {
+    "F": lambda c, by: Im2colChunkedForward(c, buffer_bytes=MAX_BYTES, by=by, padded=False),
+    "B": lambda c, by: Im2colChunkedBackwardData(c, buffer_bytes=MAX_BYTES, by=by, padded=False),
 }
 
 
@@ -68,61 +77,85 @@ class TensileMultiplier:
 
 
 @dataclass(frozen=True)
-class ByImage:
-    """The launches of an image. moved: im2col or col2im; product: of rocBLAS, which comes after im2col and before
-    col2im."""
+class Timed:
+    """What a solver launches. before, after: what moves images; warm_up, product: of rocBLAS, of which the second
+    counts; times: how often a call has it, another image each; gap_us: between two of these."""
 
-    moved: "tuple[Launch, ...]"
+    before: "tuple[Launch, ...]"
+    warm_up: "tuple[Launch, ...]"
     product: "tuple[Launch, ...]"
-    before: bool
+    after: "tuple[Launch, ...]" = ()
+    times: int = 1
+    gap_us: float = 0.0
 
     @property
     def in_order(self) -> "tuple[Launch, ...]":
-        """The launches as they are timed: the product twice."""
-        products = (*self.product, *self.product)
-        return (*self.moved, *products) if self.before else (*products, *self.moved)
+        """The launches as they are timed."""
+        return (*self.before, *self.warm_up, *self.product, *self.after)
 
     def calls(self, facts: list[RunFacts]) -> tuple[list[RunFacts], list[RunFacts]]:
-        """Return, of the facts of `in_order`, those of im2col or col2im and those of the second product."""
-        held, products = len(self.moved), len(self.product)
-        if self.before:
-            return facts[:held], facts[held + products :]
-        return facts[2 * products :], facts[products : 2 * products]
+        """Return, of the facts of `in_order`, those of what moves images and those of the product that counts."""
+        first = len(self.before) + len(self.warm_up)
+        last = first + len(self.product)
+        return facts[: len(self.before)] + facts[last:], facts[first:last]
+
+    def time_us(self, moved: list[RunFacts], product: list[RunFacts]) -> float:
+        """Return the time of a call."""
+        of_product, gaps_us = plain_sum(facts.time_us for facts in product), (self.times - 1) * self.gap_us
+        return plain_sum(facts.time_us for facts in moved) + self.times * of_product + gaps_us
 
 
-def by_image(point: ConvolutionPoint, conditions: "Conditions", kernels: "Mapping[str, Kernel]") -> ByImage:
-    """Lay an image's operands into memory and return its launches; raises UserError."""
+def timed(point: ConvolutionPoint, conditions: "Conditions", kernels: "Mapping[str, Kernel]") -> Timed:
+    """Lay a solver's operands into memory and return its launches; raises UserError."""
     from gpusim.correlation.predict import MEMORY_MIB
     from gpusim.running.operators import gpu_facts
     from isa.device_memory import DeviceMemory
     from workloads.operators.primitive import build
+    from workloads.vendor.tensile import GemmProblem, TensileKernel
 
     if not point.kernel:
-        transposes = product_of(point.convolution, point.direction)[0]
-        raise UserError(f"kernels.chosen: has no {transposes} product to take a kernel from")
-    gpu = conditions.gpu
-    by = TensileMultiplier(point.kernel, kernels, point.direction == "W", conditions.staggered == "all")
+        raise UserError(f"kernels.chosen: has no {point.product[0]} product to take a kernel from")
+    gpu, staggered = conditions.gpu, conditions.staggered == "all"
     memory = DeviceMemory(MEMORY_MIB << 20, architecture=gpu.architecture)
-    operator = build(_BY_IMAGE[point.direction](point.convolution, by), memory, gpu_facts(gpu))
-    own = [launch.kernel.name in ("im2col", "col2im") for launch in operator.launches]
-    moved = tuple(launch for launch, is_own in zip(operator.launches, own, strict=True) if is_own)
-    product = tuple(launch for launch, is_own in zip(operator.launches, own, strict=True) if not is_own)
-    return ByImage(moved, product, point.direction != "B")
+    if point.solver in IN_ONE:
+        transposes, m, n, k, batch = point.product
+        problem = GemmProblem(transposes, m, n, k, 1.0, 0.0, batch, staggered, gpu.cus, one_b=True)
+        product = TensileKernel.named(point.kernel).launches(problem, kernels, memory)
+        return Timed((), product, product)
+    by = TensileMultiplier(point.kernel, kernels, point.direction == "W", staggered)
+    if point.solver in IN_TURN:
+        return _in_turn(point.convolution, by, memory, gpu)
+    made = _SIDE_BY_SIDE if point.solver in SIDE_BY_SIDE else _BY_IMAGE
+    launches = build(made[point.direction](point.convolution, by), memory, gpu_facts(gpu)).launches
+    first, *others = (number for number, launch in enumerate(launches) if launch.kernel.name not in _MOVES)
+    end = first + len(others) + 1
+    return Timed(launches[:first], launches[first:end], launches[first:end], launches[end:])
 
 
-def predict_by_image(
-    point: ConvolutionPoint, conditions: "Conditions", kernels: "Mapping[str, Kernel]"
-) -> "Prediction":
-    """Run an image's im2col or col2im and product."""
+def _in_turn(c: Convolution, by: TensileMultiplier, memory: "DeviceMemory", gpu: GpuSpec) -> Timed:
+    """Return the launches of a product for each image, of which no two are simulated but the first."""
+    from gpusim.running.operators import gpu_facts
+    from workloads.operators.primitive import build
+
+    images = c.shape[0]
+    two = replace(c, shape=(min(images, 2), *c.shape[1:]))
+    launches = build(Im2colBackwardWeights(two, by=by), memory, gpu_facts(gpu)).launches
+    each = len(launches) // two.shape[0]
+    return Timed((), launches[:each], launches[-each:], times=images, gap_us=gpu.kernel_launch_us)
+
+
+def predict_same(point: ConvolutionPoint, conditions: "Conditions", kernels: "Mapping[str, Kernel]") -> "Prediction":
+    """Run the solver that was measured."""
     from gpusim.correlation.predict import Prediction, run_warm
 
-    made = by_image(point, conditions, kernels)
+    made = timed(point, conditions, kernels)
     found = run_warm(made.in_order, point.kernel, conditions.gpu, conditions.sampling_of(point))
     moved, product = made.calls(found)
-    call = [*moved, *product]
     workgroups = prod(made.product[-1].workgroups)
     moved_us = plain_sum(facts.time_us for facts in moved)
-    return Prediction.of(point, call, product[-1], workgroups, im2col_us=moved_us)
+    one = Prediction.of(point, [*moved, *product], product[-1], workgroups, im2col_us=moved_us)
+    width_us = None if one.half_width_us is None else made.times * one.half_width_us
+    return replace(one, time_us=made.time_us(moved, product), half_width_us=width_us)
 
 
 def predict_own(point: ConvolutionPoint, conditions: "Conditions") -> "Prediction":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpusim.base.errors import GpusimError
 from gpusim.config.measured import Launches, MeasuredPoint
-from gpusim.config.measured_convolutions import ConvolutionPoint, product_of
+from gpusim.config.measured_convolutions import ConvolutionPoint
 from gpusim.core.occupancy import occupancy
 from gpusim.correlation.kernels import KernelSource
 from gpusim.correlation.predict import Conditions, launches_of, problem_of
@@ -92,18 +92,20 @@ def _seconds(point: MeasuredPoint, conditions: Conditions, kernels: KernelSource
 
 
 def _of_convolution(point: ConvolutionPoint, conditions: Conditions, kernels: KernelSource) -> float:
-    """Estimate the seconds of a convolution: the product twice and the lines of im2col or col2im, or our algorithms."""
-    from gpusim.correlation.convolutions import by_image, own_effort
+    """Estimate the seconds of a convolution: the product twice and what moves images, or our algorithms."""
+    from gpusim.correlation.convolutions import own_effort, timed
     from workloads.vendor.tensile import GemmProblem, TensileKernel
 
-    if not point.by_image:
+    if not point.same_solver:
         return own_effort(point, conditions.gpu) / INSTRUCTIONS_PER_S
-    product = by_image(point, conditions, kernels).product[-1]
-    problem, kernel = GemmProblem(*product_of(point.convolution, point.direction)), TensileKernel.named(point.kernel)
-    columns = 4 * point.convolution.depth * point.convolution.positions / _LINE_BYTES
+    made = timed(point, conditions, kernels)
+    transposes, m, n, k, batch = point.product
+    problem, kernel = GemmProblem(transposes, m, n, k, batch=batch), TensileKernel.named(point.kernel)
+    c, moves = point.convolution, len(made.before) + len(made.after)
+    columns = 4 * c.shape[0] * c.depth * c.positions / _LINE_BYTES
     return (
-        2 * _instructions(problem, kernel, product) / INSTRUCTIONS_PER_S
-        + (2 * _lines(problem, kernel) + columns) / LINES_PER_S
+        2 * _instructions(problem, kernel, made.product[-1]) / INSTRUCTIONS_PER_S
+        + (2 * _lines(problem, kernel) + moves * columns) / LINES_PER_S
     )
 
 

@@ -39,7 +39,8 @@ class Prediction:
     utilization: that bound / cycles; simulated: the share of its instructions that was simulated; half_width_us: of
     time_us, 0 of a product that was run whole; None where it is not known: earlier versions went by a line through two
     shorter products; facts: of the launches as one, None of what was read from a file; im2col_us: of a convolution by
-    image, im2col or col2im, which is in time_us; by: of a convolution by our algorithms, the one that was chosen.
+    a library's products, what moves images before and after them, which is in time_us; by: of a convolution by our
+    algorithms, the one that was chosen.
     """
 
     point: MeasuredPoint
@@ -172,9 +173,9 @@ def predicted(
 def predict(point: MeasuredPoint, conditions: Conditions, kernels: KernelSource) -> Prediction:
     """Run one point in this process."""
     if isinstance(point, ConvolutionPoint):
-        from gpusim.correlation.convolutions import predict_by_image, predict_own
+        from gpusim.correlation.convolutions import predict_own, predict_same
 
-        return predict_by_image(point, conditions, kernels) if point.by_image else predict_own(point, conditions)
+        return predict_same(point, conditions, kernels) if point.same_solver else predict_own(point, conditions)
     problem, kernel = problem_of(point, conditions)
     first, *later = _run(point, conditions, kernels)
     call = later[-1] if later else first

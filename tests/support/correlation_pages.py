@@ -1,6 +1,7 @@
 """docs/correlation: the results of `gpusim correlate`, and the layers before and after what was fitted."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import geometric_mean, mean, median
@@ -54,7 +55,9 @@ VEGA_10_PEAK_GHZ = {
     "Vega Frontier Edition": 1.6,
     "RX Vega 64 Liquid": 1.677,
 }
-VEGA = ("vega10-sgemm", "vega20-sgemm", "vega20-dgemm", "vega20-hgemm")
+VEGA = ("vega10-sgemm", "vega10-hgemm", "vega20-sgemm", "vega20-dgemm", "vega20-hgemm")
+FAR = 2.0  # a ratio, or its reciprocal, from which on a row is explained by itself
+CHANNELS_BYTES = 4096  # after which Vega 10's 16 channels of 256 bytes come again
 EXACT, SAMPLED = "-exact", "-sampled"  # behind its name: some of its points run whole, and the same as they are usually
 EXTRAPOLATED = "-extrapolated"  # behind its name: the whole table by a version that extrapolated what is large
 SEARCH = "-search"  # behind a table's name: what `--fit` has found
@@ -138,6 +141,60 @@ def vega() -> str:
     return table([*heads, *KINDS], rows)
 
 
+def beyond() -> str:
+    """Rows of Vega's tables beyond a factor of two, beside those of the same tile: is the kernel off, or the row?
+
+    A round is as many workgroups as there are compute units; times of a round are without the launch.
+    """
+    rows = []
+    for name in VEGA:
+        units = load_measured(name)[0].gpu.cus
+        held = [row for row in _rows("", name).values() if row.prediction.point.kernel]
+        for row in held:
+            if 1 / FAR < row.ratio < FAR:
+                continue
+            near = [other for other in held if other is not row and _tile_of(other) == _tile_of(row)]
+            times = [_of_a_round(one, units) for one in (row, *near)]
+            cells = [f"{min(r.ratio for r in near):.2f} to {max(r.ratio for r in near):.2f}"] if near else ["–"]
+            for of in (0, 1):
+                others = f"{median(time[of] for time in times[1:]):.0f}" if near else "–"
+                cells += [f"{times[0][of]:.0f}", others]
+            said = _said_of_row(row, near, times)
+            rows.append([name, row.prediction.point.label, f"{row.ratio:.2f}", kind_of(row), *cells, said])
+    heads = ["table", "product", "ratio", "kernel", "ratios of its tile", "measured, µs a round", "others of its tile"]
+    return table([*heads, "modelled, µs a round", "others of its tile", "what tells it from them"], rows)
+
+
+def _tile_of(row: Compared) -> tuple[str | int, ...]:
+    """Return what rows have in common whose workgroups do the same work: kind, operands, tile, K."""
+    point = row.prediction.point
+    assert isinstance(point, Point)
+    tile = next(part for part in point.kernel.split("_") if part.startswith("MT"))
+    return kind_of(row), point.transposes, tile, point.k
+
+
+def _of_a_round(row: Compared, units: int) -> tuple[float, float]:
+    p, rounds = row.prediction, -(-row.prediction.workgroups // units)
+    return (p.point.time_us - row.launch_us) / rounds, p.time_us / rounds
+
+
+def _said_of_row(row: Compared, near: Sequence[Compared], times: Sequence[tuple[float, float]]) -> str:
+    """Say by predicates what is particular to a row."""
+    said, point = [], row.prediction.point
+    assert isinstance(point, Point)
+    if near:
+        slower = [times[0][of] / median(time[of] for time in times[1:]) for of in (0, 1)]
+        said.append(f"a round takes {slower[0]:.1f} times theirs on the card, {slower[1]:.1f} times in the model")
+    strides = (point.m if point.transposes[0] == "N" else point.k, point.k if point.transposes[1] == "N" else point.n)
+    apart = [stride * point.element_bytes for stride in strides]
+    if any(one % CHANNELS_BYTES == 0 for one in apart):
+        said.append(f"rows {' and '.join(f'{one / 1024:g}' for one in apart)} KiB apart, which meet in one channel")
+    split = re.search(r"_GSU(\d+)_", point.kernel)
+    if split and int(split[1]) & (int(split[1]) - 1):
+        said.append(f"K split in {split[1]}, no power of two")
+    return "; ".join(said) or "–"
+
+
 def cards() -> str:
     """One picture of all tables; writes its file."""
     tables = {
@@ -212,9 +269,10 @@ def _points(name: str) -> list[Point]:
 
 def _in_both() -> str:
     """Say how fast Vega 20 was in the products that both cards' tables have."""
-    old, new = ({p.label: p for p in _points(name) if not p.is_compiled and p.batch == 1} for name in VEGA[:2])
+    names = ("vega10-sgemm", "vega20-sgemm")
+    old, new = ({p.label: p for p in _points(name) if not p.is_compiled and p.batch == 1} for name in names)
     ratios = [old[label].time_us / new[label].time_us for label in old if label in new]
-    clock_ghz, _ = (load_measured(name)[0].clock_ghz for name in VEGA[:2])
+    clock_ghz = load_measured(names[0])[0].clock_ghz
     assert clock_ghz is not None
     return (
         f"{len(ratios)} products of assembly kernels are in both SGEMM tables; Vega 20's measured speed is "

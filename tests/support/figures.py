@@ -183,6 +183,7 @@ SLOW: dict[str, dict[str, Callable[[], str]]] = {
         "layers": correlation_pages.layers,
         "rx560": correlation_pages.rx560,
         "vega": correlation_pages.vega,
+        "beyond": correlation_pages.beyond,
         "clocks": correlation_pages.clocks,
         "cards": correlation_pages.cards,
         "bandwidths": correlation_pages.bandwidths,

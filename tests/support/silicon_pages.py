@@ -2,15 +2,17 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import mean, median
 from typing import cast
 
+import numpy as np
+
 from gpusim.config.measured import load_measured, read_table
-from gpusim.config.measured_convolutions import ConvolutionPoint
+from gpusim.config.measured_convolutions import BY_IMAGE, GEMM_SOLVERS, ConvolutionPoint
 from gpusim.config.network import load_network
 from gpusim.correlation import report
-from gpusim.correlation.compare import PASS_TITLES, Compared, totals
+from gpusim.correlation.compare import PASS_TITLES, Compared, of_an_image, totals
 from tests.support.correlation_pages import RESULTS
 from tests.support.pages import table
 from workloads.networks.convolution import Convolution as ConvolutionKind
@@ -20,6 +22,7 @@ SAME, OWN = "miopen-vega20", "miopen-vega20-own"
 NETWORKS = ("alexnet", "alexnet-owt", "vgg16", "resnet18")
 BAR = 0.20  # of the networks' sums for the solver that is the same
 FAR = 1.3  # a ratio, or its reciprocal, from which on a point is far off
+DRAWS = 10_000  # resamples of the median
 NOTHING = "–"
 
 
@@ -30,7 +33,7 @@ class Row:
     network: str
     layers: tuple[str, ...]
     direction: str
-    same: Compared | None
+    same: tuple[Compared, ...]  # one, or one for each batch
     own: tuple[Compared, ...]
 
     @property
@@ -64,23 +67,31 @@ def _left(same: Sequence[Compared]) -> list[float]:
 
 def rows() -> list[Row]:
     """Every convolution of the networks that has been run in any way, in the networks' order."""
-    same = {(_point(row).convolution, _point(row).direction): row for row in _rows(SAME)}
-    own: dict[tuple[Convolution, str], list[Compared]] = {}
-    for row in _rows(OWN):
-        point = _point(row)
-        own.setdefault((_of_an_image(point.convolution), point.direction), []).append(row)
+    same, own = _by_pass(_rows(SAME)), _by_pass(_rows(OWN))
     found = []
     for network in NETWORKS:
         for convolution, layers in _layers(network).items():
             for direction in PASS_TITLES:
                 key = (convolution, direction)
                 if key in same or key in own:
-                    found.append(Row(network, tuple(layers), direction, same.get(key), tuple(own.get(key, ()))))
+                    held = (tuple(rows.get(key, ())) for rows in (same, own))
+                    found.append(Row(network, tuple(layers), direction, *held))
     return found
 
 
-def _of_an_image(convolution: Convolution) -> Convolution:
-    return replace(convolution, shape=(1, *convolution.shape[1:]))
+def _by_pass(held: Sequence[Compared]) -> dict[tuple[Convolution, str], list[Compared]]:
+    found: dict[tuple[Convolution, str], list[Compared]] = {}
+    for row in held:
+        found.setdefault(_place(_point(row)), []).append(row)
+    return found
+
+
+def _place(point: ConvolutionPoint) -> tuple[Convolution, str]:
+    return of_an_image(point.convolution), point.direction
+
+
+def _images(row: Compared) -> int:
+    return _point(row).convolution.shape[0]
 
 
 def _layers(network: str) -> dict[Convolution, list[str]]:
@@ -101,33 +112,51 @@ def _us(value: float) -> str:
 
 
 def same_solver() -> str:
-    """A row for each convolution and pass whose solver of im2col and a product was run."""
+    """A row for each convolution and pass whose solver of rocBLAS's products was run; times are those of an image."""
     cells = []
     for row in rows():
-        if row.same is None:
-            continue
-        p, point = row.same.prediction, _point(row.same)
-        spread = f"{_us(min(point.measured_us))} to {_us(max(point.measured_us))}"
-        cells.append([
-            row.network, *row.where, _us(point.time_us), spread if len(point.measured_us) > 1 else NOTHING,
-            _us(row.same.modelled_us), _us(p.im2col_us or 0.0), f"{row.same.ratio:.2f}",
-            "HIP" if "_ISA000_" in point.kernel else "assembly", f"{p.workgroups:,}",
-            f"{p.bound} {100 * p.utilization:.0f} %",
-        ])  # fmt: skip
-    heads = ["network", "layer", "pass", "measured, µs an image", "by batch", "simulated", "of it im2col", "ratio"]
-    return table([*heads, "product's kernel", "workgroups", "bound"], cells)
+        for one in row.same:
+            p, point, images = one.prediction, _point(one), _images(one)
+            spread = f"{_us(min(point.measured_us))} to {_us(max(point.measured_us))}"
+            cells.append([
+                row.network, *row.where, NOTHING if point.solver in BY_IMAGE else str(images),
+                _us(point.time_us / images), spread if len(point.measured_us) > 1 else NOTHING,
+                _us(one.modelled_us / images), _us((p.im2col_us or 0.0) / images), f"{one.ratio:.2f}",
+                "HIP" if point.is_compiled else "assembly", f"{p.workgroups:,}",
+                f"{p.bound} {100 * p.utilization:.0f} %",
+            ])  # fmt: skip
+    heads = ["network", "layer", "pass", "batch", "measured, µs an image", "by batch", "simulated", "of it moving"]
+    return table([*heads, "ratio", "product's kernel", "workgroups", "bound"], cells)
+
+
+def by_solver() -> str:
+    """A row for each solver, over all rows of the data file that were run."""
+    held = _rows(SAME)
+    cells = []
+    for solver in GEMM_SOLVERS:
+        mine = [row for row in held if _point(row).solver == solver]
+        if mine:
+            ratios = [row.ratio for row in mine]
+            off = [abs(ratio - 1) for ratio in ratios]
+            measured, modelled = (
+                sum(of(row) / _images(row) for row in mine)
+                for of in (lambda row: row.prediction.point.time_us, lambda row: row.modelled_us)
+            )
+            cells.append([
+                f"`{solver}`", str(len(mine)), f"{100 * mean(off):.1f} %", f"{100 * median(off):.1f} %",
+                f"{min(ratios):.2f}", f"{max(ratios):.2f}", f"{modelled / measured:.2f}",
+            ])  # fmt: skip
+    return table(["solver", "points", "mean error", "median", "least", "most", "ratio of sums an image"], cells)
 
 
 def sums() -> str:
     """A row for the sum of each network's passes; the last column: without what no kernel takes."""
-    held = _rows(SAME)
-    launch_us = held[0].launch_us if held else 0.0
     cells = [
         [
             *(s.network, s.what, str(s.points), f"{s.measured_us / 1e3:.2f}", f"{s.modelled_us / 1e3:.2f}"),
-            *(f"{s.ratio:.2f}", f"{(s.modelled_us - s.points * launch_us) / s.measured_us:.2f}"),
+            *(f"{s.ratio:.2f}", f"{s.kernels_ratio:.2f}"),
         ]
-        for s in totals(held)
+        for s in totals(_rows(SAME))
         if s.network in NETWORKS
     ]
     heads = ["network", "pass", "convolutions", "measured, ms an image", "simulated", "ratio", "ratio of kernels alone"]
@@ -140,39 +169,90 @@ def ours() -> str:
     for row in rows():
         for one in row.own:
             p, point = one.prediction, _point(one)
-            images = point.convolution.shape[0]
-            by_image = NOTHING if row.same is None else f"{_us(row.same.prediction.point.time_us)}"
+            images = _images(one)
+            by_image = _us(_an_image(row.same)[0]) if row.same else NOTHING
             width = f" ± {_us((p.half_width_us or 0.0) / images)}" if p.how != "whole" else ""
             cells.append([
                 row.network, *row.where, str(images), point.solver, _us(point.time_us / images), by_image, p.by,
                 f"{_us(one.modelled_us / images)}{width}", f"{one.ratio:.2f}", f"{p.bound} {100 * p.utilization:.0f} %",
             ])  # fmt: skip
-    heads = ["network", "layer", "pass", "batch", "MIOpen's fastest", "measured, µs an image", "its im2col and product"]
+    heads = [
+        "network",
+        "layer",
+        "pass",
+        "batch",
+        "MIOpen's fastest",
+        "measured, µs an image",
+        "its products by rocBLAS",
+    ]
     return table([*heads, "our fastest", "simulated", "ratio", "bound"], cells)
+
+
+def _an_image(held: Sequence[Compared]) -> tuple[float, float]:
+    """Return the measured and the simulated time of an image, the mean of those with several batches."""
+    return (
+        mean(row.prediction.point.time_us / _images(row) for row in held),
+        mean(row.modelled_us / _images(row) for row in held),
+    )
 
 
 def training() -> str:
     """A row for each convolution's passes together: those of which a simulated time stands beside the measured one."""
     cells = []
-    held = [row for row in rows() if row.same is not None]
+    by_layers = {(row.network, row.layers, row.direction): row for row in rows() if row.same}
+    timed, listed = _timed()
     for network in NETWORKS:
-        mine = [row for row in held if row.network == network]
-        by_layer: dict[tuple[str, ...], list[Row]] = {}
-        for row in mine:
-            by_layer.setdefault(row.layers, []).append(row)
-        for layers, passes in by_layer.items():
-            cells.append([network, f"{layers[0]} ×{len(layers)}", *_sum(passes)])
-        if mine:
-            cells.append([network, "all", *_sum(mine)])
-    heads = ["network", "layers", "passes", "measured, µs an image", "simulated", "ratio"]
+        whole: list[Row] = []
+        for convolution, names in _layers(network).items():
+            layers = tuple(names)
+            passes = [row for d in PASS_TITLES if (row := by_layers.get((network, layers, d)))]
+            whole += passes
+            without = [d for d in PASS_TITLES if d not in {row.direction for row in passes}]
+            why = {
+                "not drawn": [d for d in without if (convolution, d) not in listed],
+                "of other solvers": [d for d in without if (convolution, d) in listed - timed],
+                "not run": [d for d in without if (convolution, d) in timed],
+            }
+            said = "; ".join(f"{''.join(which)} {reason}" for reason, which in why.items() if which)
+            cells.append([network, f"{layers[0]} ×{len(layers)}", *_sum(passes), said or NOTHING])
+        cells.append([network, "all", *_sum(whole), NOTHING])
+    heads = ["network", "layers", "passes", "measured, µs an image", "simulated", "ratio", "without"]
     return table(heads, cells)
+
+
+def _timed() -> tuple[set[tuple[Convolution, str]], set[tuple[Convolution, str]]]:
+    """Return the convolutions and passes that the data file has: with a time of rocBLAS's products, and with any."""
+    return tuple({_place(point) for point in _points(name)} for name in (SAME, OWN))  # type: ignore[return-value]
+
+
+def _points(name: str) -> list[ConvolutionPoint]:
+    """Return all points of a table, run or not."""
+    measured, document = load_measured(name)
+    held = read_table(measured, document, document.path.parent / measured.points)
+    return [point for point in held if isinstance(point, ConvolutionPoint)]
+
+
+def coverage() -> str:
+    """A row for each network: how many of its convolutions and passes the data file has, and how many were run."""
+    timed, listed = _timed()
+    same = {_place(_point(row)) for row in _rows(SAME)}
+    own = {_place(_point(row)) for row in _rows(OWN)}
+    cells = []
+    for network in NETWORKS:
+        places = [(convolution, d) for convolution in _layers(network) for d in PASS_TITLES]
+        counts = [sum(place in held for place in places) for held in (listed, timed, same, own, same | own)]
+        cells.append([network, str(len(places)), *map(str, counts)])
+    heads = ["network", "convolutions and passes", "in the data file", "with a time of rocBLAS's products", "simulated"]
+    return table([*heads, "ours simulated", "either"], cells)
 
 
 def _sum(passes: Sequence[Row]) -> list[str]:
     """Return which passes, and their times together, of all layers of each shape."""
-    times = [(len(row.layers), row.same) for row in passes if row.same is not None]
-    measured = sum(count * one.prediction.point.time_us for count, one in times)
-    modelled = sum(count * one.modelled_us for count, one in times)
+    if not passes:
+        return [NOTHING] * 4
+    times = [(len(row.layers), *_an_image(row.same)) for row in passes]
+    measured = sum(count * us for count, us, _ in times)
+    modelled = sum(count * us for count, _, us in times)
     which = "".join(d for d in PASS_TITLES if any(row.direction == d for row in passes))
     return [which, _us(measured), _us(modelled), f"{modelled / measured:.2f}"]
 
@@ -191,21 +271,22 @@ def _sentences() -> Iterator[str]:
     within = [s for s in every if abs(s.ratio - 1) <= BAR]
     figures = ", ".join(f"{s.network} {s.ratio:.2f}" for s in every)
     yield (
-        f"MIOpen's im2col and product, {len(same)} convolutions and passes: the sums of {len(within)} of {len(every)} "
+        f"MIOpen's solvers of rocBLAS's products, {len(same)} points: the sums of {len(within)} of {len(every)} "
         f"networks are within {100 * BAR:.0f} % of the measured ones ({figures})."
     )
     measured, document = load_measured(SAME)
     data = document.path.parent / measured.points
-    points = [p for p in read_table(measured, document, data) if isinstance(p, ConvolutionPoint)]
+    points = _points(SAME)
     every_row, used = len(data.read_text(encoding="utf-8").splitlines()) - 1, sum(len(p.measured_us) for p in points)
     yield (
-        f"Of the data file's {every_row} rows {used} have a time of that solver, of {len(points)} convolutions and "
-        f"passes; {len(points) - len(same)} of these have not been run, and other solvers' rows are left out."
+        f"Of the data file's {every_row} rows {used} have a time of such a solver, which are {len(points)} points: a"
+        f" convolution and pass, with 1 x 1 filters a batch of them; {len(points) - len(same)} of these have not been"
+        " run. The other rows have times of other solvers alone."
     )
     off = [abs(row.ratio - 1) for row in same]
     spread = [max(p.measured_us) / min(p.measured_us) - 1 for p in map(_point, same) if len(p.measured_us) > 1]
     interval = _fit()
-    share = len(same) * same[0].launch_us / sum(row.modelled_us for row in same)
+    share = sum(row.launch_us for row in same) / sum(row.modelled_us for row in same)
     yield (
         f"A measurement's own time is {same[0].launch_us:.1f} µs, fitted to these points ({interval[0]:.1f} to"
         f" {interval[1]:.1f} by resampling): {100 * share:.0f} % of the simulated sum. What the smallest two"
@@ -217,9 +298,7 @@ def _sentences() -> Iterator[str]:
             f"The card's own times of an image differ from batch to batch by {100 * mean(spread):.0f} % in the mean and"
             f" {100 * max(spread):.0f} % at most ({len(spread)} measured more than once)."
         )
-    kinds = {
-        kind: [r for r in same if ("_ISA000_" in _point(r).kernel) == (kind == "HIP")] for kind in ("assembly", "HIP")
-    }
+    kinds = {kind: [r for r in same if _point(r).is_compiled == (kind == "HIP")] for kind in ("assembly", "HIP")}
     said = [
         f"{kind} {len(held)}: {100 * mean(abs(r.ratio - 1) for r in held):.1f} %"
         for kind, held in kinds.items()
@@ -234,20 +313,43 @@ def _sentences() -> Iterator[str]:
             f"{len(far)} are off by more than a factor of {FAR:g} ({fast} too fast), of {100 * share:.0f} % of the"
             " measured time."
         )
-    own = _rows(OWN)
-    if own:
-        ratios = sorted(row.ratio for row in own)
-        faster = sum(ratio < 1 for ratio in ratios)
-        yield (
-            f"Ours beside MIOpen's fastest, {len(own)} of the database's rows: simulated at {ratios[0]:.2f} to "
-            f"{ratios[-1]:.2f} of its measured time, {median(ratios):.2f} in the median; {faster} are faster."
-        )
+    yield from _of_ours(_rows(OWN))
+
+
+def _of_ours(own: Sequence[Compared]) -> Iterator[str]:
+    if not own:
+        return
+    ratios = np.array(sorted(row.ratio for row in own))
+    drawn = np.random.default_rng(0).choice(ratios, (DRAWS, len(ratios)))
+    low, high = np.percentile(np.median(drawn, axis=1), (2.5, 97.5))
+    first, last = np.percentile(ratios, (5, 95))
+    yield (
+        f"Ours beside MIOpen's fastest, {len(own)} of the database's rows: simulated at {first:.2f} to {last:.2f} of"
+        f" its measured time from the 5th to the 95th percentile ({ratios[0]:.2f} to {ratios[-1]:.2f} all),"
+        f" {median(ratios):.2f} in the median ({low:.2f} to {high:.2f} in 95 of 100 resamples); {sum(ratios < 1)} are"
+        " faster."
+    )
+    for title, is_in in (
+        ("strided or of an image's three channels", _is_awkward),
+        ("the others", lambda row: not _is_awkward(row)),
+    ):
+        held = [row.ratio for row in own if is_in(row)]
+        if held:
+            every = f"{min(held):.2f} to {max(held):.2f}"
+            yield f"Of these {title}: {len(held)}, {median(held):.2f} in the median, {every}."
+
+
+def _is_awkward(row: Compared) -> bool:
+    c = _point(row).convolution
+    return c.stride != (1, 1) or c.shape[1] <= 3
 
 
 SECTIONS = {
     "conclusion": conclusion,
     "sums": sums,
+    "by solver": by_solver,
     "same solver": same_solver,
     "ours": ours,
     "training": training,
+    "coverage": coverage,
 }

@@ -43,11 +43,13 @@ def refuses(c: Convolution) -> str:
 class _Chunked(ConvolutionPass):
     """Base of the three passes. buffer_bytes: of im2col and of the product's side that is put into y's order.
 
-    As many images as the buffer holds make a chunk. by: whose kernels compute the products; None: ours.
+    As many images as the buffer holds make a chunk. by: whose kernels compute the products; None: ours. padded: rows of
+    the buffer are kept apart (conv_buffer.apart); else they follow one another, as a library's callers have them.
     """
 
     buffer_bytes: int = BUFFER_BYTES
     by: Multiplier | None = None
+    padded: bool = True
     algorithm = "im2col_chunked"
 
     def __post_init__(self) -> None:
@@ -84,7 +86,7 @@ class _Chunked(ConvolutionPass):
         return images * self.convolution.positions
 
     def _pitch(self, images: int) -> int:
-        return apart(self._positions(images))
+        return apart(self._positions(images)) if self.padded else self._positions(images)
 
     def _multiply(
         self, layout: str, operands: tuple[Pointer, ...], memory: "DeviceMemory", sizes: tuple[int, int, int],
@@ -139,9 +141,9 @@ class Im2colChunkedForward(_Chunked, ConvolutionForward):
         return tuple(made)
 
     def gradients(self) -> tuple[ConvolutionPass, ConvolutionPass]:
-        c, buffer_bytes, by = self.convolution, self.buffer_bytes, self.by
-        weights = Im2colChunkedBackwardWeights(c, buffer_bytes=buffer_bytes, by=by)
-        return weights, Im2colChunkedBackwardData(c, buffer_bytes=buffer_bytes, by=by)
+        c, buffer_bytes, by, padded = self.convolution, self.buffer_bytes, self.by, self.padded
+        weights = Im2colChunkedBackwardWeights(c, buffer_bytes=buffer_bytes, by=by, padded=padded)
+        return weights, Im2colChunkedBackwardData(c, buffer_bytes=buffer_bytes, by=by, padded=padded)
 
 
 @dataclass(frozen=True)

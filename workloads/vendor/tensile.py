@@ -61,7 +61,7 @@ class TensileError(UserError):
 class GemmProblem:
     """Sizes of C = alpha op(A) op(B) + beta C. transposes: of A and B, 'N' or 'T' each; batch: products of a call;
     staggered: workgroups begin apart in K, as far as their kernel's name says; compute_units: of the GPU, by which
-    persistent kernels have their number of workgroups."""
+    persistent kernels have their number of workgroups; one_b: all products of the batch have the same B."""
 
     transposes: str
     m: int
@@ -72,6 +72,7 @@ class GemmProblem:
     batch: int = 1
     staggered: bool = False
     compute_units: int = 64
+    one_b: bool = False
 
     @property
     def flop(self) -> int:
@@ -82,6 +83,11 @@ class GemmProblem:
     def lda(self) -> int:
         """Elements from one column of A as it is stored to the next."""
         return self.m if self.transposes[0] == "N" else self.k
+
+    @property
+    def strides(self) -> tuple[int, int, int]:
+        """Elements from A, B and C of one product of the batch to those of the next."""
+        return self.m * self.k, 0 if self.one_b else self.k * self.n, self.m * self.n
 
     @property
     def ldb(self) -> int:
@@ -227,11 +233,13 @@ class TensileGemm:
         """Allocate matrices of zeros for a problem; raise TensileError or DeviceMemoryError."""
         if kernel.transposes != problem.transposes:
             raise TensileError(f"kernel '{kernel.name}': multiplies {kernel.transposes}, not {problem.transposes}")
+        if kernel.pointers and problem.one_b:
+            raise TensileError(f"kernel '{kernel.name}': takes a pointer to each B; it is launched with a B for each A")
         sizes = {"A": problem.m * problem.k, "B": problem.k * problem.n, "C": problem.m * problem.n}
         addresses = []
-        for name, size in sizes.items():
+        for (name, size), stride in zip(sizes.items(), problem.strides, strict=True):
             matrix = kernel.element_bytes * size
-            address = memory.allocate(problem.batch * matrix, name).address
+            address = memory.allocate((problem.batch if stride else 1) * matrix, name).address
             if kernel.pointers:
                 each = address + matrix * np.arange(problem.batch, dtype=np.uint64)
                 address = memory.upload(each, f"pointers to {name}", writable=False).address
@@ -266,11 +274,11 @@ class TensileGemm:
         rest = tiles[1] % kernel.group_columns or kernel.group_columns
         c = Pointer(self.c)
         known: dict[str, Any] = {
-            **dict(sizeC=p.m * p.n * p.batch, sizeA=p.m * p.k * p.batch, sizeB=p.k * p.n * p.batch),
+            **dict(sizeC=p.m * p.n * p.batch, sizeA=p.m * p.k * p.batch, sizeB=p.k * p.n * (1 if p.one_b else p.batch)),
             **dict(D=c, C=c, A=Pointer(self.a), B=Pointer(self.b)),
             **dict(alpha=scalar(p.alpha), beta=scalar(1.0 if kernel.split_k > 1 else p.beta)),
             **dict(strideD0=p.m, strideC0=p.m, strideA0=p.lda, strideB0=p.ldb),
-            **dict(strideD1=p.m * p.n, strideC1=p.m * p.n, strideA1=p.m * p.k, strideB1=p.k * p.n),
+            **dict(strideD1=p.strides[2], strideC1=p.strides[2], strideA1=p.strides[0], strideB1=p.strides[1]),
             **dict(SizesFree0=p.m, SizesFree1=p.n, SizesFree2=p.batch, SizesSum0=p.k),
             **dict(NumWorkGroups0=tiles[0], NumWorkGroups1=tiles[1], NumFullBlocks=tiles[1] // kernel.group_columns),
             **dict(WgmRemainder1=rest, MagicNumberWgmRemainder1=(1 << 31) // rest + 1),

@@ -12,15 +12,28 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter, reporting
 from gpusim.config.files import SHIPPED
+from gpusim.config.gpu import load_gpu
 from gpusim.config.measured import FOLDER, load_measured, read_table
-from gpusim.config.measured_convolutions import COLUMNS, GEMM, OWN, Chosen, product_of, read_convolutions
+from gpusim.config.measured_convolutions import (
+    COLUMNS,
+    GEMM,
+    IN_ONE,
+    IN_TURN,
+    OWN,
+    SIDE_BY_SIDE,
+    Chosen,
+    ConvolutionPoint,
+    product_of,
+    read_convolutions,
+)
 from gpusim.correlation import report
 from gpusim.correlation.compare import Compared, groups, totals
-from gpusim.correlation.convolutions import ByImage, TensileMultiplier, predict_own
+from gpusim.correlation.convolutions import TensileMultiplier, Timed, predict_own, timed
 from gpusim.correlation.predict import Conditions, Prediction
 from gpusim.networks import choice
 from isa.device_memory import DeviceMemory
 from isa.kernarg import Pointer
+from isa.object.kernel_metadata import KernelArgument
 from tests.unit.workloads.test_primitives import GPU
 from workloads.operators.conv_im2col import Im2colBackwardData, Im2colBackwardWeights, Im2colForward
 from workloads.operators.convolution import Convolution
@@ -77,7 +90,7 @@ def test_a_wrong_row_is_named(tmp_path: Path, row: str, said: str) -> None:
 
 
 def test_the_shipped_tables_are_whole() -> None:
-    for name, count in (("miopen-vega20", 72), ("miopen-vega20-own", 193)):
+    for name, count in (("miopen-vega20", 105), ("miopen-vega20-own", 193)):
         table, document = load_measured(name)
         points = read_table(table, document, SHIPPED / FOLDER / table.points)
         assert len(points) == count and len({p.label for p in points}) == count
@@ -134,16 +147,86 @@ def test_matrices_with_gaps_are_refused() -> None:
         by.launches("nn", (Pointer(0),) * 3, DeviceMemory(1 << 20), (8, 8, 8), (9, 8, 8), False)
 
 
-@pytest.mark.parametrize("before", [True, False])
-def test_the_second_product_counts(before: bool) -> None:
-    moved, first = SimpleNamespace(name="moved"), [SimpleNamespace(name=name) for name in ("scaled", "product")]
-    made = ByImage((moved,), tuple(first), before)  # type: ignore[arg-type]
-    ran = [f"{number} {launch.name}" for number, launch in enumerate(made.in_order)]
-    own, product_facts = made.calls(ran)  # type: ignore[arg-type]
-    if before:
-        assert (own, product_facts) == (["0 moved"], ["3 scaled", "4 product"])
-    else:
-        assert (own, product_facts) == (["4 moved"], ["2 scaled", "3 product"])
+def facts(*times_us: float) -> list[Any]:
+    return [SimpleNamespace(time_us=time_us) for time_us in times_us]
+
+
+def test_the_second_product_counts() -> None:
+    named = [SimpleNamespace(name=name) for name in ("moved", "scaled", "product", "back")]
+    moved, product, back = (named[0],), tuple(named[1:3]), (named[3],)
+    made = Timed(moved, product, product, back)  # type: ignore[arg-type]
+    assert [launch.name for launch in made.in_order] == [  # type: ignore[attr-defined]
+        *("moved", "scaled", "product", "scaled", "product", "back")
+    ]
+    held = facts(1, 20, 300, 2, 4, 50)
+    assert made.calls(held) == ([held[0], held[5]], [held[3], held[4]])
+    assert made.time_us(*made.calls(held)) == 1 + 50 + 2 + 4
+
+
+def test_images_in_turn_are_one_images_time_as_often_with_gaps_between() -> None:
+    made = Timed((), facts(9), facts(7), times=32, gap_us=5.0)  # type: ignore[arg-type]
+    assert made.time_us([], facts(7)) == 32 * 7 + 31 * 5
+
+
+def function(name: str) -> Any:
+    """Make a kernel with some of the arguments of Tensile's."""
+    sizes = [f"Sizes{name}" for name in ("Free0", "Free1", "Free2", "Sum0")]
+    pointers = [KernelArgument(name, "global_buffer", 8 * at, 8) for at, name in enumerate("DCAB")]
+    values = [KernelArgument(name, "by_value", 32 + 4 * at, 4) for at, name in enumerate([*sizes, "strideB1"])]
+    arguments = (*pointers, *values)
+    return SimpleNamespace(name=name, short_name=name, arguments=arguments, kernarg_bytes=56, lds_bytes=0)
+
+
+ONE_BY_ONE = Convolution((6, 3, 5, 4), 8, (1, 1))
+STRIDED = replace(ONE_BY_ONE, stride=(2, 2))
+
+
+@pytest.mark.parametrize(
+    ("direction", "convolution", "solver", "product", "launched"),
+    [
+        ("F", ONE_BY_ONE, IN_ONE[0], ("NN", 20, 8, 3, 6), []),
+        ("B", ONE_BY_ONE, IN_ONE[1], ("NT", 20, 3, 8, 6), []),
+        ("W", ONE_BY_ONE, IN_TURN[0], ("TN", 3, 8, 20, 1), []),
+        ("F", STRIDED, SIDE_BY_SIDE[0], ("NN", 36, 8, 3, 1), ["im2col_images", "from_wide"]),
+        ("B", STRIDED, SIDE_BY_SIDE[1], ("NT", 36, 3, 8, 1), ["to_wide", "col2im_images"]),
+    ],
+)
+def test_filters_of_one_by_one_have_solvers_of_their_own(
+    direction: str, convolution: Convolution, solver: str, product: Any, launched: list[str]
+) -> None:
+    a, b = ("ilk" if product[0][0] == "N" else "lik"), ("ljk" if product[0][1] == "N" else "jlk")
+    kernel = f"Cijk_A{a}_B{b}_SB_MT32x32x8_SN_GSU1_GSUASB_WG8_8_1_WGM1"
+    point = ConvolutionPoint(direction, convolution, 1.0, solver, True, kernel)
+    assert point.product == product
+    table, _ = load_measured("miopen-vega20")
+    conditions = Conditions.of(table, 1.0, None).with_gpu(load_gpu("mi6"))  # of which code is shipped
+    made = timed(point, conditions, {kernel: function(kernel)})
+    assert [one.kernel.name for one in (*made.before, *made.after)] == launched
+    (one,) = made.product
+    assert one.workgroups == (-(-product[1] // 32), -(-product[2] // 32), product[4])
+    held = {a.name: one.kernarg[a.offset : a.offset + a.size] for a in one.kernel.arguments}
+    m, n, images, k = (int.from_bytes(held[f"Sizes{name}"], "little") for name in ("Free0", "Free1", "Free2", "Sum0"))
+    assert (m, n, k, images) == product[1:]
+    if solver in IN_ONE:
+        assert int.from_bytes(held["strideB1"], "little") == 0, "all images have the same filters"
+    if solver in IN_TURN:
+        assert made.times == 6 and made.gap_us == table.gpu.kernel_launch_us
+        assert made.warm_up[0].kernarg != one.kernarg, "another image"
+
+
+def test_batches_of_one_by_one_filters_are_points_of_their_own_but_one_convolution_in_sums(tmp_path: Path) -> None:
+    sizes = "8,8,8,16,1,1,8,8,0,0,1,1,1,1"
+    rows = (f"net,F,2,{sizes},GemmFwd1x1_0_1=0.2", f"net,F,4,{sizes},GemmFwd1x1_0_1=0.6")
+    chosen = [Chosen("NN", 64, 16, 8, "of two", 2), Chosen("NN", 64, 16, 8, "of nine", 9)]
+    points = read_convolutions(written(tmp_path, *rows), GEMM, chosen)
+    assert [(p.convolution.shape[0], p.time_us, p.kernel) for p in points] == [
+        *[(2, 200.0, "of two"), (4, 600.0, "of two")]
+    ], "the nearest batch decides too"
+    times = zip(points, (60, 80), strict=True)
+    made = [Compared(Prediction(p, us, None, 1, 1, "valu", 0.5, 1.0), 20.0) for p, us in times]
+    every = next(s for s in totals(made) if s.what == "all")
+    assert (every.points, every.measured_us, every.modelled_us) == (1, (100 + 150) / 2, (40 + 25) / 2)
+    assert every.kernels_ratio == pytest.approx((30 + 20) / 2 / 125)
 
 
 def compared(folder: Path) -> list[Compared]:
