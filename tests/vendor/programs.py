@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,22 @@ VARIABLE = "GPUSIM_VENDOR_ROOT"
 REPOSITORY = Path(__file__).resolve().parents[2]
 _TESTS = "usr/libexec/rocm"
 _SHARE = "usr/share"  # where the test programs look for their data, by an absolute path
+_LOOK_S = 1.0  # between two looks at the processor time of a program that has a limit
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_GRACE_S = 60.0  # for a program that was told to end: gpusim reports what has run by then
+
+
+ROCBLAS_CASES = "usr/share/rocblas/2.47.0/test/rocblas_gtest.data"
+ROCSPARSE_CASES = "usr/share/rocsparse/2.5.4/test/rocsparse_test.data"
 
 
 @dataclass(frozen=True)
 class Shard:
-    """A fixed part of a test program's tests: those of one shard of several whose names the filter takes."""
+    """A fixed part of a test program's tests: those of one shard of several whose names the filter takes.
+
+    cases: the file, below the packages' folder, from which the program takes its test cases (its option `--data`); a
+    shard is then one of every `shards` cases of the file, and the program reads these alone.
+    """
 
     package: str
     program: str
@@ -36,6 +48,7 @@ class Shard:
     timed: bool = False
     options: tuple[str, ...] = ()  # of gpusim hip
     arguments: tuple[str, ...] = ()  # of the program
+    cases: str = ""
 
 
 SHARDS = (
@@ -70,8 +83,22 @@ def root() -> Path:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """When a program is cut off: after so much processor time of it, of gpusim and of what they start, or, however
+    busy the host is, after so much wall time.
+    """
+
+    cpu_s: float
+    wall_s: float
+
+
+@dataclass(frozen=True)
 class Outcome:
-    """What a test program came to: its exit code, tests, those that passed; launches, kernels; CPU seconds of all."""
+    """What a test program came to.
+
+    tests, passed: as the program counts them; cpu_s: of gpusim, the program and what they started; cut: the limit that
+    ended it, "" if none did.
+    """
 
     code: int
     tests: int
@@ -80,43 +107,106 @@ class Outcome:
     kernels: int
     cpu_s: float
     output: str
+    cut: str = ""
 
 
-def run_shard(shard: Shard) -> Outcome:
+def run_shard(shard: Shard, limit: Limit | None = None) -> Outcome:
     """Run a part of a test program on the simulated R9 Nano."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(REPOSITORY),
         "GTEST_FILTER": shard.filter,
-        "GTEST_TOTAL_SHARDS": str(shard.shards),
-        "GTEST_SHARD_INDEX": str(shard.index),
     }
+    if not shard.cases:
+        environment |= {"GTEST_TOTAL_SHARDS": str(shard.shards), "GTEST_SHARD_INDEX": str(shard.index)}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
         program = root() / _TESTS / shard.package / shard.program
         timing = "on" if shard.timed else "off"
         options = ["--timing", timing, *shard.options, "--root", str(root()), "--quiet", "--json", str(result)]
-        done = subprocess.run(
-            _with_data([*_gpusim(), *options, "--", str(program), *shard.arguments]),
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        arguments = shard.arguments
+        if shard.cases:
+            part = Path(folder) / "cases.data"
+            part.write_bytes(some_cases((root() / shard.cases).read_bytes(), shard.shards, shard.index))
+            arguments += ("--data", str(part))
+        command = _with_data([*_gpusim(), *options, "--", str(program), *arguments])
+        code, output, cut = run_within(command, environment, limit)
         kernels = json.loads(result.read_text())["rows"] if result.exists() else []
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return Outcome(
-        done.returncode,
-        _count(r"^\[==========\] (\d+) tests? .* ran", done.stdout),
-        _count(r"^\[  PASSED  \] (\d+) test", done.stdout),
+        code,
+        _count(r"^\[==========\] (\d+) tests? .* ran", output),
+        _count(r"^\[  PASSED  \] (\d+) test", output),
         sum(kernel["launches"] for kernel in kernels),
         len(kernels),
         after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        done.stdout,
+        output,
+        cut,
     )
+
+
+def some_cases(data: bytes, shards: int, index: int) -> bytes:
+    """Every `shards`-th test case, from `index` on, of rocBLAS's or rocSPARSE's file of them, as a file of the same kind.
+
+    The file has the layout of a case, between the library's name and the name with its letters' case swapped, then the
+    cases. rocblas-test reads all 740 MB again for each group of its tests, which takes a minute of processor time.
+    Raises ValueError for another file.
+    """
+    name = data[: data.index(0) + 1]
+    layout = data.index(name.swapcase()) - len(name)
+    begin = layout + 2 * len(name)
+    count, rest = divmod(len(data) - begin, layout)
+    if rest:
+        raise ValueError(f"not a file of test cases of {layout} bytes each: {rest} bytes are left")
+    chosen = (begin + case * layout for case in range(index, count, shards))
+    return data[:begin] + b"".join(data[at : at + layout] for at in chosen)
+
+
+def run_within(command: list[str], environment: dict[str, str], limit: Limit | None) -> tuple[int, str, str]:
+    """Run a command; returns its exit code, what it printed, and the limit at which it was told to end."""
+    begun, cut = time.monotonic(), ""
+    pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with subprocess.Popen(command, env=environment, text=True, errors="replace", **pipe) as process:
+        while True:
+            try:
+                output, _ = process.communicate(timeout=_LOOK_S if limit else None)
+            except subprocess.TimeoutExpired:
+                if not cut:
+                    cut = _limit_reached(process.pid, begun, limit)
+                    if cut:
+                        process.terminate()
+                        begun = time.monotonic()
+                elif time.monotonic() - begun > _GRACE_S:
+                    process.kill()
+            else:
+                return process.returncode, output, cut
+
+
+def _limit_reached(process: int, begun: float, limit: Limit | None) -> str:
+    if limit and processor_s(process) > limit.cpu_s:
+        return f"{limit.cpu_s:g} s"
+    if limit and time.monotonic() - begun > limit.wall_s:
+        return f"{limit.wall_s:g} s of wall time"
+    return ""
+
+
+def processor_s(process: int) -> float:
+    """The processor time of a process, of those that it has started and of theirs, in seconds (proc(5), stat)."""
+    parents, ticks = {}, {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text(errors="replace").rpartition(")")[2].split()
+        except OSError:  # it has ended; who waits for it counts its time
+            continue
+        number = int(path.parent.name)
+        parents[number], ticks[number] = int(fields[1]), sum(map(int, fields[11:15]))
+    total, family = 0, [process]
+    while family:
+        one = family.pop()
+        total += ticks.get(one, 0)
+        family += [child for child, parent in parents.items() if parent == one]
+    return total / _TICKS_PER_S
 
 
 def _gpusim() -> list[str]:
