@@ -21,7 +21,7 @@ from workloads.operators.block_circulant import (
 from workloads.operators.bypass import Bypass
 from workloads.operators.causal_mask import CausalMask
 from workloads.operators.combine import OPERATIONS, CombineBackward, CombineForward
-from workloads.operators.concat import Concat, Split
+from workloads.operators.concat import Append, Concat, Split
 from workloads.operators.conv_algorithms import ALGORITHMS, ConvolutionAlgorithm
 from workloads.operators.conv_buffer import BUFFER_BYTES
 from workloads.operators.conv_winograd import WinogradForward
@@ -227,6 +227,7 @@ ATTENTIONS: tuple[tuple[Shape, Shape, bool, float], ...] = (
     ((1, 6, 25, 32), (1, 2, 70, 32), True, 0.2),
     ((1, 2, 3, 64), (1, 1, 300, 64), False, 0.125),
     ((2, 4, 1, 64), (2, 2, 8, 64), True, 0.125),
+    ((1, 2, 35, 128), (1, 1, 40, 128), True, 0.09),
 )
 PRODUCTS = (
     ((2, 5, 7), (2, 7, 6), False),
@@ -302,6 +303,8 @@ CASES: tuple[Primitive, ...] = (
     MultiplyBackward((3, 5, 7)),
     Concat((2, 9, 3, 3), (4, 2, 3)),
     Concat((3, 12, 2, 2), (5, 7)),
+    Append((3, 12, 2, 2), 2, 5),
+    Append((3, 7, 3), 2, 5),
     Split((2, 9, 3, 3), (4, 2, 3)),
     Split((3, 12, 2, 2), (5, 7)),
     *(LrnForward((2, 37, 5, 5), size, alpha=0.3, alpha_over_size=size != 5) for size in SIZES),
