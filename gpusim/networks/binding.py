@@ -553,7 +553,8 @@ def _fully_connected(case: Case) -> Use | tuple[Use, ...]:
     if case.kind.each:  # every position counts as an image
         shape = (math.prod(shape[:-1]), shape[-1])
     if case.step.what is Pass.FORWARD:
-        forward = FullyConnectedForward(shape, outputs, bias=case.kind.bias, by=by)
+        half = case.kind.weights == "float16"
+        forward = FullyConnectedForward(shape, outputs, bias=case.kind.bias, half=half, by=by)
         if not case.step.joined:
             return Use(forward)
         if why := forward.why_not_last:

@@ -151,6 +151,11 @@ FEW_ROWS = (
     (2, 2055, False, False), (2, 132, False, True), (3, 3072, True, False), (4, 517, True, True),
     (5, 2052, False, False), (8, 1030, True, False),
 )  # fmt: skip
+# FP16 weights of as many values: few rows by each kernel, and by tiles, sums in one part and in several
+HALVES = (
+    ((1, 136), 7, False, True), ((1, 4104), 7, True), ((2, 2056), 6, True, True), ((4, 128), 7), ((7, 2200), 9, True),
+    ((1, 8), 5), ((9, 72), 70, True), ((70, 1704), 130, True, True),
+)  # fmt: skip
 
 # each flow, block and pass: rows and columns that fill blocks and not, more and fewer blocks than a workgroup has
 CIRCULANT = (
@@ -321,6 +326,7 @@ CASES: tuple[Primitive, ...] = (
     *(FullyConnectedForward(shape, outputs, bias=len(shape) > 2) for shape, outputs in FULLY_CONNECTED),
     *(FullyConnectedForward((9, 1700), outputs, bias, relu=True) for outputs, bias in ((9, True), (64, False))),
     *(FullyConnectedForward((rows, width), 7, bias, relu) for rows, width, bias, relu in FEW_ROWS),
+    *(FullyConnectedForward(shape, *rest, half=True) for shape, *rest in HALVES),
     *(FullyConnectedBackwardData(shape, outputs) for shape, outputs in FULLY_CONNECTED),
     *(FullyConnectedBackwardData((3, inputs), 1700, masked=True) for inputs in (9, 64)),
     *(FullyConnectedBackwardWeights(shape, outputs) for shape, outputs in FULLY_CONNECTED),

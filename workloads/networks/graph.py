@@ -207,6 +207,12 @@ def _check_shared(where: str, layer: Layer, before: Sequence[Layer]) -> None:
             f"{where}: layer '{layer.name}': shares: '{name}' has the parameters {said}; it needs"
             f" {', '.join(f'{role} {shown(shape)}' for role, shape in wanted.items())}"
         )
+    for role in wanted:
+        mine, others = layer.kind.dtype_of(role), found.kind.dtype_of(role)
+        if mine != others:
+            raise UserError(
+                f"{where}: layer '{layer.name}': shares: '{name}' has a {role} of {others}; it needs {mine}"
+            )
 
 
 def _shaped(where: str, drawn: DescribedLayer, kind: LayerKind, inputs: Sequence[Shape]) -> Layer:

@@ -134,6 +134,10 @@ class LayerKind(Spec):
         """What the whole numbers that it reads must be less than; 0 for a kind that reads none."""
         return 0
 
+    def dtype_of(self, role: str) -> str:
+        """Return the type of the elements of the parameter with this role."""
+        return "float32"
+
     @property
     def shared_with(self) -> str:
         """The layer whose parameters it uses; empty for one with parameters of its own, or none."""

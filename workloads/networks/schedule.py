@@ -162,7 +162,8 @@ class _Drawing:
             anatomy = layer.anatomy
             own = self.own[layer.name] = {}
             for role, shape in anatomy.parameters.items():
-                own[role] = self._new(f"{layer.name}.{role}", shape, Role.PARAMETER, layer.name)
+                dtype = layer.kind.dtype_of(role)
+                own[role] = self._new(f"{layer.name}.{role}", shape, Role.PARAMETER, layer.name, dtype)
             for role in layer.kind.shared(layer.input_shapes):
                 own[role] = self.own[layer.kind.shared_with][role]
             for role, shape in anatomy.state.items():
