@@ -15,6 +15,7 @@ from spartan.engine_spec import EngineSpec
 from workloads.circulant import Flow, Lanes
 from workloads.monitor.settings import MonitorSpec
 from workloads.networks.block_circulant import FLOW_MEANING, LANES_MEANING, SOURCE
+from workloads.networks.fully_connected import WEIGHTS_MEANING, Weights
 from workloads.operators.attention import ATTENTION_ALGORITHMS
 from workloads.operators.conv_algorithms import DENSE_ALGORITHMS, SPARSE_ALGORITHMS
 from workloads.operators.conv_buffer import BUFFER_BYTES
@@ -84,6 +85,11 @@ class NetworkSettings(Spec):
         "where the width of heads allows it; auto: the fastest measured, by layer",
         "user",
         among=(*ATTENTION_ALGORITHMS, AUTO),
+    )
+    weights: Weights | None = param(
+        None,
+        f"of all fully connected layers, {WEIGHTS_MEANING}; none: as the network says",
+        "user",
     )
     products: str = param(
         OWN_PRODUCTS,

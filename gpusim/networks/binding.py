@@ -35,7 +35,7 @@ from workloads.operators.block_circulant import (
 from workloads.operators.bypass import Bypass
 from workloads.operators.causal_mask import CausalMask
 from workloads.operators.combine import CombineBackward, CombineForward
-from workloads.operators.concat import Concat, Split
+from workloads.operators.concat import Append, Concat, Split
 from workloads.operators.conv_algorithms import ALGORITHMS, ConvolutionAlgorithm
 from workloads.operators.conv_buffer import BUFFER_BYTES
 from workloads.operators.conv_passes import ConvolutionBackwardData
@@ -414,6 +414,12 @@ def _concat(case: Case) -> Use:
     return Use(Split(whole, parts), _numbered(case, "dx"))
 
 
+def _append(case: Case) -> Use:
+    axis, shape, inputs = axis_of(case.layer.shape, case.kind.axis) + 1, case.output_shape, case.layer.input_shapes
+    whole = (math.prod(shape[:axis]), *shape[axis:])
+    return Use(Append(whole, inputs[1][axis - 1], case.kind.start(inputs)), {"x": "x1"})
+
+
 def _bypass(case: Case) -> Use:
     forward = case.step.what is Pass.FORWARD
     return Use(Bypass(case.output_shape), {} if forward else {"x": "dy", "y": "dx"})
@@ -547,7 +553,8 @@ def _fully_connected(case: Case) -> Use | tuple[Use, ...]:
     if case.kind.each:  # every position counts as an image
         shape = (math.prod(shape[:-1]), shape[-1])
     if case.step.what is Pass.FORWARD:
-        forward = FullyConnectedForward(shape, outputs, bias=case.kind.bias, by=by)
+        half = case.kind.weights == "float16"
+        forward = FullyConnectedForward(shape, outputs, bias=case.kind.bias, half=half, by=by)
         if not case.step.joined:
             return Use(forward)
         if why := forward.why_not_last:
@@ -631,6 +638,7 @@ _OF_KIND: Mapping[str, Row] = {
     "add": _add,
     "multiply": _multiply,
     "concat": _concat,
+    "append": _append,
     "bypass": _bypass,
 }
 _PASSES = (Pass.FORWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS, Pass.BACKWARD)

@@ -1,11 +1,13 @@
-"""Networks whose dense layers become block-circulant, or of permuted diagonals, as the settings of a run say."""
+"""Networks whose dense layers become block-circulant, or of permuted diagonals, or are stored in FP16, as the settings
+of a run say.
+"""
 
 from dataclasses import replace
 
 import numpy as np
 
 from gpusim.base.errors import UserError, unknown_name
-from gpusim.config.network_run import BlockCirculantSpec
+from gpusim.config.network_run import BlockCirculantSpec, NetworkSettings
 from workloads.networks.block_circulant import BlockCirculant, BlockCirculantConvolution, circulant
 from workloads.networks.fully_connected import FullyConnected
 from workloads.networks.graph import Layer, Network
@@ -20,6 +22,24 @@ _KINDS = {
     "circulant": (circulant, "fully_connected, convolution"),
     "permuted_diagonal": (permuted_diagonal, "fully_connected"),
 }
+
+
+def as_set(network: Network, settings: NetworkSettings) -> Network:
+    """Return the network with layers as the settings of a run have them; raise UserError where that cannot be.
+
+    The same network comes back where nothing is asked, and where it has been done already.
+    """
+    network = with_circulant_layers(network, settings.block_circulant)
+    if settings.weights is None:
+        return network
+    stored = {"weights": settings.weights}
+    layers = [
+        replace(layer, kind=layer.kind.model_copy(update=stored)) if type(layer.kind) is FullyConnected else layer
+        for layer in network.layers
+    ]
+    if all(type(layer.kind) is not FullyConnected for layer in layers):
+        raise UserError(f"weights: {settings.weights}: {network.name} has no fully connected layer")
+    return replace(network, layers=tuple(layers))
 
 
 def with_circulant_layers(network: Network, asked: BlockCirculantSpec) -> Network:

@@ -19,7 +19,7 @@ from gpusim.core.facts import RunFacts
 from gpusim.host.queue import DEFAULT, StreamQueue
 from gpusim.networks.binding import Iteration
 from gpusim.networks.choice import Place, choose
-from gpusim.networks.circulant import with_circulant_layers
+from gpusim.networks.circulant import as_set
 from gpusim.networks.identity import identity_of_network
 from gpusim.networks.launches import LaunchClass
 from gpusim.networks.rows import Row
@@ -84,7 +84,7 @@ class NetworkJob(Job):
                 check_share(settings.gpu, settings.engine)
             except ValueError as error:
                 raise UserError(str(error)) from None
-        network = with_circulant_layers(network, settings.block_circulant)
+        network = as_set(network, settings)
         self.network, self.settings = network, settings
         self.wanted = wanted = _decided(network, settings, wanted)
         layers = f", {wanted.layers}" if isinstance(wanted.layers, str) else ""
@@ -323,7 +323,7 @@ def work_of_network(
     """Return the work that `gpusim net` does. inputs: file of arrays; writes: it writes arrays, and so is
     always run.
     """
-    network = with_circulant_layers(network, settings.block_circulant)
+    network = as_set(network, settings)
     read = [inputs] if inputs is not None else []
     source = Path(network.source)
     if network.values is not None and source.is_file():

@@ -43,7 +43,7 @@ def has_tables(primitive: Primitive) -> bool:
 def deciding(primitive: Primitive) -> dict[str, Operand]:
     """Return the operands whose values may decide the time."""
     skipped = primitive.skips_zeros_of
-    return {name: held for name, held in primitive.takes.items() if held.dtype != FLOAT or name in skipped}
+    return {name: held for name, held in primitive.takes.items() if held.dtype.kind != "f" or name in skipped}
 
 
 class LaunchClass(NamedTuple):

@@ -15,7 +15,7 @@ from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import NetworkSettings
 from gpusim.networks.binding import Iteration, parts_of
 from gpusim.networks.choice import Place, choose, chosen_kinds
-from gpusim.networks.circulant import with_circulant_layers
+from gpusim.networks.circulant import as_set
 from gpusim.networks.job import fill, resolved, work_of_network
 from gpusim.networks.launches import LaunchClass
 from gpusim.networks.run import NetworkRecord, Wanted, run_iteration, schedule_of
@@ -51,7 +51,7 @@ class MonitoredJob(Job):
 
     def __init__(self, network: Network, settings: NetworkSettings, wanted: Wanted, curves: Curves) -> None:
         _check(settings, wanted)
-        self.network = with_circulant_layers(network, settings.block_circulant)
+        self.network = as_set(network, settings)
         self.settings, self.curves = settings, curves
         self.wanted = replace(wanted, data="synthetic", verify=False)
         self.title = f"{network.name}, train, batch {wanted.batch}, monitored: {curves.name}"

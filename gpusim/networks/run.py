@@ -16,7 +16,7 @@ from gpusim.config.workload import EngineMode
 from gpusim.core.facts import RunFacts
 from gpusim.host.command_processor import RunOptions
 from gpusim.networks.binding import Iteration
-from gpusim.networks.circulant import with_circulant_layers
+from gpusim.networks.circulant import as_set
 from gpusim.networks.execution import Execution, How, StepResult
 from gpusim.networks.kept import Kept
 from gpusim.networks.launches import LaunchClass
@@ -97,8 +97,8 @@ class NetworkRecord:
 
 
 def schedule_of(network: Network, settings: NetworkSettings, batch: int, train: bool) -> Schedule:
-    """Return the steps of an iteration, with circulant layers as the settings say; raises UserError."""
-    network = with_circulant_layers(network, settings.block_circulant)
+    """Return the steps of an iteration, with layers as the settings say; raises UserError."""
+    network = as_set(network, settings)
     if not train:
         return inference(network, batch, settings.fusion)
     loss = Loss.GIVEN if network.input_gradients else Loss.CROSS_ENTROPY

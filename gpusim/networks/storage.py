@@ -24,6 +24,7 @@ from workloads.shapes import round_up
 OVERHEAD_BYTES = 3 << 20  # beside the plan: guards of the allocation, and the code of all shipped kernels (1.7 MB)
 ROLE_DTYPES: dict[str, np.dtype] = {
     "float32": np.dtype(np.float32),
+    "float16": np.dtype(np.float16),
     "uint32": np.dtype(np.uint32),
     "uint8": np.dtype(np.uint8),
 }

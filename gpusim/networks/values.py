@@ -12,6 +12,7 @@ from gpusim.networks.storage import ROLE_DTYPES, Storage
 from workloads.networks.schedule import Schedule, classes_of
 from workloads.networks.tensor import Role, Tensor
 
+LARGEST_HALF = float(np.finfo(np.float16).max)
 GIVEN_ROLES = (Role.INPUT, Role.PARAMETER, Role.STATE)
 
 
@@ -109,11 +110,13 @@ def checked_arrays(schedule: Schedule, arrays: Mapping[str, np.ndarray], source:
                 f"{source}: '{name}' has shape {list(array.shape)}; with batch {schedule.batch} the network needs"
                 f" {list(tensor.shape)}"
             )
-        whole = tensor.dtype != "float32"
+        whole = ROLE_DTYPES[tensor.dtype].kind == "u"
         if array.dtype.kind not in ("iu" if whole else "fiu"):
             raise UserError(
                 f"{source}: '{name}' is of {array.dtype}; allowed are {'whole' if whole else 'real'} numbers"
             )
+        if tensor.dtype == "float16" and not np.abs(array).max() <= LARGEST_HALF:
+            raise UserError(f"{source}: '{name}' has values beyond {LARGEST_HALF:.0f}, which float16 does not hold")
         below = numbers_below(schedule, tensor) if whole else 0
         if whole and not (array.min() >= 0 and array.max() < below):
             raise UserError(

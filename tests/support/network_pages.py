@@ -49,7 +49,7 @@ def totals() -> str:
     for file in sorted(shipped(NETWORK_FOLDER)):
         network = load_network(file)
         layers = layer_figures(plan(inference(network, 1)))
-        steps = plan(training(network, BATCH))
+        trained = "–" if network.forward_alone else f"{plan(training(network, BATCH)).bytes / (1 << 20):,.0f}"
         sums = [sum(getattr(one, name) for one in layers) for name in ("macs", "parameters", "biases")]
         rows.append(
             [
@@ -60,7 +60,7 @@ def totals() -> str:
                 f"{sums[1]:,}",
                 f"{sums[2]:,}",
                 f"{plan(inference(network, BATCH)).bytes / (1 << 20):,.0f}",
-                f"{steps.bytes / (1 << 20):,.0f}",
+                trained,
             ]
         )
     head = ["network", "input", "layers", "M MACs an image", "parameters", "biases"]

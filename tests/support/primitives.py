@@ -21,7 +21,7 @@ from workloads.operators.block_circulant import (
 from workloads.operators.bypass import Bypass
 from workloads.operators.causal_mask import CausalMask
 from workloads.operators.combine import OPERATIONS, CombineBackward, CombineForward
-from workloads.operators.concat import Concat, Split
+from workloads.operators.concat import Append, Concat, Split
 from workloads.operators.conv_algorithms import ALGORITHMS, ConvolutionAlgorithm
 from workloads.operators.conv_buffer import BUFFER_BYTES
 from workloads.operators.conv_winograd import WinogradForward
@@ -151,6 +151,11 @@ FEW_ROWS = (
     (2, 2055, False, False), (2, 132, False, True), (3, 3072, True, False), (4, 517, True, True),
     (5, 2052, False, False), (8, 1030, True, False),
 )  # fmt: skip
+# FP16 weights of as many values: few rows by each kernel, and by tiles, sums in one part and in several
+HALVES = (
+    ((1, 136), 7, False, True), ((1, 4104), 7, True), ((2, 2056), 6, True, True), ((4, 128), 7), ((7, 2200), 9, True),
+    ((1, 8), 5), ((9, 72), 70, True), ((70, 1704), 130, True, True),
+)  # fmt: skip
 
 # each flow, block and pass: rows and columns that fill blocks and not, more and fewer blocks than a workgroup has
 CIRCULANT = (
@@ -227,6 +232,7 @@ ATTENTIONS: tuple[tuple[Shape, Shape, bool, float], ...] = (
     ((1, 6, 25, 32), (1, 2, 70, 32), True, 0.2),
     ((1, 2, 3, 64), (1, 1, 300, 64), False, 0.125),
     ((2, 4, 1, 64), (2, 2, 8, 64), True, 0.125),
+    ((1, 2, 35, 128), (1, 1, 40, 128), True, 0.09),
 )
 PRODUCTS = (
     ((2, 5, 7), (2, 7, 6), False),
@@ -302,6 +308,8 @@ CASES: tuple[Primitive, ...] = (
     MultiplyBackward((3, 5, 7)),
     Concat((2, 9, 3, 3), (4, 2, 3)),
     Concat((3, 12, 2, 2), (5, 7)),
+    Append((3, 12, 2, 2), 2, 5),
+    Append((3, 7, 3), 2, 5),
     Split((2, 9, 3, 3), (4, 2, 3)),
     Split((3, 12, 2, 2), (5, 7)),
     *(LrnForward((2, 37, 5, 5), size, alpha=0.3, alpha_over_size=size != 5) for size in SIZES),
@@ -318,6 +326,7 @@ CASES: tuple[Primitive, ...] = (
     *(FullyConnectedForward(shape, outputs, bias=len(shape) > 2) for shape, outputs in FULLY_CONNECTED),
     *(FullyConnectedForward((9, 1700), outputs, bias, relu=True) for outputs, bias in ((9, True), (64, False))),
     *(FullyConnectedForward((rows, width), 7, bias, relu) for rows, width, bias, relu in FEW_ROWS),
+    *(FullyConnectedForward(shape, *rest, half=True) for shape, *rest in HALVES),
     *(FullyConnectedBackwardData(shape, outputs) for shape, outputs in FULLY_CONNECTED),
     *(FullyConnectedBackwardData((3, inputs), 1700, masked=True) for inputs in (9, 64)),
     *(FullyConnectedBackwardWeights(shape, outputs) for shape, outputs in FULLY_CONNECTED),

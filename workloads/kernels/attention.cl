@@ -79,7 +79,10 @@ BY_QUERY(16)
 BY_QUERY(32)
 BY_QUERY(64)
 
-/* A workgroup has a query, which is the same for all lanes; a lane has a key's score, then an element of the sums. */
+/* Elements of the sums that a lane has: one of each 64. */
+#define OF_LANE(width) (width > LANES ? width / LANES : 1u)
+
+/* A workgroup has a query, which is the same for all lanes; a lane has a key's score, then elements of the sums. */
 #define BY_KEY(width)                                                                                                  \
   KERNEL void attention_by_key_##width(ARGUMENTS(constant, global)) {                                                  \
     local float maxima[WAVEFRONTS], totals[WAVEFRONTS], tile[WAVEFRONTS * width];                                      \
@@ -88,7 +91,7 @@ BY_QUERY(64)
     q += ((ulong)matrix * rows + row) * width;                                                                         \
     k += (ulong)matrix * keys * width;                                                                                 \
     v += (ulong)matrix * keys * width;                                                                                 \
-    float largest = LEAST, total = 0.0f, sum = 0.0f;                                                                   \
+    float largest = LEAST, total = 0.0f, sums[OF_LANE(width)] = {0.0f};                                                \
     for (uint at = wavefront_id() * LANES; at < seen; at += WAVEFRONTS * LANES) {                                      \
       const uint key = minimum(at + lane, keys - 1u) * width;                                                          \
       float score = 0.0f;                                                                                              \
@@ -101,10 +104,11 @@ BY_QUERY(64)
       const float part = at + lane < seen ? exp2_of(score - next) : 0.0f, shrink = exp2_of(largest - next);            \
       largest = next;                                                                                                  \
       total = total * shrink + part;                                                                                   \
-      sum *= shrink;                                                                                                   \
+      _Pragma("unroll") for (uint p = 0; p < OF_LANE(width); ++p) sums[p] *= shrink;                                   \
       const uint count = minimum(seen - at, LANES);                                                                    \
       for (uint j = 0; j < count; ++j)                                                                                 \
-        sum += float_of((int)broadcast((uint)bits_of(part), j)) * v[(at + j) * width + d];                             \
+        _Pragma("unroll") for (uint p = 0; p < OF_LANE(width); ++p) sums[p] +=                                         \
+            float_of((int)broadcast((uint)bits_of(part), j)) * v[(at + j) * width + d + p * LANES];                    \
     }                                                                                                                  \
     total = wavefront_sum(total);                                                                                      \
     if (lane == 0u) maxima[wavefront_id()] = largest;                                                                  \
@@ -113,13 +117,16 @@ BY_QUERY(64)
     for (uint w = 0; w < WAVEFRONTS; ++w) best = maxima[w] > best ? maxima[w] : best;                                  \
     const float share = exp2_of(largest - best);                                                                       \
     if (lane == 0u) totals[wavefront_id()] = total * share;                                                            \
-    if (lane < width) tile[wavefront_id() * width + lane] = sum * share;                                               \
+    _Pragma("unroll") for (uint p = 0; p < OF_LANE(width); ++p)                                                        \
+      if (lane < width) tile[wavefront_id() * width + p * LANES + lane] = sums[p] * share;                             \
     workgroup_barrier();                                                                                               \
     if (local_id_x() >= width) return;                                                                                 \
     float whole = 0.0f, mixed = 0.0f;                                                                                  \
-    for (uint w = 0; w < WAVEFRONTS; ++w) whole += totals[w], mixed += tile[w * width + lane];                         \
-    y[((ulong)matrix * rows + row) * width + lane] = mixed * inverse(whole);                                           \
+    const uint element = width > LANES ? local_id_x() : lane;                                                          \
+    for (uint w = 0; w < WAVEFRONTS; ++w) whole += totals[w], mixed += tile[w * width + element];                      \
+    y[((ulong)matrix * rows + row) * width + element] = mixed * inverse(whole);                                        \
   }
 BY_KEY(16)
 BY_KEY(32)
 BY_KEY(64)
+BY_KEY(128)

@@ -9,48 +9,10 @@
    group_id_x: a part of k, which begins `apart` k after the one before and goes on by `step` for `length` at most;
    group_id_y, group_id_z: the tile. k, lda and ldb are multiples of 4, so that a quad is there or not; the others of 16.
    The rest as there. */
-#include "tile.h"
+#include "lines.h"
 
-#define LINE 16u /* k that a load takes, and rows */
-
-typedef struct {
-  uint lane;     /* bytes of the lane's row and quad */
-  uint fixed[4]; /* bytes of each load's rows */
-  uint k;        /* of the lane's quad */
-} Lines;
-
-static inline Lines lines(const Side *side, uint first, uint wavefront, uint loads, uint k) {
-  Lines place;
-  place.k = k + 4u * (lane() & 3u);
-  place.lane = (lane() >> 2) * side->stride + place.k * 4u;
-#pragma unroll
-  for (uint i = 0; i < loads; ++i)
-    place.fixed[i] = minimum(first + (wavefront * loads + i) * LINE, side->extent - 1u) * side->stride;
-  return place;
-}
-
-static inline float4_t read_floats(Buffer from, uint lane_bytes, uint bytes) {
-  return __builtin_astype(__builtin_amdgcn_raw_buffer_load_b128(from, (int)lane_bytes, (int)bytes, 0), float4_t);
-}
-
-static inline void load_lines(const Side *side, Lines *place, uint loads, uint step, float4_t *value) {
-  const uint from = place->k < side->depth ? place->lane : OUTSIDE;
-#pragma unroll
-  for (uint i = 0; i < loads; ++i) value[i] = read_floats(side->buffer, from, place->fixed[i]);
-  place->k += step;
-  place->lane += step * 4u;
-}
-
-/* later: 0: of each quad its first two k, 1: its last two */
-static inline void keep_half(local float *tile, uint swaths, uint wavefront, uint loads, uint later, const float4_t *value) {
-  local float *to = tile + (lane() & 3u) * 2u * PITCH(swaths) + wavefront * loads * LINE + (lane() >> 2);
-#pragma unroll
-  for (uint i = 0; i < loads; ++i) {
-    to[i * LINE] = value[i][2u * later];
-    to[i * LINE + PITCH(swaths)] = value[i][2u * later + 1u];
-  }
-}
-
+#define WEIGHT float
+#define WEIGHTS floats
 #define NAME sgemm_lines_2x2x8
 #define SWATHS_X 2
 #define SWATHS_Y 2

@@ -2,7 +2,9 @@
 #ifndef WAVEFRONT_H
 #define WAVEFRONT_H
 
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
 typedef float float4_t __attribute__((ext_vector_type(4)));
+typedef half half4_t __attribute__((ext_vector_type(4)));
 typedef float float2_t __attribute__((ext_vector_type(2)));
 typedef uint uint2_t __attribute__((ext_vector_type(2)));
 typedef uint uint4_t __attribute__((ext_vector_type(4)));

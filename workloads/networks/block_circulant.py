@@ -1,6 +1,7 @@
 """Layers whose matrix consists of circulant blocks: a value for each of a block's columns in place of its square."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from gpusim.base.spec import Spec, param
 from workloads.circulant import BASELINE, BLOCKS, DATA, FORWARD, FUSED, WEIGHTS, Blocks, Flow, Lanes, kept, left
@@ -89,6 +90,8 @@ class _Circulant(Spec):
 
 class BlockCirculant(_Circulant, FullyConnected):
     """A fully connected layer whose matrix consists of circulant blocks."""
+
+    HALF: ClassVar = False
 
     def output(self, inputs: Sequence[Shape]) -> Shape:
         self.checked(self.gemm(inputs))

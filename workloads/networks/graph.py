@@ -84,6 +84,11 @@ class Network:
                 found[name] = min(found.get(name, layer.kind.numbers_below), layer.kind.numbers_below)
         return found
 
+    @property
+    def forward_alone(self) -> str:
+        """Why the network cannot be trained, with its first layer that cannot; empty for one that can."""
+        return next((f"layer '{one.name}': {why}" for one in self.layers if (why := one.kind.forward_alone)), "")
+
     @cached_property
     def readers(self) -> Mapping[str, int]:
         """The number of times that layers read each input and each layer's output, by name."""
@@ -123,6 +128,7 @@ def build(described: Described, kinds: Sequence[LayerKind]) -> Network:
         drawn = described.layers[order[name]]
         layer = _shaped(where, drawn, kind_of[name], [shapes[i] for i in drawn.inputs])
         _check_numbers(described, drawn, kind_of)
+        _check_written(described, drawn, kind_of[name])
         _check_shared(where, layer, layers)
         shapes[name] = layer.shape
         layers.append(layer)
@@ -174,6 +180,18 @@ def _check_numbers(described: Described, drawn: DescribedLayer, kind_of: Mapping
             )
 
 
+def _check_written(described: Described, drawn: DescribedLayer, kind: LayerKind) -> None:
+    """Raise UserError where a layer that writes into an input has one that is not the network's, or not its alone."""
+    if not kind.WRITES_INPUT:
+        return
+    name = drawn.inputs[0]
+    if name not in described.inputs or sum(layer.inputs.count(name) for layer in described.layers) > 1:
+        raise UserError(
+            f"{described.source}: layer '{drawn.name}': writes into '{name}': must be an input of the network that no"
+            " other layer reads"
+        )
+
+
 def _check_shared(where: str, layer: Layer, before: Sequence[Layer]) -> None:
     """Raise UserError unless the layer whose parameters this one uses came before, with parameters of these shapes."""
     name = layer.kind.shared_with
@@ -189,6 +207,12 @@ def _check_shared(where: str, layer: Layer, before: Sequence[Layer]) -> None:
             f"{where}: layer '{layer.name}': shares: '{name}' has the parameters {said}; it needs"
             f" {', '.join(f'{role} {shown(shape)}' for role, shape in wanted.items())}"
         )
+    for role in wanted:
+        mine, others = layer.kind.dtype_of(role), found.kind.dtype_of(role)
+        if mine != others:
+            raise UserError(
+                f"{where}: layer '{layer.name}': shares: '{name}' has a {role} of {others}; it needs {mine}"
+            )
 
 
 def _shaped(where: str, drawn: DescribedLayer, kind: LayerKind, inputs: Sequence[Shape]) -> Layer:

@@ -134,6 +134,37 @@ class Concat(LayerKind):
         return *inputs[0][:axis], sum(shape[axis] for shape in inputs), *inputs[0][axis + 1 :]
 
 
+class Append(LayerKind):
+    """The first input, one of the network's, with the second's values in their place along an axis, in the same memory.
+
+    What a step of decoding adds to keys and values that are kept: the rest of them is neither read nor written.
+    """
+
+    ARITY: ClassVar = (2, 2)
+    WRITES_INPUT: ClassVar = True
+    OPERATIONS: ClassVar = 0
+    FORWARD: ClassVar = PassSpec(Pass.FORWARD, ("x1",), ("y",))
+
+    axis: int = param(0, "the axis, without the batch; negative: from the end", "as that of concat")
+    at: int | None = param(
+        None, "where along it the first value goes; none: the last go to the end", "the network", ge=0
+    )
+
+    def start(self, inputs: Sequence[Shape]) -> int:
+        """Return where along the axis the first value goes."""
+        axis = axis_of(inputs[0], self.axis)
+        return inputs[0][axis] - inputs[1][axis] if self.at is None else self.at
+
+    def output(self, inputs: Sequence[Shape]) -> Shape:
+        kept, new = inputs
+        axis = axis_of(kept, self.axis)
+        if len(kept) != len(new) or any(a != b for k, (a, b) in enumerate(zip(kept, new, strict=True)) if k != axis):
+            raise ShapeError(f"inputs of shapes {shown(kept)}, {shown(new)}: only sizes along axis {axis} may differ")
+        if not 0 <= (start := self.start(inputs)) <= kept[axis] - new[axis]:
+            raise ShapeError(f"{new[axis]} values from {start} on along axis {axis}: {shown(kept)} has no such place")
+        return kept
+
+
 class Flatten(LayerKind):
     """Maps as a vector, in the same memory."""
 

@@ -111,6 +111,8 @@ class LayerKind(Spec):
     KEEPS_SIGN: ClassVar[bool] = False
     # its input is the network's own, of whole numbers below `numbers_below`
     READS_NUMBERS: ClassVar[bool] = False
+    # the output is the first input, one of the network's, in the same memory, into which it writes
+    WRITES_INPUT: ClassVar[bool] = False
     # of an element of the output, where the forward pass is no matrix product
     OPERATIONS: ClassVar[int] = 1
     # the passes, where they depend neither on the layer's values nor on whether it is trained
@@ -123,9 +125,18 @@ class LayerKind(Spec):
         return True
 
     @property
+    def forward_alone(self) -> str:
+        """Why the layer has no gradients and cannot be in a network that is trained; empty for one that can."""
+        return "it writes into the network's input" if self.WRITES_INPUT else ""
+
+    @property
     def numbers_below(self) -> int:
         """What the whole numbers that it reads must be less than; 0 for a kind that reads none."""
         return 0
+
+    def dtype_of(self, role: str) -> str:
+        """Return the type of the elements of the parameter with this role."""
+        return "float32"
 
     @property
     def shared_with(self) -> str:

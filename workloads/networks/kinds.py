@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from workloads.networks.block_circulant import BlockCirculant, BlockCirculantConvolution
 from workloads.networks.convolution import Convolution, TransposedConvolution
 from workloads.networks.fully_connected import FullyConnected
-from workloads.networks.joins import Add, Bypass, Combine, Concat, Flatten, Multiply, Stored
+from workloads.networks.joins import Add, Append, Bypass, Combine, Concat, Flatten, Multiply, Stored
 from workloads.networks.kind import LayerKind
 from workloads.networks.moves import Pad, Permute, Reduce, Repeat, Reshape, Slice
 from workloads.networks.normalization import BatchNorm, GroupNorm, LayerNorm, Lrn, RmsNorm, Softmax
@@ -77,6 +77,7 @@ KINDS: Mapping[str, type[LayerKind]] = {
     "embedding": Embedding,
     "stored": Stored,
     "concat": Concat,
+    "append": Append,
     "permute": Permute,
     "reshape": Reshape,
     "slice": Slice,

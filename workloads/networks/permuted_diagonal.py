@@ -1,6 +1,7 @@
 """Fully connected layers whose matrix consists of permuted diagonal blocks: a value for each of a block's rows."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from gpusim.base.spec import param
 from workloads.circulant import BLOCKS, Blocks
@@ -11,6 +12,8 @@ from workloads.networks.tensor import Shape
 
 class PermutedDiagonal(FullyConnected):
     """A fully connected layer whose matrix consists of blocks with a permuted diagonal each."""
+
+    HALF: ClassVar = False
 
     block: int = param(..., f"rows of a block: {', '.join(map(str, BLOCKS))}", "Dong 2020, section 8.1")
 

@@ -110,6 +110,8 @@ def training(
     loss: None stands for cross-entropy, or for a given gradient where layers are looked at alone; fusion: as for
     `inference`, in the forward pass: in the backward pass the ReLU's step reads from its output where it passes on.
     """
+    if network.forward_alone:
+        raise UserError(f"{network.source}: {network.forward_alone}: it runs forward alone (--phase inference)")
     drawn = _Drawing(network, batch, training=True, fusion=fusion)
     drawn.forward()
     drawn.loss(loss or (Loss.GIVEN if network.input_gradients else Loss.CROSS_ENTROPY))
@@ -160,7 +162,8 @@ class _Drawing:
             anatomy = layer.anatomy
             own = self.own[layer.name] = {}
             for role, shape in anatomy.parameters.items():
-                own[role] = self._new(f"{layer.name}.{role}", shape, Role.PARAMETER, layer.name)
+                dtype = layer.kind.dtype_of(role)
+                own[role] = self._new(f"{layer.name}.{role}", shape, Role.PARAMETER, layer.name, dtype)
             for role in layer.kind.shared(layer.input_shapes):
                 own[role] = self.own[layer.kind.shared_with][role]
             for role, shape in anatomy.state.items():
@@ -174,6 +177,8 @@ class _Drawing:
             if spec is None:
                 self.views[own["y"]] = own["x"]
                 continue
+            if layer.kind.WRITES_INPUT:
+                self.views[own["y"]] = own["x0"]
             for role, saved in anatomy.saved.items() if self.training else ():
                 shape = (self.batch, *saved.shape) if saved.per_image else saved.shape
                 own[role] = self._new(f"{layer.name}.{role}", shape, Role.SAVED, layer.name, saved.dtype)

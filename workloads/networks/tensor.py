@@ -6,7 +6,7 @@ from enum import StrEnum
 
 Shape = tuple[int, ...]  # of an image: channels, rows, columns; or features alone
 
-BYTES = {"float32": 4, "uint32": 4, "uint8": 1}
+BYTES = {"float32": 4, "float16": 2, "uint32": 4, "uint8": 1}
 
 
 class Role(StrEnum):

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from isa.launch import Launch
 
 AXES = 4  # images × heads × positions × width
-WIDTHS = (16, 32, 64)  # of a head, that workloads/kernels/attention.cl has
+WIDTHS = (16, 32, 64)  # of a head, that workloads/kernels/attention.cl has by query
+KEY_WIDTHS = (*WIDTHS, 128)  # and by key
 LANES = 64  # queries of a workgroup there
 CHUNK = 8  # keys between two looks at the largest score
 
@@ -218,12 +219,14 @@ class ComposedAttention(_Forward):
 
 
 class _Fused(_Forward):
-    """One launch of workloads/kernels/attention.cl, whose scores stay in registers."""
+    """One launch of workloads/kernels/attention.cl, whose scores stay in registers. widths: of heads that it has."""
+
+    widths: ClassVar[tuple[int, ...]]
 
     @classmethod
     def why_not(cls, width: int) -> str:
-        allowed = ", ".join(map(str, WIDTHS))
-        return "" if width in WIDTHS else f"heads of width {width}; its kernels have {allowed}"
+        allowed = ", ".join(map(str, cls.widths))
+        return "" if width in cls.widths else f"heads of width {width}; its kernels have {allowed}"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -261,6 +264,7 @@ class AttentionByQuery(_Fused):
     """A lane for each query, with its sums in registers; keys and values are scalars, the same for 64 queries."""
 
     algorithm = "by_query"
+    widths = WIDTHS
 
     @property
     def groups(self) -> int:
@@ -272,6 +276,7 @@ class AttentionByKey(_Fused):
     """A workgroup for each query, a lane for each key: for few queries, as a step of decoding has."""
 
     algorithm = "by_key"
+    widths = KEY_WIDTHS
 
     @property
     def groups(self) -> int:

@@ -1,4 +1,4 @@
-"""Concatenation along channels, and its backward pass, which splits: copies of rows of images."""
+"""Concatenation along channels, its backward pass, which splits, and what is appended in place: copies of rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workloads.operators.launching import GROUP, divisor, launch
-from workloads.operators.operator import GpuFacts
+from workloads.operators.operator import GpuFacts, Work
 from workloads.operators.primitive import ArrayPrimitive, Value
 from workloads.operators.tensor import Operand, Shape, Tensor
 
@@ -42,25 +42,28 @@ class _Concat(ArrayPrimitive):
 
     def copies(self, whole: Tensor, parts: list[Tensor], split: bool) -> "tuple[Launch, ...]":
         """Return a copy for each part, into the whole or out of it."""
-        size = prod(self.shape[2:])
-        found = []
-        for part, channels, start in zip(parts, self.channels, self.starts, strict=True):
-            lengths = (channels * size, self.shape[1] * size, start * size)
-            wide = all(length % WIDE == 0 for length in lengths)
-            row, distance, offset = (length // WIDE if wide else length for length in lengths)
-            ends = [(part, row, 0), (whole, distance, offset)]
-            (source, source_distance, source_offset), (target, target_distance, target_offset) = (
-                reversed(ends) if split else ends
-            )
-            n = self.shape[0] * row
-            values = {
-                **{"from": source, "from_distance": source_distance, "from_offset": source_offset},
-                **{"to": target, "to_distance": target_distance, "to_offset": target_offset},
-                **{"by_length": divisor(row), "n": n},
-            }
-            kernel = "copy_rows4" if wide else "copy_rows"
-            found.append(launch("concat", kernel, part.memory, (-(-n // GROUP),), values))
-        return tuple(found)
+        places = zip(parts, self.starts, strict=True)
+        return tuple(_copy(whole, self.shape, part, start, split) for part, start in places)
+
+
+def _copy(whole: Tensor, shape: Shape, part: Tensor, start: int, split: bool = False) -> "Launch":
+    """Return the copy of a part into the channels from `start` on of a whole of this shape; split: out of them."""
+    size = prod(shape[2:])
+    lengths = (prod(part.shape[1:]), shape[1] * size, start * size)
+    wide = all(length % WIDE == 0 for length in lengths)
+    row, distance, offset = (length // WIDE if wide else length for length in lengths)
+    ends = [(part, row, 0), (whole, distance, offset)]
+    (source, source_distance, source_offset), (target, target_distance, target_offset) = (
+        reversed(ends) if split else ends
+    )
+    n = shape[0] * row
+    values = {
+        **{"from": source, "from_distance": source_distance, "from_offset": source_offset},
+        **{"to": target, "to_distance": target_distance, "to_offset": target_offset},
+        **{"by_length": divisor(row), "n": n},
+    }
+    kernel = "copy_rows4" if wide else "copy_rows"
+    return launch("concat", kernel, part.memory, (-(-n // GROUP),), values)
 
 
 @dataclass(frozen=True)
@@ -100,3 +103,35 @@ class Split(_Concat):
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         pieces = np.split(inputs["dy"], self.starts[1:], axis=1)
         return {name: Value(piece) for name, piece in zip(self.gives, pieces, strict=True)}
+
+
+@dataclass(frozen=True)
+class Append(ArrayPrimitive):
+    """y, where it lies, with x [N, channels, ...] in place of its channels from `start` on; the others stay."""
+
+    shape: Shape
+    channels: int
+    start: int
+    writes = ("y",)
+    name = "append"
+
+    def __post_init__(self) -> None:
+        if len(self.shape) < 2 or self.channels < 1 or not 0 <= self.start <= self.shape[1] - self.channels:
+            raise self.refuse(f"{self.channels} channels from {self.start} on are not in {list(self.shape)}")
+
+    @property
+    def takes(self) -> Mapping[str, Operand]:
+        return {"y": self.x, "x": Operand((self.shape[0], self.channels, *self.shape[2:]))}
+
+    @property
+    def work(self) -> Work:
+        moved = self.takes["x"].size_bytes
+        return Work(0, 0, moved, moved, moved, 0)
+
+    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
+        return (_copy(tensors["y"], self.shape, tensors["x"], self.start),)
+
+    def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
+        y = inputs["y"].copy()
+        y[:, self.start : self.start + self.channels] = inputs["x"]
+        return {"y": Value(y)}

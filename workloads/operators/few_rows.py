@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 
 from isa.kernarg import Pointer
 from workloads.operators.launching import GROUP, divisor, launch
-from workloads.operators.tensor import Tensor
+from workloads.operators.tensor import HALF, Tensor
 from workloads.operators.tiles import QUAD
 
 if TYPE_CHECKING:
     from isa.device_memory import DeviceMemory
     from isa.launch import Launch
 
+QUADS, VALUES, HALVES = "quads", "values", "halves"  # how weights are read: FP32 by four or one, FP16 by eight
 OUTPUTS = {1: 2, 2: 2, 4: 2, 8: 4}  # of a workgroup, by rows at most, as workloads/kernels/few_rows.cl has kernels
+OUTPUTS_OF_HALVES = 4
+WIDTHS = {QUADS: QUAD, VALUES: 1, HALVES: 8}
 MOST_ROWS = max(OUTPUTS)
 LANE_STEPS, WAVEFRONT_STEPS = 6, 3  # additions over lanes, and over wavefronts
 LEAST_DEPTH = 128  # of a sum: a shorter one costs less by tiles than to add up over lanes
@@ -25,9 +28,10 @@ def few_rows(rows: int, depth: int) -> bool:
     return rows <= MOST_ROWS and depth >= LEAST_DEPTH
 
 
-def longest_sum(depth: int) -> int:
-    """Return the additions that an element's value goes through at most."""
-    return -(-depth // (GROUP * QUAD)) * QUAD + LANE_STEPS + WAVEFRONT_STEPS
+def longest_sum(depth: int, half: bool = False) -> int:
+    """Return the additions that an element's value goes through at most. half: weights are FP16."""
+    width = WIDTHS[HALVES if half else QUADS]
+    return -(-depth // (GROUP * width)) * width + LANE_STEPS + WAVEFRONT_STEPS
 
 
 def product_of_few_rows(
@@ -36,18 +40,20 @@ def product_of_few_rows(
 ) -> "Launch":  # fmt: skip
     """Return the launch of C = A·B + bias, in layout "tn" of workloads.operators.tiles.product; relu: less than 0 is 0.
 
-    operands: A, B, C; sizes: m, n, k; leading: elements between stored rows of A and of B; bias: m. Raise ValueError
-    for more rows n than the kernels have.
+    operands: A, B, C, of which A may be FP16; sizes: m, n, k; leading: elements between stored rows of A and of B, with
+    FP16 multiples of 8, as k; bias: m. Raise ValueError for more rows n than the kernels have.
     """
     columns, rows, depth = sizes
     if rows > MOST_ROWS:
         raise ValueError(f"{rows} rows; allowed are at most {MOST_ROWS}")
     quads = not any(size % QUAD for size in (depth, *leading))
+    by = HALVES if operands[0].dtype == HALF else QUADS if quads else VALUES
     held = next(most for most in OUTPUTS if rows <= most)
-    kernel = f"few_rows_{held}_{'quads' if quads else 'values'}"
+    outputs = OUTPUTS_OF_HALVES if by == HALVES else OUTPUTS[held]
+    kernel = f"few_rows_{held}_{by}"
     names = dict(zip(("a_matrix", "b_matrix", "c_matrix"), operands, strict=True))
     shape = {"m": columns, "n": rows, "k": depth, "lda": leading[0], "ldb": leading[1]}
-    chunks = -(-depth // (GROUP * (QUAD if quads else 1)))
+    chunks = -(-depth // (GROUP * WIDTHS[by]))
     last = {"bias": bias or operands[2], "biases": columns if bias else 0, "rectify": int(relu)}
     values = {**names, **shape, **last, "by_chunks": divisor(chunks)}
-    return launch("few_rows", kernel, memory, (-(-columns // OUTPUTS[held]),), values)
+    return launch("few_rows", kernel, memory, (-(-columns // outputs),), values)

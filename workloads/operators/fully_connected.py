@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,7 +12,7 @@ from workloads.operators.bias import BiasForward
 from workloads.operators.few_rows import few_rows, longest_sum, product_of_few_rows
 from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import Divisible, Primitive, Value
-from workloads.operators.tensor import Operand, Shape, Tensor
+from workloads.operators.tensor import HALF, Operand, Shape, Tensor
 from workloads.operators.tiles import (
     Multiplier,
     Split,
@@ -27,6 +27,7 @@ from workloads.operators.verify import inner_product_bound
 if TYPE_CHECKING:
     from isa.launch import Launch
 
+HALVES = 8  # FP16 weights that are read at a time
 MAX_BYTES = (1 << 32) - (1 << 20)  # of an array: 32-bit offsets
 
 
@@ -126,21 +127,31 @@ class FullyConnectedForward(FullyConnected):
     """y[n] = weight · x[n], and bias if there is one.
 
     relu: y is 0 where this is less, by the kernel that adds up the parts of the sums: there must be several. Few images
-    have a kernel of their own (workloads.operators.few_rows), which does it, with the bias, in any case.
+    have a kernel of their own (workloads.operators.few_rows), which does it, with the bias, in any case. half: weights
+    are FP16, all else and every sum FP32: the kernels turn weights into FP32 when they read them.
     """
 
     bias: bool = False
     relu: bool = False
+    half: bool = False
     layout, operands = "tn", ("weight", "x", "y")
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.half and self.by is not None:
+            raise self.refuse("weights of float16 by a library's products; allowed with products=own alone")
+        if self.half and self.inputs % HALVES:
+            raise self.refuse(f"weights of float16, {self.inputs} values an image; allowed are multiples of {HALVES}")
         if self.relu and (problem := self.why_not_last):
             raise self.refuse(problem)
 
     @property
     def name(self) -> str:
-        return f"fully connected{' + relu' if self.relu else ''} forward"
+        return f"fully connected{' (float16)' if self.half else ''}{' + relu' if self.relu else ''} forward"
+
+    @property
+    def weight(self) -> Operand:
+        return replace(super().weight, dtype=HALF) if self.half else super().weight
 
     @property
     def takes(self) -> Mapping[str, Operand]:
@@ -166,7 +177,7 @@ class FullyConnectedForward(FullyConnected):
 
     @property
     def longest(self) -> int:
-        return longest_sum(self.inputs) if self.few else super().longest
+        return longest_sum(self.inputs, self.half) if self.few else super().longest
 
     @property
     def why_not_last(self) -> str:
@@ -195,7 +206,7 @@ class FullyConnectedForward(FullyConnected):
         return made
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        x, weight = inputs["x"].reshape(len(inputs["x"]), -1), inputs["weight"]
+        x, weight = inputs["x"].reshape(len(inputs["x"]), -1), inputs["weight"].astype(np.float32)
         y = x.astype(np.float64) @ weight.T.astype(np.float64)
         magnitude = np.abs(x) @ np.abs(weight).T
         if self.bias:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 Sample = Callable[[np.random.Generator, Shape], np.ndarray]
 FLOAT = np.dtype(np.float32)
+HALF = np.dtype(np.float16)
 BYTE = np.dtype(np.uint8)
 INDEX = np.dtype(np.uint32)
 

@@ -15,7 +15,7 @@ import numpy as np
 from isa.kernarg import Pointer
 from workloads.operators.launching import GROUP, divisor, launch, words
 from workloads.operators.operator import GpuFacts
-from workloads.operators.tensor import Tensor
+from workloads.operators.tensor import HALF, Tensor
 from workloads.shapes import round_up
 
 if TYPE_CHECKING:
@@ -166,9 +166,9 @@ def product(
 ) -> "Launch":  # fmt: skip
     """Return the launch of C = A·B, or C += A·B, by a kernel of workloads/kernels/sgemm.cl, in the terms of that file.
 
-    "tn" with rows of whole quads is by a kernel of sgemm_lines.cl, where the split allows it. operands: A, B, C; sizes:
-    m, n, k; leading: elements between stored rows of A and of B, C has m; split: of k, each part's sums into a C of
-    their own, one after another.
+    "tn" with rows of whole quads is by a kernel of sgemm_lines.cl, where the split allows it, or where A is FP16, of
+    sgemm_lines_half.cl. operands: A, B, C; sizes: m, n, k; leading: elements between stored rows of A and of B, C has m;
+    split: of k, each part's sums into a C of their own, one after another.
     """
     columns, rows, depth = sizes
     split = split or Split(depth, round_up(depth, DEPTH)).by_lines
@@ -185,7 +185,8 @@ def product(
         turns = parts * LINE >= CHANNEL
         values |= {"apart": LINE if turns else split.part_depth, "step": LINE * parts if turns else LINE}
         values["length"] = depth if turns else split.part_depth
-        return launch("sgemm_lines", f"sgemm_lines_{tile.text}", memory, (parts, x, y), values, tile.work_items)
+        source = "sgemm_lines_half" if operands[0].dtype == HALF else "sgemm_lines"
+        return launch(source, f"{source}_{tile.text}", memory, (parts, x, y), values, tile.work_items)
     values["split_depth"] = split.part_depth
     return launch("sgemm", f"sgemm_{layout}_{tile.text}", memory, (x, y, parts), values, tile.work_items)
 

@@ -16,7 +16,7 @@ from tests.unit.workloads.test_network_schedule import NETWORKS
 from tests.unit.workloads.test_network_schedule import values as values_of
 from workloads.networks.graph import Network
 from workloads.networks.memory import plan
-from workloads.networks.schedule import Update, training
+from workloads.networks.schedule import Update, inference, training
 from workloads.networks.tensor import Role
 from workloads.operators.attention import ATTENTION_ALGORITHMS
 
@@ -28,8 +28,10 @@ def layer(name: str, kind: str, inputs: list[str] | None = None, **values: Any) 
     return {"name": name, "kind": kind, **({"inputs": inputs} if inputs is not None else {}), **values}
 
 
-def block(before: str, name: str, tokens: int, past: int = 0) -> list[dict[str, Any]]:
-    """A block in the form of Llama; past: tokens whose keys and values are inputs. Its last layer is NAME.out."""
+def block(before: str, name: str, tokens: int, past: int = 0, joined: str = "concat") -> list[dict[str, Any]]:
+    """A block in the form of Llama; past: tokens whose keys and values are inputs, joined by a layer of this kind. Its
+    last layer is NAME.out.
+    """
 
     def n(part: str) -> str:
         return f"{name}.{part}"
@@ -45,8 +47,8 @@ def block(before: str, name: str, tokens: int, past: int = 0) -> list[dict[str, 
     k, v = n("k.turned"), n("v.heads")
     if past:
         made += [
-            layer(n("keys"), "concat", [n("past.k"), k], axis=1),
-            layer(n("values"), "concat", [n("past.v"), v], axis=1),
+            layer(n("keys"), joined, [n("past.k"), k], axis=1),
+            layer(n("values"), joined, [n("past.v"), v], axis=1),
         ]
         k, v = n("keys"), n("values")
     return [
@@ -80,24 +82,63 @@ def parameters(network: Network) -> dict[str, np.ndarray]:
     return found
 
 
-def test_a_token_after_kept_keys_and_values_gets_what_it_gets_among_all() -> None:
+@pytest.mark.parametrize("joined", ["concat", "append"])
+def test_a_token_after_kept_keys_and_values_gets_what_it_gets_among_all(joined: str) -> None:
     whole = load_network({"input": {"x": [TOKENS, WIDTH]}, "layers": [
         *block("x", "a", TOKENS), layer("k", "bypass", ["a.k.turned"]), layer("v", "bypass", ["a.v.heads"])
     ]})  # fmt: skip
     past = TOKENS - 1
+    kept = past if joined == "concat" else TOKENS  # append has a place for what it adds
     last = load_network({
-        "input": {"x": [1, WIDTH], "a.past.k": [PAIRS, past, SIZE], "a.past.v": [PAIRS, past, SIZE]},
-        "layers": block("x", "a", 1, past),
+        "input": {"x": [1, WIDTH], "a.past.k": [PAIRS, kept, SIZE], "a.past.v": [PAIRS, kept, SIZE]},
+        "layers": block("x", "a", 1, past, joined),
     })  # fmt: skip
     x = np.random.default_rng(1).standard_normal((2, TOKENS, WIDTH), np.float32)
     given = parameters(whole)
     prefilled, wrong = executed(whole, {**given, "x": x}, batch=2)
     assert not wrong
-    kept = {f"a.past.{one}": prefilled[one][:, :, :past] for one in ("k", "v")}
-    decoded, wrong = executed(last, {**given, **kept, "x": x[:, past:]}, batch=2)
+    before = {f"a.past.{one}": prefilled[one][:, :, :kept].copy() for one in ("k", "v")}
+    for one in before.values():
+        one[:, :, past:] = 1e9  # nobody may read it
+    decoded, wrong = executed(last, {**given, **before, "x": x[:, past:]}, batch=2)
     assert not wrong
     np.testing.assert_allclose(decoded["a.out"][:, 0], prefilled["a.out"][:, past], rtol=1e-5, atol=1e-5)
     assert np.abs(prefilled["a.out"][:, past] - x[:, past]).max() > 0.1
+
+
+def test_what_is_appended_is_all_that_is_written_and_read() -> None:
+    described = {
+        "input": {"kept": [3, 40, 16], "new": [3, 2, 16]},
+        "layers": [layer("y", "append", ["kept", "new"], axis=1, at=7)],
+    }
+    kept = load_network(described)
+    random = np.random.default_rng(5)
+    given = {name: random.standard_normal((2, *shape), np.float32) for name, shape in kept.inputs.items()}
+    planned = plan(inference(kept, 2))
+    assert planned.buffer_of["y.output"] is planned.buffer_of["kept"]
+    found, wrong = executed(kept, given, batch=2)
+    (written,) = found.values()
+    wanted = given["kept"].copy()
+    wanted[:, :, 7:9] = given["new"]
+    np.testing.assert_array_equal(written, wanted)
+    assert not wrong
+    (step,) = run_job(described).last.steps
+    moved = sum(work.read_bytes + work.written_bytes for work in step.work)
+    assert step.facts is not None and moved == 2 * 4 * 3 * 2 * 16
+    assert step.facts.dram.bytes_read + step.facts.dram.bytes_written <= 4 * moved  # of 15 kB that are kept
+
+
+def test_what_an_append_writes_into_is_its_alone_and_not_trained() -> None:
+    def network(*layers: dict[str, Any]) -> Network:
+        return load_network({"input": {"kept": [3, 4], "new": [1, 4]}, "layers": list(layers)})
+
+    add = layer("y", "append", ["kept", "new"])
+    with pytest.raises(UserError, match="'y': writes into 'kept': must be an input of the network that no other layer"):
+        network(add, layer("z", "relu", ["kept"]))
+    with pytest.raises(UserError, match="'y': writes into 'z': must be an input of the network that no other layer"):
+        network(layer("z", "relu", ["kept"]), layer("y", "append", ["z", "new"]))
+    with pytest.raises(UserError, match="'y': it writes into the network's input: it runs forward alone"):
+        training(network(add), 1)
 
 
 def attending(queries: int, keys: int) -> Network:

@@ -1,5 +1,7 @@
 """Is every algorithm of convolution right for windows of any kind, and every matrix kernel for edges of any kind?"""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -225,8 +227,8 @@ def test_few_rows_are_faster_than_by_tiles(rows: int, outputs: int, depth: int) 
 
 
 def test_products_by_lines_leave_no_register_in_memory() -> None:
-    for tile in LINE_TILES:
-        kernel = kernel_of("sgemm_lines", f"sgemm_lines_{tile.text}")
+    for source, tile in itertools.product(("sgemm_lines", "sgemm_lines_half"), LINE_TILES):
+        kernel = kernel_of(source, f"{source}_{tile.text}")
         assert kernel.private_segment_bytes == 0
         assert kernel.vgprs <= 128 if tile.rows == 8 else kernel.vgprs <= 84
 
@@ -251,6 +253,7 @@ def test_no_kernel_spills_and_two_wavefronts_fit_a_simd(source: str) -> None:
         *(("winograd", f"winograd_{kind}_{size}", 64) for size in SIZES for kind in TRANSFORMS),
         *(("conv_direct", f"conv_direct_{filters}", 64) for filters in FILTERS),
         *(("few_rows", f"few_rows_{rows}_{kind}", 64) for rows in OUTPUTS for kind in ("quads", "values")),
+        *(("few_rows", f"few_rows_{rows}_halves", 64 if rows < 8 else 84) for rows in OUTPUTS),
     ],
 )
 def test_four_wavefronts_of_kernels_without_tiles_fit_a_simd(source: str, kernel: str, most: int) -> None:
@@ -461,6 +464,10 @@ def test_it_is_faster_than_the_implicit_product(name: str, convolution: Convolut
         (lambda: DirectForward(Convolution((1, 3, 9, 9), 64, (7, 7))), "64 filters a group, a multiple of 64, of 147"),
         (lambda: Im2colChunkedForward(Convolution((1, 4096, 512, 512), 1, (3, 3))), "im2col of an image has"),
         (lambda: FullyConnectedForward((3,), 2), "x has shape [3]; it must be [N, values]"),
+        (
+            lambda: FullyConnectedForward((3, 12), 2, half=True),
+            "weights of float16, 12 values an image; allowed are multiples of 8",
+        ),
         (lambda: FullyConnectedForward((3, 2), 0), "0 outputs; allowed are at least 1"),
         (lambda: FullyConnectedForward((3, 1 << 16), 1 << 16), "weight has 17179869184 bytes"),
     ],

@@ -137,6 +137,8 @@ CASES: list[Case] = [
     ("concat", {"axis": 1}, [(5, 2, 2), (5, 1, 2)], (5, 3, 2), {}, 0, 0),
     ("concat", {}, [(5, 2, 2), (1, 2, 2)], (6, 2, 2), {}, 0, 0),
     ("concat", {}, [(5,), (2,)], (7,), {}, 0, 0),
+    ("append", {"axis": 1}, [(5, 3, 2), (5, 1, 2)], (5, 3, 2), {}, 0, 0),
+    ("append", {"at": 1}, [(5, 2), (2, 2)], (5, 2), {}, 0, 0),
     ("flatten", {}, [(5, 2, 2)], (20,), {}, 0, 0),
     ("bypass", {}, [(5, 2, 2)], (5, 2, 2), {}, 0, 0),
 ]
@@ -223,6 +225,9 @@ def test_a_convolution_multiplies_each_value_under_each_filter(
         ("concat", {}, [(5, 2, 2), (5, 2, 3)], "5×2×2, 5×2×3: only their channels may differ"),
         ("concat", {}, [(5, 2, 2), (5,)], "only their channels may differ"),
         ("concat", {"axis": 3}, [(5, 2, 2)], "axis 3 of an input of 5×2×2: allowed are -3 to 2"),
+        ("append", {"axis": 1}, [(5, 3, 2), (4, 1, 2)], "5×3×2, 4×1×2: only sizes along axis 1 may differ"),
+        ("append", {"at": 4}, [(5, 2), (2, 2)], "2 values from 4 on along axis 0: 5×2 has no such place"),
+        ("append", {}, [(5, 2), (6, 2)], "6 values from -1 on along axis 0: 5×2 has no such place"),
         ("combine", {"operation": "add"}, [(5, 2), (5, 3)], "5×2 and 5×3: sizes must be equal, or 1"),
         ("combine", {"operation": "add"}, [(5, 2)], "has 1 inputs: must be two, or one and `stored`"),
         ("matmul", {}, [(2, 3), (4, 5)], "3 columns of the first, 4 rows of the second"),
