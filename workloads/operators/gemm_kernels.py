@@ -14,6 +14,7 @@ from workloads.operators.tiling import (
     ROWS_PER_WORKGROUP,
     WAVEFRONT,
     ChosenTile,
+    FewColumns,
     FixedTile,
     SharedTile,
     Splitting,
@@ -93,6 +94,7 @@ _TABLE = (
     GemmKernel("sgemm_tiled16", _DENSE, FixedTile(16, 16, (16, 16, 1)), stored_rows=1, rate=0.22),
     GemmKernel("sgemm", _DENSE, ChosenTile(), function="sgemm_nn_{variant}", stored_rows=1, rate=0.92),
     GemmKernel("sgemm_wide", _DENSE, SharedTile(), rate=0.75),
+    GemmKernel("few_columns", _DENSE, FewColumns(), function="few_columns_{variant}", stored_rows=1),
     GemmKernel(
         *("sgemm_dib_tiled", _COMPACTED, SparseTile(), MAX_TILED_ROWS),
         function="sgemm_dib_tiled_{variant}",

@@ -17,6 +17,11 @@ WAVEFRONT_VARIANTS = range(4, 17)
 A_COLUMNS_PER_WAVEFRONT = 4  # of the LDS tile; dib_tile.h, LOADS_PER_WAVEFRONT
 TILE_BYTES_PER_WAVEFRONT = 4096  # dib_tile.h: four columns of A, 256 rows each
 
+FEW_COLUMNS = (1, 2, 4, 8)  # of C, as workloads/kernels/few_columns.cl has kernels
+MOST_FEW = max(FEW_COLUMNS)
+FEW_WAVEFRONTS = 16  # of a workgroup, which divide the sum among them
+FEW_GROUPS, FEW_PART = 144, 256  # workgroups that parts are to give, a few a compute unit; steps of a part at least
+
 # Only the order of the candidates depends on these, not any result.
 STAGING_CYCLES_PER_A_COLUMN = 24  # 1 KiB: 16 cycles from L1 to registers, 8 into LDS
 MULTIPLY_CYCLES_PER_ROW = 4  # 256 rows of one dense column: four wavefront instructions on four SIMDs of 4 cycles
@@ -146,6 +151,29 @@ class SharedTile:
                 f"a workgroup's tile needs at least {least} bytes of LDS, a compute unit has {gpu.lds_bytes}"
             )
         return min(fitting, key=cost)
+
+
+@dataclass(frozen=True)
+class FewColumns:
+    """The splitting of a kernel whose workgroup has all columns of C, of which there are few, and WAVEFRONT rows.
+
+    A long sum goes in parts where there are few rows, by the shape alone, so that results are the same on every GPU.
+    """
+
+    def split(self, shape: GemmShape, gpu: GpuFacts, tiling: Tiling | None) -> WorkSplit:
+        """Split the rows, and the sum; `tiling` has no effect. Raise ValueError for more columns than there are."""
+        if shape.n > MOST_FEW:
+            raise ValueError(f"{shape.n} columns; allowed are at most {MOST_FEW}")
+        held = next(most for most in FEW_COLUMNS if shape.n <= most)
+        lds_bytes = 4 * WAVEFRONT * FEW_WAVEFRONTS * held
+        if lds_bytes > gpu.lds_bytes:
+            raise ValueError(
+                f"sums of {held} columns need {lds_bytes} bytes of LDS, a compute unit has {gpu.lds_bytes}"
+            )
+        parts = max(1, min(FEW_GROUPS // -(-shape.m // WAVEFRONT), shape.k // FEW_PART))
+        depth = round_up(-(-shape.k // parts), DEPTH)
+        items = (WAVEFRONT * FEW_WAVEFRONTS, 1, 1)
+        return WorkSplit(WAVEFRONT, held, items, held, {"split_depth": depth}, -(-shape.k // depth))
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ from gpusim.store.records import plain, restored
 from gpusim.sweep.executor import LocalProcesses
 from gpusim.sweep.tasks import Done
 from isa.device_memory import DeviceMemoryError
+from tests.support.dense_kernels import WIDE
 from workloads.operators.gemm_estimates import estimates
-from workloads.operators.gemm_kernels import DENSE_KERNELS
 from workloads.shapes import GemmShape
 
 SMALL, LARGE = GemmShape(96, 200, 64), GemmShape(512, 2048, 4608)
@@ -63,15 +63,21 @@ def chosen(shape: GemmShape) -> KernelChoice:
     return choose_dense(shape, GPU, Reporter(quiet=True))
 
 
-@pytest.mark.parametrize("fastest", DENSE_KERNELS)
+@pytest.mark.parametrize("fastest", WIDE)
 def test_the_fastest_is_chosen(fastest: str, machine: Machine) -> None:
     machine.cycles[fastest] = 49_000
     choice = chosen(SMALL)
     assert choice.kernel == fastest == next(iter(choice.cycles))
-    assert choice.cycles.keys() | choice.at_least.keys() == set(DENSE_KERNELS)
+    assert choice.cycles.keys() | choice.at_least.keys() == set(WIDE)
     assert choice.cycles.keys().isdisjoint(choice.at_least)
     assert all(choice.cycles[name] == machine.cycles[name] for name in choice.cycles)
     assert all(machine.cycles[name] >= cycles for name, cycles in choice.at_least.items())
+
+
+def test_few_columns_are_asked_of_their_kernel_too(machine: Machine) -> None:
+    machine.cycles["few_columns"] = 9_000
+    choice = chosen(GemmShape(96, 8, 64))
+    assert choice.kernel == "few_columns" and choice.cycles.keys() | choice.at_least.keys() == {*WIDE, "few_columns"}
 
 
 def test_what_a_choice_has_found_is_not_simulated_again(machine: Machine) -> None:
@@ -109,7 +115,7 @@ def test_what_a_process_of_a_sweep_has_chosen_the_next_one_knows(machine: Machin
 
 def test_a_kernel_is_stopped_at_the_fastest_one_s_time(machine: Machine) -> None:
     first = min(estimates(SMALL, gpu_facts(GPU)), key=lambda one: one.least).kernel
-    machine.cycles |= {name: 20_000 if name == first else 80_000 for name in DENSE_KERNELS}
+    machine.cycles |= {name: 20_000 if name == first else 80_000 for name in WIDE}
     choice = chosen(SMALL)
     assert (choice.kernel, dict(choice.cycles)) == (first, {first: 20_000})
     assert len(machine.begun) > 1
@@ -119,7 +125,7 @@ def test_a_kernel_is_stopped_at_the_fastest_one_s_time(machine: Machine) -> None
 def test_nothing_is_simulated_where_estimates_decide(machine: Machine) -> None:
     choice = chosen(LARGE)
     assert (choice.kernel, machine.begun, dict(choice.cycles)) == ("sgemm", [], {})
-    assert set(choice.at_least) == set(DENSE_KERNELS) - {"sgemm"}
+    assert set(choice.at_least) == set(WIDE) - {"sgemm"}
 
 
 def test_a_kernel_whose_sums_do_not_fit_the_memory_is_left_out(
@@ -137,7 +143,7 @@ def test_a_kernel_whose_sums_do_not_fit_the_memory_is_left_out(
     choice = chosen(SMALL)
     assert choice.kernel == "sgemm_4x4" and "sgemm" not in choice.cycles.keys() | choice.at_least.keys()
     monkeypatch.setattr(dense_choice, "_known", {})
-    full.update(DENSE_KERNELS)
+    full.update(WIDE)
     with pytest.raises(DeviceMemoryError, match="no room"):
         chosen(SMALL)
 

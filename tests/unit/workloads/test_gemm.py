@@ -57,7 +57,8 @@ def buffers(m: int = 40, n: int = 30, k: int = 50) -> GemmBuffers:
     return GemmBuffers.allocate(GemmShape(m, n, k), DeviceMemory(MEMORY_BYTES))
 
 
-@pytest.mark.parametrize("kernel", sorted({*GEMM_KERNELS} - {*IN_REGISTERS}))  # which find their tiles themselves
+# those in registers find their tiles themselves; few_columns has fewer columns
+@pytest.mark.parametrize("kernel", sorted({*GEMM_KERNELS} - {*IN_REGISTERS, "few_columns"}))
 def test_every_kernel_covers_the_result_once(kernel: str) -> None:
     held = buffers(300, 77, 90)
     chosen = choose_tile(300, 77, 1, GPU)
@@ -85,6 +86,23 @@ def test_long_sums_go_in_parts_that_another_launch_adds_up(shape: tuple[int, int
     assert struct.unpack_from("<QQ", add.kernarg)[1] == held.c.address
     m, n, _ = shape
     assert operator.work.stored_bytes == 4 * n * (parts * m + held.shape.ldc)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 20_000), st.integers(1, 8), st.integers(1, 70_000))
+def test_parts_of_few_columns_cover_the_sum_and_are_of_the_shape_alone(m: int, n: int, k: int) -> None:
+    splitting = GEMM_KERNELS["few_columns"].splitting
+    split = splitting.split(GemmShape(m, n, k), GPU, None)
+    depth = split.arguments["split_depth"]
+    assert depth % DEPTH == 0 and (split.parts - 1) * depth < k <= split.parts * depth and split.columns >= n
+    assert splitting.split(GemmShape(m, n, k), GpuFacts(compute_units=5, lds_bytes=1 << 16), None) == split
+
+
+def test_few_columns_are_few() -> None:
+    with pytest.raises(GemmError, match="few_columns: 9 columns; allowed are at most 8"):
+        gemm("few_columns", buffers(64, 9, 64), GPU)
+    with pytest.raises(GemmError, match="sums of 8 columns need 32768 bytes of LDS, a compute unit has 16384"):
+        gemm("few_columns", buffers(64, 8, 64), GpuFacts(compute_units=36, lds_bytes=1 << 14))
 
 
 @settings(deadline=None)
@@ -217,7 +235,7 @@ def test_regions_go_with_the_engine_kernels_alone() -> None:
     (region,) = gemm("sgemm_dib_registers", buffers(40, 30, 150), GPU).launches[0].regions
     assert (region.rows, region.columns, region.leading_dimension) == (64, 30 * 3, 64)  # each block of rows a column
     for kernel in (*DENSE_KERNELS, "software"):
-        assert all(not launch.regions for launch in gemm(kernel, buffers(), GPU).launches)
+        assert all(not launch.regions for launch in gemm(kernel, buffers(40, 8, 50), GPU).launches)
 
 
 def test_the_software_path_converts_first() -> None:
