@@ -47,6 +47,8 @@ TRACE_WORDS = MEMORY_0 + MAX_MEMORY_WORDS + 8  # off the powers of two: slots mu
 MAX_SLICE_INSTRUCTIONS = 2048
 MAX_LINES = 128  # 64 lanes, each at most two lines
 MAX_RECORD_WORDS = 1 + 2 * MAX_LINES
+MAX_IMAGE_LINES = 512  # of a sample: 64 lanes, each up to eight texels
+MAX_IMAGE_WORDS = 1 + MAX_IMAGE_LINES
 
 MORE, BARRIER, END, GRID_BARRIER = 0, 1, 2, 3
 GRID_RESOURCES = 64  # of the global data share, at which wavefronts of several workgroups wait

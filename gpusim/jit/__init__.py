@@ -5,6 +5,7 @@ is `gpusim.jit.compile`, which is imported to compile and for nothing else.
 """
 
 from gpusim.jit.by_address import (
+    float_type,
     layout_of,
     offset_of,
     record_address,

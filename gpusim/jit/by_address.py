@@ -99,6 +99,20 @@ class RecordType:
 record_type = RecordType
 
 
+class FloatType:
+    """Annotation of a parameter that takes an FP64 number."""
+
+    @cached_property
+    def numba_type(self) -> Any:
+        """Numba's type of such a number; imports Numba."""
+        from numba import types
+
+        return types.float64
+
+
+float_type = FloatType()
+
+
 class RecordAt(Primitive):
     """The operation (address, i) that returns record `i` of an array of records at an address."""
 

@@ -7,7 +7,7 @@ load past L1, releases and acquires for its workgroup, and races with none of it
 is no race.
 """
 
-from gpusim.jit import ctz, jit, ld_i64, ld_u8, ld_u32, st_i32, st_i64, st_u8
+from gpusim.jit import ctz, jit, ld_i64, ld_u8, ld_u32, popcount, st_i32, st_i64, st_u8
 from isa.architecture import LANES, ROW_BYTES
 from isa.checking.notes import note, who_of
 from isa.checking.registers import known_lanes, set_known_lanes, vector_origin
@@ -41,11 +41,12 @@ from isa.checking.state import (
     Check,
     CheckRow,
 )
-from isa.execution.codes import PRIVATE_SEGMENT, Access, Kind, ScalarForm
+from isa.execution.codes import PRIVATE_SEGMENT, Access, Kind, ScalarForm, Texels
 from isa.execution.memory_access import PRIVATE_ELEMENT_BYTES, private_place, private_start
 from isa.execution.program_table import ProgramRow
 from isa.execution.segment_access import lane_part, segment_base
-from isa.execution.state import Context, Wavefront, work_at
+from isa.execution.state import TAPS, Context, Wavefront, image_at, work_at
+from isa.execution.texels import BORDER
 
 WAVE_MASK = WHO_MASK >> WAVE_SHIFT << WAVE_SHIFT  # of who: the wavefront and its workgroup
 
@@ -386,6 +387,56 @@ def watch_lanes(
     if synchronises:
         group = wave.workgroup
         st_i64(check.released, group, max(ld_i64(check.released, group), ((what >> CLOCK_SHIFT) & CLOCK_MASK) + 1))
+
+
+@jit
+def watch_texels(context: Context, check: Check, wave: Wavefront, row: ProgramRow, watched: CheckRow, what, active):
+    """Watch the texels of an image instruction that has been executed; what is beyond an image is no access.
+
+    A sample reads the texels around its coordinates; a lane's registers are known if all bytes of these were written.
+    """
+    image = image_at(context.images, 0)
+    synchronises = SYNCHRONISES if watched.synchronises else 0
+    loads = row.access == Access.LOAD
+    samples = row.texels == Texels.SAMPLE or row.texels == Texels.GATHER
+    held = -1
+    if not loads:
+        for k in range(popcount(row.components)):
+            held &= known_lanes(check, wave, row.data // ROW_BYTES + k)
+    known = 0
+    for lane in range(LANES):
+        if (active >> lane) & 1 == 0:
+            continue
+        whole = 1
+        for k in range(TAPS if samples else 1):
+            address = image.tap[lane * TAPS + k]
+            if address == BORDER or row.texels == Texels.SIZES:
+                continue
+            place = address - context.memory_base
+            me = who_of(wave, lane)
+            written = check.memory_known + place if check.memory_known else 0
+            last = place + image.texel - 1
+            for word in range(place >> 2, (last >> 2) + 1):
+                first = max(place, 4 * word)
+                touched = ((1 << (min(last, 4 * word + 3) - first + 1)) - 1) << (first & 3)
+                shadow = check.memory + word * SHADOW_BYTES
+                if loads:
+                    watch_read(check, shadow, me, what, touched, synchronises, address, MEMORY)
+                else:
+                    data = wave.vectors + row.data
+                    watch_write(check, shadow, me, what, touched, synchronises, address, MEMORY, data, 0)
+            if written:
+                if loads:
+                    whole &= _all_written(written, image.texel)
+                else:
+                    _set_written(written, image.texel, (held >> lane) & 1)
+            if row.access == Access.STORE and not (held >> lane) & 1:
+                origin = vector_origin(check, wave, row.data // ROW_BYTES)
+                note(check, UNWRITTEN_STORE, what & PC_MASK, origin, me, -1, address, MEMORY)
+        known |= whole << lane
+    if loads or row.returns:
+        for k in range(watched.vector_writes):
+            set_known_lanes(check, wave, watched.vector_written[k], active, known, what & PC_MASK)
 
 
 @jit

@@ -2,7 +2,7 @@
 
 from gpusim.jit import jit, ld_i64, st_i64, st_u8
 from isa.architecture import EXEC, FLAT_SCRATCH, SCC, VCC
-from isa.checking.accesses import watch_lanes, watch_scalar
+from isa.checking.accesses import watch_lanes, watch_scalar, watch_texels
 from isa.checking.notes import note, who_of
 from isa.checking.registers import (
     check_sources,
@@ -164,7 +164,7 @@ def _step(context: Context, check: Check, wave: Wavefront, slot):
         st_i64(check.released, wave.workgroup, max(ld_i64(check.released, wave.workgroup), context.executed + 1))
     elif kind == Kind.END:
         _end(check, wave, slot, pc)
-    elif kind != Kind.BUFFER:
+    elif kind != Kind.BUFFER and kind != Kind.IMAGE:
         known = sources_known(check, wave, watched)
         if lanes & ~known:
             origin = origin_of_sources(check, wave, watched, lanes)
@@ -180,6 +180,8 @@ def _step(context: Context, check: Check, wave: Wavefront, slot):
         watch_lanes(context, check, wave, row, watched, what, inside, 0)
         for k in range(watched.vector_writes):  # lanes out of range get zeros
             set_known_lanes(check, wave, watched.vector_written[k], active & ~inside, -1, -1)
+    elif kind == Kind.IMAGE:
+        watch_texels(context, check, wave, row, watched, what, active)
     elif kind != Kind.LDS and kind != Kind.FLAT and kind != Kind.SEGMENT and kind != Kind.END:
         set_results(check, wave, watched, lanes, known, origin)
     return status

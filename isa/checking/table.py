@@ -8,7 +8,7 @@ from gpusim.jit import records
 from isa.architecture import EXEC, FIRST_VGPR, M0, SCALAR_REGISTERS, SCC, VCC
 from isa.checking.state import ALL_KNOWN, ANY_KNOWN, CHECK_ROW, KNOWN, MOST, MOVED, SELECTED
 from isa.encoding.instruction import Instruction
-from isa.encoding.registers import address_registers, registers
+from isa.encoding.registers import address_registers, image_address_guessed, registers
 from isa.execution.codes import Kind
 from isa.opcodes.opcode import LDS, VALU, VMEM
 
@@ -44,7 +44,8 @@ def _fill(row: np.void, instruction: Instruction, kind: int) -> None:
     name = instruction.opcode.mnemonic
     # a half of a register is moved about with the other one, as whole registers are: what reads it is looked at
     reads, writes = registers(instruction, halves=False)
-    address = address_registers(instruction) & ~(3 << EXEC | 1 << M0)
+    reads &= ~image_address_guessed(instruction)
+    address = address_registers(instruction) & ~(3 << EXEC | 1 << M0 | image_address_guessed(instruction))
     if instruction.opcode.unit == LDS:
         reads &= ~(1 << M0)  # whose limit is not applied (isa.execution.lds_access)
     row["policy"] = _policy(instruction)

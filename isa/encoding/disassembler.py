@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from isa.encoding.images import image_data_dwords, image_form
 from isa.encoding.instruction import Instruction
 from isa.encoding.operand_text import bits_of, literal_text, number_text, register_text, source_text, vgpr_text
 from isa.encoding.operands import NO_SCALAR_ADDRESS, SEGMENTS, address_dwords, parse_operands, segment_offset
@@ -51,6 +52,8 @@ def _operands(instruction: Instruction) -> list[str]:
     encoding = instruction.opcode.encoding
     if encoding in ("mubuf", "mtbuf"):
         return _buffer_operands(instruction)
+    if encoding == "mimg":
+        return _image_operands(instruction)
     texts = []
     for operand in instruction.opcode.operands.split():
         name, _, kind = operand.partition(":")
@@ -191,6 +194,8 @@ def _modifiers(instruction: Instruction) -> str:
         return text + "".join(f" {name}" for name in ("glc", "slc") if fields[name])
     if encoding in ("mubuf", "mtbuf") and opcode.operands:
         return _buffer_modifiers(instruction)
+    if encoding == "mimg":
+        return _image_modifiers(fields)
     return ""
 
 
@@ -267,3 +272,23 @@ def _buffer_modifiers(instruction: Instruction) -> str:
     if fields["offset"]:
         text += f" offset:{fields['offset']}"
     return text + "".join(f" {name}" for name in ("glc", "slc", "tfe", "lds") if fields.get(name))
+
+
+def _image_operands(instruction: Instruction) -> list[str]:
+    """Write data, address, resource and sampler; of an address, like LLVM, the registers of one coordinate.
+
+    How many coordinates there are is not in the instruction.
+    """
+    opcode, fields, form = instruction.opcode, instruction.fields, image_form(instruction.opcode)
+    ttmp = instruction.architecture.first_trap_register
+    data = image_data_dwords(opcode, fields, instruction.architecture)
+    address = 1 + form.offsets + form.bias + form.compares + form.derivatives
+    texts = [vgpr_text(fields["vdata"], f"b{32 * data}"), vgpr_text(fields["vaddr"], f"b{32 * address}")]
+    texts.append(register_text(4 * fields["srsrc"], "b256", ttmp))
+    return [*texts, register_text(4 * fields["ssamp"], "b128", ttmp)] if "ssamp:" in opcode.operands else texts
+
+
+def _image_modifiers(fields: dict[str, int]) -> str:
+    text = f" dmask:0x{fields['dmask']:x}" if fields["dmask"] else ""
+    text += " unorm" if fields["unrm"] else ""
+    return text + "".join(f" {n}" for n in ("glc", "slc", "r128", "a16", "tfe", "lwe", "da", "d16") if fields.get(n))

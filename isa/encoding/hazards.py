@@ -28,7 +28,7 @@ from isa.opcodes.opcode import SALU, VALU, VMEM
 MODE_VSKIP_BIT = 28
 _WIDE_DWORDS = 3  # of a store whose data is read late
 _LDS_DIRECT = 254  # operand code: the dword of LDS that M0 names
-_VECTOR_ENCODINGS = ("vop1", "vop2", "vop3", "vop3p", "vopc", "ds", "flat", *SEGMENTS, "mubuf", "mtbuf")
+_VECTOR_ENCODINGS = ("vop1", "vop2", "vop3", "vop3p", "vopc", "ds", "flat", *SEGMENTS, "mubuf", "mtbuf", "mimg")
 _SOURCES = ("src0", "src1", "src2")
 
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from isa.architecture import FIRST_VGPR, LITERAL_CODE
+from isa.encoding.images import image_address_dwords, image_data_dwords
 from isa.encoding.instruction import Instruction
 
 _INLINE_FLOATS = {
@@ -21,6 +22,7 @@ _INLINE_FLOATS = {
     248: 0.15915494309189535,  # 1 / (2 pi)
 }
 SEGMENTS = ("global", "scratch")
+LAST_VGPR = 255
 NO_SCALAR_ADDRESS = 0x7F  # in SADDR (Vega ISA manual, chapter 13: FLAT)
 
 _INLINE_2PI = {16: 0x3118, 32: 0x3E22F983, 64: 0x3FC45F306DC9C882}
@@ -113,6 +115,16 @@ def segment_offset(instruction: Instruction) -> int:
     return offset if instruction.opcode.encoding == "flat" or offset < 1 << 12 else offset - (1 << 13)
 
 
+def _last_of_image(instruction: Instruction, field: str) -> int:
+    """Return the last register that an image instruction can have of its data or its address, -1 for other fields."""
+    opcode, fields = instruction.opcode, instruction.fields
+    if field == "vaddr":
+        return fields["vaddr"] + image_address_dwords(opcode, fields)[1] - 1
+    if field == "vdata":
+        return fields["vdata"] + image_data_dwords(opcode, fields, instruction.architecture) - 1
+    return -1
+
+
 def highest_vgpr(instruction: Instruction, operands: Sequence[Operand]) -> int:
     """Return the highest vector register number among the operands with a field of their own, or -1."""
     top = -1
@@ -125,6 +137,9 @@ def highest_vgpr(instruction: Instruction, operands: Sequence[Operand]) -> int:
                 continue
             value -= FIRST_VGPR
         elif operand.field == "vsrc1" and instruction.fields.get("src1_scalar"):
+            continue
+        elif instruction.opcode.encoding == "mimg":
+            top = max(top, min(_last_of_image(instruction, operand.field), LAST_VGPR))
             continue
         elif operand.field == "addr" and instruction.opcode.encoding in SEGMENTS:
             top = max(top, value + address_dwords(instruction) - 1)

@@ -10,6 +10,7 @@ from functools import cache
 
 from isa import architecture
 from isa.architecture import FIRST_VGPR, SCALAR_REGISTERS, STATUS_CODES
+from isa.encoding.images import image_address_dwords, image_data_dwords
 from isa.encoding.instruction import Instruction
 from isa.encoding.operands import NO_SCALAR_ADDRESS, SEGMENTS, Operand, address_dwords, parse_operands
 from isa.opcodes.opcode import LDS, Opcode
@@ -105,14 +106,16 @@ def registers(instruction: Instruction, halves: bool = True) -> tuple[int, int]:
         elif field in ("vsrc1", "addr", "data", "data0", "data1"):
             reads |= vgpr_mask(fields[field], dwords)
         elif field == "vaddr":
-            reads |= vgpr_mask(fields["vaddr"], fields["offen"] + fields["idxen"])
+            reads |= _vector_address(instruction)
         elif field == "vdata":
+            if opcode.encoding == "mimg":
+                dwords = image_data_dwords(opcode, fields, instruction.architecture)
             if "load" not in opcode.flags:
                 reads |= vgpr_mask(fields["vdata"], dwords)
             if ("load" in opcode.flags and not fields.get("lds")) or ("atomic" in opcode.flags and fields["glc"]):
                 writes |= vgpr_mask(fields["vdata"], dwords)
-        elif field == "srsrc":
-            reads |= scalar_mask(4 * fields["srsrc"], dwords)
+        elif field in ("srsrc", "ssamp"):
+            reads |= scalar_mask(4 * fields[field], dwords)
         elif field == "sbase":
             reads |= scalar_mask(2 * fields["sbase"], dwords)
         elif field == "offset":
@@ -132,7 +135,7 @@ def registers(instruction: Instruction, halves: bool = True) -> tuple[int, int]:
 def address_registers(instruction: Instruction) -> int:
     """Return the mask of the registers that decide where a memory instruction accesses, 0 for another instruction."""
     opcode, fields = instruction.opcode, instruction.fields
-    if opcode.encoding not in ("flat", *SEGMENTS, "mubuf", "mtbuf", "ds", "smem"):
+    if opcode.encoding not in ("flat", *SEGMENTS, "mubuf", "mtbuf", "mimg", "ds", "smem"):
         return 0
     mask = M0 if opcode.encoding == "ds" else 0
     mask |= EXEC if opcode.encoding != "smem" else 0
@@ -142,11 +145,11 @@ def address_registers(instruction: Instruction) -> int:
             dwords = address_dwords(instruction) if opcode.encoding in SEGMENTS else operand.dwords
             mask |= vgpr_mask(fields["addr"], dwords)
         elif field == "vaddr":
-            mask |= vgpr_mask(fields["vaddr"], fields["offen"] + fields["idxen"])
+            mask |= _vector_address(instruction)
         elif field == "soffset":
             mask |= source_mask(fields["soffset"], operand.dwords)
-        elif field == "srsrc":
-            mask |= scalar_mask(4 * fields["srsrc"], operand.dwords)
+        elif field in ("srsrc", "ssamp"):
+            mask |= scalar_mask(4 * fields[field], operand.dwords)
         elif field == "sbase":
             mask |= scalar_mask(2 * fields["sbase"], operand.dwords)
         elif field == "offset" and opcode.encoding == "smem":
@@ -154,6 +157,23 @@ def address_registers(instruction: Instruction) -> int:
         elif field == "saddr":
             mask |= _scalar_address(instruction)
     return mask
+
+
+def _vector_address(instruction: Instruction) -> int:
+    """Return the mask of a buffer's address, or of all that an image's can be."""
+    fields = instruction.fields
+    if instruction.opcode.encoding != "mimg":
+        return vgpr_mask(fields["vaddr"], fields["offen"] + fields["idxen"])
+    return vgpr_mask(fields["vaddr"], image_address_dwords(instruction.opcode, fields)[1]) & VGPRS
+
+
+def image_address_guessed(instruction: Instruction) -> int:
+    """Return the mask of vector registers that an image's address may have, by its resource, beside those it has."""
+    fields = instruction.fields
+    if instruction.opcode.encoding != "mimg":
+        return 0
+    least, _ = image_address_dwords(instruction.opcode, fields)
+    return _vector_address(instruction) & ~vgpr_mask(fields["vaddr"], least)
 
 
 def _scalar_address(instruction: Instruction) -> int:

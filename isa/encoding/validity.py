@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import cache
 
 from isa.architecture import FIRST_VGPR, LITERAL_CODE, M0, PRIVATE_LIMIT, SHARED_BASE
+from isa.encoding.images import image_address_dwords, image_data_dwords, image_form
 from isa.encoding.operand_text import bits_of
 from isa.encoding.operands import NO_SCALAR_ADDRESS
 from isa.opcodes import Architecture
@@ -30,6 +31,7 @@ _MODIFIERS = {
     **dict.fromkeys(("global", "scratch"), ("glc", "slc", "vdst", "offset", "nv", "saddr")),
     "mubuf": ("glc", "slc", "tfe", "lds", "offen", "idxen", "offset"),
     "mtbuf": ("glc", "slc", "tfe", "offen", "idxen", "offset", "dfmt", "nfmt"),
+    "mimg": ("slc", "lwe", "tfe", "r128", "a16", "da", "glc", "unrm", "dmask", "d16"),
     "vop3": ("abs", "neg", "omod", "clamp"),
     "vop3b": ("neg", "omod", "clamp"),
     "vop3p": ("neg", "neg_hi", "op_sel", "op_sel_hi", "op_sel_hi2", "clamp"),
@@ -94,6 +96,8 @@ def checks_of(opcode: Opcode, layout: str, architecture: Architecture) -> tuple[
         checks.append(_modifier_check(opcode, dict(operands)))
     if layout in ("mubuf", "mtbuf") and operands:
         checks.append(lambda fields: _buffer_problem(opcode, fields))
+    if layout == "mimg":
+        checks.append(lambda fields: _image_problem(opcode, fields, architecture))
     if "gds_only" in opcode.flags:
         checks.append(lambda fields: None if fields["gds"] else "needs the GDS bit")
     if "no_gds" in opcode.flags:
@@ -127,8 +131,8 @@ def _operand_check(opcode: Opcode, name: str, kind: str, architecture: Architect
     bits = 32 if kind == "mix" else bits_of(kind)
     if name == "sbase":
         return lambda fields: scalar_problem(2 * fields["sbase"], bits)
-    if name == "srsrc":
-        return lambda fields: scalar_problem(4 * fields["srsrc"], bits)
+    if name in ("srsrc", "ssamp"):
+        return lambda fields: scalar_problem(4 * fields[name], bits)
     if name in ("sdst", "sdata"):
         return lambda fields: _destination_problem(fields[name], bits)
     if name == "vdst" and "atomic" in opcode.flags and opcode.encoding == "flat":
@@ -234,6 +238,13 @@ def _buffer_problem(opcode: Opcode, fields: dict[str, int]) -> str | None:
         if problem:
             return problem
     return vgpr_problem(fields["vaddr"], 32 * (fields["offen"] + fields["idxen"]))
+
+
+def _image_problem(opcode: Opcode, fields: dict[str, int], architecture: Architecture) -> str | None:
+    if fields["d16"] and not image_form(opcode).allows_d16:
+        return "the D16 bit on an instruction that has no data of 16 bits"
+    data = vgpr_problem(fields["vdata"], 32 * image_data_dwords(opcode, fields, architecture))
+    return data or vgpr_problem(fields["vaddr"], 32 * image_address_dwords(opcode, fields)[0])
 
 
 def extension_problem(opcode: Opcode, fields: dict[str, int]) -> str | None:

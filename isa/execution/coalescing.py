@@ -9,7 +9,7 @@ so each memory instruction remembers its last ones and a repetition costs one co
 
 from gpusim.jit import ctz, jit, ld_i32, ld_u32
 from isa.architecture import LANES
-from isa.execution.state import BANK_DEPTH, HASH_ENTRIES, LDS_BANKS, Pattern, Work
+from isa.execution.state import BANK_DEPTH, HASH_ENTRIES, LDS_BANKS, POSITION_BITS, Pattern, Work
 from isa.trace import LINE_BYTES, MAX_LINES
 
 LINE_BITS = 6
@@ -23,24 +23,24 @@ def begin_lines(work: Work):
 
 
 @jit
-def add_line(work: Work, count, line, mask, apart):
-    """Note that `line` is touched at the bytes of `mask`; returns the new number of lines, or -1 beyond MAX_LINES.
+def add_line(work: Work, count, line, mask, apart, most):
+    """Note that `line` is touched at the bytes of `mask`; returns the new number of lines, or -1 beyond `most`.
 
     apart: 1 if no byte may be touched twice, as by atomics, each of which needs an operand of its own: where lanes meet
     in a byte, their line is noted again.
     """
-    tag = work.tag << 8
+    tag = work.tag << POSITION_BITS
     h = (line ^ (line >> 9) ^ (line >> 18)) & (HASH_ENTRIES - 1)
     while True:
         entry = work.hash[h]
-        if entry & ~255 != tag:
-            if count >= MAX_LINES:
+        if entry & ~((1 << POSITION_BITS) - 1) != tag:
+            if count >= most:
                 return -1
             work.hash[h] = tag | count
             work.line[count] = line
             work.mask[count] = mask
             return count + 1
-        k = entry & 255
+        k = entry & ((1 << POSITION_BITS) - 1)
         if work.line[k] == line and not (apart and work.mask[k] & mask):
             work.mask[k] |= mask
             return count
@@ -53,9 +53,9 @@ def add_access(work: Work, count, address, size, apart):
     line = address >> LINE_BITS
     start = address & (LINE_BYTES - 1)
     bits = (1 << size) - 1 if size < LINE_BYTES else -1
-    count = add_line(work, count, line, bits << start, apart)
+    count = add_line(work, count, line, bits << start, apart, MAX_LINES)
     if start + size > LINE_BYTES and count >= 0:
-        count = add_line(work, count, line + 1, bits >> (LINE_BYTES - start), apart)
+        count = add_line(work, count, line + 1, bits >> (LINE_BYTES - start), apart, MAX_LINES)
     return count
 
 

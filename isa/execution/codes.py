@@ -22,6 +22,7 @@ class Kind(IntEnum):
     BUFFER = auto()
     SEGMENT = auto()  # FLAT, GLOBAL, SCRATCH with an offset, a scalar address, or in private memory
     LANE_EXCHANGE = auto()
+    IMAGE = auto()  # images, and buffers whose resource says a format
     CACHE_CONTROL = auto()  # of the vector cache: a memory record without lines
     NO_OPERATION = auto()
     BARRIER = auto()
@@ -112,6 +113,16 @@ class ScalarForm(IntEnum):
     CACHE_CONTROL = auto()
 
 
+class Texels(IntEnum):
+    """Where the texels of an IMAGE instruction lie."""
+
+    PLACE = 0  # at integer coordinates
+    SAMPLE = auto()  # around floating-point ones, filtered
+    GATHER = auto()  # the four that a linear filter would take, one component of each
+    SIZES = auto()  # nowhere: it asks for the image's sizes
+    BUFFER = auto()  # in a buffer, by index and offset
+
+
 class Saturation(IntEnum):
     """Effects of the clamp bit on an integer sum."""
 
@@ -130,3 +141,7 @@ WIDE_ADDRESS, LANE_OFFSET, PRIVATE_SEGMENT = 1, 2, 4
 
 # bits of `signed` in a load: its sign is extended; it fills the lower, the upper half of a register alone
 SIGNED, LOWER_HALF, UPPER_HALF = 1, 2, 4
+
+# bits of `image_parts` of an IMAGE instruction: what its address has beside coordinates, in this order, and whether
+# coordinates of a sample count texels
+TEXEL_OFFSETS, LOD_BIAS, COMPARE_VALUE, DERIVATIVES, LAYER, LEVEL, UNNORMALISED = 1, 2, 4, 8, 16, 32, 64

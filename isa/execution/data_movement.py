@@ -31,6 +31,12 @@ def double(bits: int) -> float:
 
 
 @_operation
+def single_bits(value: float) -> int:
+    """Return the bits of the FP32 number closest to an FP64 one."""
+    return int(np.array([value], np.float64).astype(np.float32).view(np.uint32)[0])
+
+
+@_operation
 def single_sum(a: int, b: int) -> int:
     """Return the bits of the FP32 sum of two FP32 bit patterns."""
     x, y = (np.array([v & 0xFFFF_FFFF], np.uint32).view(np.float32) for v in (a, b))

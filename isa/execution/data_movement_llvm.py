@@ -29,3 +29,12 @@ def single_sum(typing_context, a, b):
         return builder.zext(builder.bitcast(builder.fadd(x, y), ir.IntType(32)), ir.IntType(64))
 
     return types.int64(types.int64, types.int64), generate
+
+
+@intrinsic
+def single_bits(typing_context, value):
+    def generate(context, builder, signature, arguments):
+        rounded = builder.fptrunc(arguments[0], ir.FloatType())
+        return builder.zext(builder.bitcast(rounded, ir.IntType(32)), ir.IntType(64))
+
+    return types.int64(types.float64), generate

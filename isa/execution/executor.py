@@ -29,6 +29,7 @@ from isa.execution.faults import (
     null_text,
 )
 from isa.execution.flat_access import access_lanes
+from isa.execution.image_access import image_access
 from isa.execution.interpreter import memory_instruction
 from isa.execution.kept_programs import program
 from isa.execution.launch_setup import LaunchBlock, load_image, user_data
@@ -39,6 +40,7 @@ from isa.execution.resident import WavefrontGroup, note_resident
 from isa.execution.state import (
     CONTEXT,
     HELPERS,
+    IMAGE,
     MAX_REGIONS,
     PATTERN,
     SCALAR_FILE_BYTES,
@@ -65,7 +67,7 @@ _reported: list[bool] = []  # the lane library's compilation counts once a proce
 _COPIED = ("context", "patterns", "free_files")
 _ZEROED = ("wavefronts", "work")
 
-_ENTRY_POINTS = (start, produce, memory_instruction, access_lanes)
+_ENTRY_POINTS = (start, produce, memory_instruction, access_lanes, image_access)
 
 
 def compile_interpreter(*further: Any) -> float:
@@ -231,6 +233,7 @@ class FunctionalContext:
             setattr(state.helpers, name, lanes.address(name))
         state.memory_function = function_address(memory_instruction)
         state.lanes_function = function_address(access_lanes)
+        state.image_function = function_address(image_access)
 
     def _lay_out_wavefronts(self, slots: int, workgroup_slots: int, huge: bool) -> None:
         state, kernel = self.state, self.program.kernel
@@ -248,6 +251,7 @@ class FunctionalContext:
         state.lds = self._buffer("lds", zeroed(workgroup_slots * lds_stride, huge))
         state.lds_stride, state.lds_bytes = lds_stride, lds_bytes
         state.work = self._buffer("work", records(WORK))
+        state.images = self._buffer("images", records(IMAGE))
 
     def _lay_out_traces(self, buffers: int, huge: bool) -> None:
         self.state.traces = self._buffer("traces", zeroed(buffers * TRACE_WORDS * 8, huge))
@@ -268,6 +272,7 @@ class FunctionalContext:
         state.shared_aperture = architecture.shared_aperture_high
         state.private_aperture = architecture.private_aperture_high
         state.flat_scratch_bytes = scratch_bytes // LANES if architecture.flat_scratch_address else 0
+        state.image_generation = architecture.image_generation
         state.element_bits = architecture.element_bytes.bit_length() - 1 if architecture.element_bytes else 0
         state.image = address_of(memory.image)
         state.memory_base = VIRTUAL_BASE

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     FAULT_NO_END,
     FAULT_PASSAGE,
     FAULT_GRID_BARRIER,
-) = range(-1, -15, -1)
+    FAULT_IMAGE,
+) = range(-1, -16, -1)
 
 # An endless loop is one of a wavefront, or of all of a full GPU, which would reach the limit of one after hours
 WAVEFRONTS_TO_LIMIT = 64  # instructions of all wavefronts, as a multiple of those of one, without one of them ending
@@ -49,7 +50,39 @@ _TEXT = {
     FAULT_PASSAGE: "a loop is not as long, or not the same every time, as its first wavefront's",
     FAULT_GRID_BARRIER: "the grid's barrier waits for wavefronts that never come: it needs all workgroups of the grid "
     "resident at once, and all of them at the barrier",
+    FAULT_IMAGE: "image resource or sampler that is not supported",
     FAULT_TRAP: "the kernel stopped itself (trap)",
+}
+# what of an image resource or sampler is not supported: the number of each is a fault's size
+(
+    IMAGE_TYPE,
+    IMAGE_TILING,
+    IMAGE_LEVELS,
+    IMAGE_FORMAT,
+    IMAGE_FILTER,
+    IMAGE_TWO_FILTERS,
+    IMAGE_INTEGER_FILTER,
+    IMAGE_CLAMP,
+    IMAGE_BORDER,
+    IMAGE_ATOMIC,
+    IMAGE_COMPARE,
+    IMAGE_SWIZZLED,
+) = range(1, 13)
+_OF_IMAGE = {
+    IMAGE_TYPE: "the resource's TYPE is none of 1D, 2D, 3D, 1D array, 2D array",
+    IMAGE_TILING: "the resource's tiling is not linear",
+    IMAGE_LEVELS: "the resource has several mipmap levels; one is allowed",
+    IMAGE_FORMAT: "the resource's DATA_FORMAT with its NUM_FORMAT is none of 8, 16, 32, 8_8, 16_16, 32_32, 8_8_8_8,"
+    " 16_16_16_16, 32_32_32_32 with UNORM, SNORM (8 and 16 bits), UINT, SINT, FLOAT (16 and 32 bits)",
+    IMAGE_FILTER: "the sampler's filter is neither point nor bilinear",
+    IMAGE_TWO_FILTERS: "the sampler has one filter for magnification and another for minification",
+    IMAGE_INTEGER_FILTER: "the sampler's filter is linear, the resource's numbers are integers",
+    IMAGE_CLAMP: "the sampler's CLAMP is none of WRAP, MIRROR, CLAMP_LAST_TEXEL, MIRROR_ONCE_LAST_TEXEL, CLAMP_BORDER,"
+    " MIRROR_ONCE_BORDER",
+    IMAGE_BORDER: "the sampler's border colour comes from a table",
+    IMAGE_ATOMIC: "an atomic on texels that are not one number of 32 bits",
+    IMAGE_COMPARE: "a comparison with texels that are not one floating-point number",
+    IMAGE_SWIZZLED: "the buffer resource is swizzled",
 }
 ENDLESS = {FAULT_LIMIT, FAULT_NO_END}
 _OF_SIZE = {**dict.fromkeys(ENDLESS, " instructions"), FAULT_GRID_BARRIER: " more would have to come"}
@@ -97,7 +130,9 @@ class ExecutionFault(UserError):
         text += f"; workgroup {workgroup}, wavefront {wavefront}"
         if lane >= 0:
             text += f", lane {lane}"
-        if address is not None:
+        if code == FAULT_IMAGE:
+            text += f": {_OF_IMAGE[size_bytes]}"
+        elif address is not None:
             text += f", address {address:#x}{f' ({size_bytes} bytes)' if size_bytes else ''}{where}"
         elif size_bytes:
             text += f", {size_bytes:,}{_OF_SIZE.get(code, '')}"

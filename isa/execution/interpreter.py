@@ -50,6 +50,7 @@ from isa.trace import (
     FLOPS,
     GRID_BARRIER,
     INSTRUCTIONS,
+    MAX_IMAGE_WORDS,
     MAX_MEMORY_WORDS,
     MAX_RECORD_WORDS,
     MAX_SEGMENTS,
@@ -120,6 +121,11 @@ def memory_instruction(context_address, slot, row_address, out):  # type: ignore
         words = segment_access(context, slot, wave, row, active, out)
     elif kind == Kind.LANE_EXCHANGE:
         return lane_exchange(context, wave, row, active, out)
+    elif kind == Kind.IMAGE:
+        words = call_i64_4(context.image_function, context_address, slot, row_address, out)
+        if context.strays:
+            _note_stray(context, slot, row_address)
+        return words
     else:
         st_i64(out, 0, 1 << BUSY_SHIFT)  # CACHE_CONTROL
         return 1
@@ -256,9 +262,10 @@ def run_slice(context: Context, slot):
             or kind == Kind.BUFFER
             or kind == Kind.SEGMENT
             or kind == Kind.LANE_EXCHANGE
+            or kind == Kind.IMAGE
             or kind == Kind.CACHE_CONTROL
         ):
-            if memory > MAX_MEMORY_WORDS - MAX_RECORD_WORDS:
+            if memory > MAX_MEMORY_WORDS - (MAX_IMAGE_WORDS if kind == Kind.IMAGE else MAX_RECORD_WORDS):
                 break
             out = trace + 8 * (MEMORY_0 + memory)
             context.executed = clock + n

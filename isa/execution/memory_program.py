@@ -1,9 +1,10 @@
-"""Program rows of memory instructions: SMEM, FLAT, MUBUF, DS."""
+"""Program rows of memory instructions: SMEM, FLAT, MUBUF, MIMG, DS."""
 
 import re
 from typing import Any
 
 from isa.architecture import LITERAL_CODE, ROW_BYTES, SCALAR_REGISTERS
+from isa.encoding.images import image_form
 from isa.encoding.instruction import Instruction
 from isa.encoding.operands import (
     NO_SCALAR_ADDRESS,
@@ -15,12 +16,19 @@ from isa.encoding.operands import (
     segment_offset,
 )
 from isa.execution.codes import (
+    COMPARE_VALUE,
+    DERIVATIVES,
     INDEX_ENABLE,
     LANE_OFFSET,
+    LAYER,
+    LEVEL,
+    LOD_BIAS,
     LOWER_HALF,
     OFFSET_ENABLE,
     PRIVATE_SEGMENT,
     SIGNED,
+    TEXEL_OFFSETS,
+    UNNORMALISED,
     UPPER_HALF,
     WIDE_ADDRESS,
     Access,
@@ -28,6 +36,7 @@ from isa.execution.codes import (
     Kind,
     LaneExchange,
     ScalarForm,
+    Texels,
 )
 from isa.execution.constants import Constants, vgpr
 from isa.execution.operations import Operations
@@ -36,6 +45,11 @@ _VECTOR_TRANSFER = re.compile(
     r"(?:flat|global|scratch|buffer)_(load|store)_(ubyte|sbyte|byte|ushort|sshort|short|dword(?:x[234])?)(_d16)?(_hi)?"
 )
 _VECTOR_ATOMIC = re.compile(r"(?:flat|global|buffer)_atomic_([a-z]+)(_x2)?")
+_BUFFER_FORMAT = re.compile(r"buffer_(load|store)_format_(x|xy|xyz|xyzw)")
+_TEXELS = {
+    **dict.fromkeys(("load", "store", "atomic"), Texels.PLACE),
+    **{"sample": Texels.SAMPLE, "gather4": Texels.GATHER, "get_resinfo": Texels.SIZES},
+}
 _VECTOR_BYTES = {
     **dict.fromkeys(("byte", "ubyte", "sbyte"), 1),
     **dict.fromkeys(("short", "ushort", "sshort"), 2),
@@ -104,6 +118,8 @@ def memory_row(row: Any, instruction: Instruction, constants: Constants, library
     elif encoding in ("flat", *SEGMENTS):
         _vector(row, instruction)
         _flat(row, instruction)
+    elif encoding == "mimg":
+        _image(row, instruction)
     else:
         _buffer(row, instruction)
 
@@ -185,8 +201,15 @@ def _buffer(row: Any, instruction: Instruction) -> None:
     if instruction.opcode.mnemonic in ("buffer_wbinvl1", "buffer_wbinvl1_vol"):
         row.kind = Kind.CACHE_CONTROL
         return
-    _vector(row, instruction)
-    row.kind = Kind.BUFFER
+    formatted = _BUFFER_FORMAT.fullmatch(instruction.opcode.mnemonic)
+    if formatted and not (fields["tfe"] or fields["lds"]):
+        row.kind, row.texels = Kind.IMAGE, Texels.BUFFER
+        row.access = Access.LOAD if formatted[1] == "load" else Access.STORE
+        row.components = (1 << len(formatted[2])) - 1
+        row.size = 4 * len(formatted[2])
+    else:
+        _vector(row, instruction)
+        row.kind = Kind.BUFFER
     row.address = vgpr(fields["vaddr"])
     row.data = row.destination = vgpr(fields["vdata"])
     row.data += _upper_half(instruction)
@@ -203,6 +226,44 @@ def _buffer(row: Any, instruction: Instruction) -> None:
         row.scalar_offset = 4 * code
     else:
         raise Unsupported(f"scalar offset operand {code} is not implemented")
+
+
+def _image(row: Any, instruction: Instruction) -> None:
+    fields, form = instruction.fields, image_form(instruction.opcode)
+    if form.packed or form.kind == "get_lod":
+        raise Unsupported("it has no semantics")
+    for bit in ("tfe", "lwe", "d16", "r128", "a16"):
+        if fields.get(bit):
+            raise Unsupported(f"its {bit.upper()} bit is set")
+    mask = fields["dmask"]
+    row.kind, row.components = Kind.IMAGE, mask
+    row.texels = _TEXELS[form.kind]
+    row.access = Access.STORE if form.kind == "store" else Access.LOAD
+    if form.kind == "atomic":
+        row.access, row.atomic, row.returns = Access.ATOMIC, _VECTOR_ATOMICS[form.what], fields["glc"]
+        if mask != (3 if form.what == "cmpswap" else 1):
+            raise Unsupported(f"an atomic with dmask 0x{mask:x} (one of 32 bits has 0x1, cmpswap 0x3)")
+    elif form.kind == "gather4":
+        if mask not in (1, 2, 4, 8):
+            raise Unsupported(f"dmask 0x{mask:x} (it takes one component)")
+    elif not mask:
+        raise Unsupported("dmask 0x0 (it names no component)")
+    row.size = 4
+    row.address = vgpr(fields["vaddr"])
+    row.data = row.destination = vgpr(fields["vdata"])
+    row.data1 = row.data + ROW_BYTES
+    row.resource = 16 * fields["srsrc"]
+    row.sampler = 16 * fields.get("ssamp", 0)
+    parts = {
+        TEXEL_OFFSETS: form.offsets,
+        LOD_BIAS: form.bias,
+        COMPARE_VALUE: form.compares,
+        DERIVATIVES: form.derivatives,
+        LAYER: fields["da"],
+        LEVEL: form.level and form.kind in ("load", "store"),
+        UNNORMALISED: fields["unrm"],
+    }
+    row.image_parts = sum(bit for bit, has in parts.items() if has)
 
 
 def _lds(row: Any, instruction: Instruction) -> None:

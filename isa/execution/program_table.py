@@ -78,6 +78,11 @@ PROGRAM_ROW = State(
         "next_byte": Field((), "byte offset of the next instruction in the code", i32),
         "hardware_register": Field((), "number, offset and size as s_getreg and s_setreg encode them", i32),
         "relative": Field((), "side of a relative move that M0 is added to (`codes.RELATIVE_SOURCE`, ...)", i32),
+        # images
+        "texels": Field((), "where its texels lie (`codes.Texels`)", i32),
+        "image_parts": Field((), "what its address has (`codes.TEXEL_OFFSETS`, ...)", i32),
+        "components": Field((), "bit for each component of a texel that it loads or stores", i32),
+        "sampler": Field((), "byte offset of its sampler in the scalar registers", i32),
         "flops": Field((), "floating-point operations of a lane, as `isa.trace` has those of a slice"),
     },
 )

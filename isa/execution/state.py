@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpusim.jit import Field, State, i32, offset_of, record_at, record_type
 from isa.architecture import EXEC, LANES, VCC
-from isa.trace import GRID_RESOURCES, MAX_LINES
+from isa.trace import GRID_RESOURCES, MAX_IMAGE_LINES, MAX_LINES
 
 # -- registers ------------------------------------------------------------------------------------------------------
 # A wavefront's scalar registers: a dword at its operand code, and after those that instructions can name two pairs:
@@ -109,6 +109,7 @@ CONTEXT = State(
         "float_mode": Field((), "MODE at a wavefront's start: rounding, denormals, DX10_CLAMP, IEEE"),
         "memory_function": Field((), "address of the function that executes instructions with a memory record"),
         "lanes_function": Field((), "address of `memory_access.access_lanes`"),
+        "image_function": Field((), "address of `image_access.image_access`"),
         # wavefronts
         "wavefronts": Field((), "address of the wavefront records, one a slot"),
         "traces": Field((), "address of slot 0's trace buffer (`isa.trace`)"),
@@ -143,6 +144,8 @@ CONTEXT = State(
         "flat_scratch_bytes": Field((), "a work-item's private memory where FLAT_SCRATCH is its address; else 0"),
         "element_bits": Field((), "of a swizzled buffer's elements, where its resource does not say it; else 0"),
         "work": Field((), "address of the work area of memory instructions"),
+        "images": Field((), "address of the work area of image instructions"),
+        "image_generation": Field((), "whose layout their resources have"),
         "region_count": Field((), "sparse regions in use"),
         "regions": Field((MAX_REGIONS,), "sparse regions", REGION.dtype()),
         "passage": Field((), "address of what wavefronts are to pass over (PASSAGE), or 0"),
@@ -183,7 +186,8 @@ WAVEFRONT = State(  # one host line
     },
 )
 
-HASH_ENTRIES = 512
+HASH_ENTRIES = 1024
+POSITION_BITS = 9  # of a line among those of an instruction
 LDS_BANKS = 32
 BANK_DEPTH = 32  # words of one bank that a step of an access can ask for
 
@@ -191,13 +195,41 @@ WORK = State(
     "work",
     {
         "address": Field((LANES,), "byte address of each lane"),
-        "line": Field((MAX_LINES,), "distinct lines that the instruction touches, in first-touch order"),
-        "mask": Field((MAX_LINES,), "bytes touched in each of them"),
-        "hash": Field((HASH_ENTRIES,), "hash table of the lines: tag << 8 | position"),
+        "line": Field((MAX_IMAGE_LINES,), "distinct lines that the instruction touches, in first-touch order"),
+        "mask": Field((MAX_IMAGE_LINES,), "bytes touched in each of them"),
+        "hash": Field((HASH_ENTRIES,), "hash table of the lines: tag << POSITION_BITS | position"),
         "tag": Field((), "counts instructions: an entry with another tag is empty"),
         "active": Field((), "lanes of an access that is done lane by lane; of a buffer access, those in range"),
         "bank_words": Field((LDS_BANKS,), "LDS: how many words one step of an access asks of each bank", i32),
         "bank_word": Field((LDS_BANKS * BANK_DEPTH,), "which these are", i32),
+    },
+)
+
+TAPS = 8  # texels of a lane: of a linear filter in three dimensions
+
+IMAGE = State(
+    "image",
+    {
+        "base": Field((), "device address of the first texel"),
+        "size": Field((3,), "texels in x, y, z; 1 in dimensions that it has not"),
+        "dimensions": Field((), "1 to 3"),
+        "layers": Field((), "of an array; 0: it is none"),
+        "pitch": Field((), "bytes from row to row; of a buffer, from element to element"),
+        "slice": Field((), "bytes from slice to slice"),
+        "texel": Field((), "bytes of a texel"),
+        "channels": Field((), "numbers in a texel"),
+        "bits": Field((), "bits of each"),
+        "number": Field((), "what they mean: NUM_FORMAT"),
+        "select": Field((4,), "where x, y, z and w come from: 0, 1, or 4 + channel"),
+        "clamp": Field((3,), "what is beyond the edges in x, y, z: CLAMP_X, ..."),
+        "linear": Field((), "bits 0 to 2: the filter is linear in x, y, z"),
+        "compare": Field((), "DEPTH_COMPARE_FUNC"),
+        "border": Field((), "BORDER_COLOR_TYPE"),
+        "normalised": Field((), "1: coordinates run from 0 to 1"),
+        "index": Field((6,), "texels of a lane's taps in x, y, z, two of each; -1: the border"),
+        "weight": Field((6,), "their weights, in 256ths"),
+        "taps": Field((LANES,), "texels of each lane in memory"),
+        "tap": Field((LANES * TAPS,), "their device addresses"),
     },
 )
 
@@ -224,6 +256,7 @@ PATTERN = State(
 context_at = record_at(CONTEXT)
 wavefront_at = record_at(WAVEFRONT)
 work_at = record_at(WORK)
+image_at = record_at(IMAGE)
 pattern_at = record_at(PATTERN)
 passage_at = record_at(PASSAGE)
 SCC_OFFSET = offset_of(WAVEFRONT, "scc")
@@ -232,7 +265,9 @@ if TYPE_CHECKING:
     Context = Any
     Wavefront = Any
     Work = Any
+    Image = Any
     Pattern = Any
     Passage = Any
 else:
     Context, Wavefront, Work, Pattern, Passage = (record_type(s) for s in (CONTEXT, WAVEFRONT, WORK, PATTERN, PASSAGE))
+    Image = record_type(IMAGE)

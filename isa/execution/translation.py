@@ -31,7 +31,7 @@ from isa.trace import FLOPS_BITS
 BUILDERS = {  # the encodings that are executed
     **dict.fromkeys(("vop1", "vop2", "vopc", "vop3", "vop3p"), vector_row),
     **dict.fromkeys(("sop1", "sop2", "sopk", "sopc", "sopp"), scalar_row),
-    **dict.fromkeys(("smem", "ds", "flat", "global", "scratch", "mubuf"), memory_row),
+    **dict.fromkeys(("smem", "ds", "flat", "global", "scratch", "mubuf", "mimg"), memory_row),
 }
 _WITH_PATTERNS = (Kind.LDS, Kind.FLAT, Kind.BUFFER, Kind.SEGMENT)
 

@@ -32,6 +32,8 @@ class Architecture:
     private memory, not an offset and a size; first_trap_register: code of TTMP0, before which GFX8 has TBA and TMA;
     vmcnt_bits: of the counter of vector memory instructions in flight (ISA manuals, section 4.4);
     resource_word3: word 3 of the private segment's buffer resource (LLVM: SIInstrInfo::getScratchRsrcWords23).
+    packed_d16: data of 16 bits of image instructions lie two in a register (LLVM: FeatureUnpackedD16VMem is gfx803's);
+    image_generation: whose layout image and buffer resources have, 8 or 9 (isa.image_resource).
     """
 
     name: str
@@ -48,6 +50,8 @@ class Architecture:
     first_trap_register: int
     vmcnt_bits: int
     resource_word3: int
+    packed_d16: bool
+    image_generation: int
 
     @cached_property
     def _extensions(self) -> "tuple[Extension, ...]":
@@ -112,6 +116,8 @@ GFX803 = Architecture(
     first_trap_register=112,
     vmcnt_bits=4,
     resource_word3=1 << 19 | 3 << 21 | 1 << 23,  # 4-byte elements, index stride 64, the lane is the index
+    packed_d16=False,
+    image_generation=8,
 )
 GFX900 = Architecture(
     name="gfx900",
@@ -128,6 +134,8 @@ GFX900 = Architecture(
     first_trap_register=108,
     vmcnt_bits=6,
     resource_word3=3 << 21 | 1 << 23,
+    packed_d16=True,
+    image_generation=9,
 )
 GFX906 = replace(
     GFX900,

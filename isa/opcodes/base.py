@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from isa.opcodes.ds import DS
 from isa.opcodes.extension import Extension
 from isa.opcodes.flat import FLAT
+from isa.opcodes.mimg import MIMG
 from isa.opcodes.mtbuf import MTBUF
 from isa.opcodes.mubuf import MUBUF
 from isa.opcodes.opcode import Opcode
-from isa.opcodes.refused import EXP, MIMG, VINTRP, VOP3_VINTRP
+from isa.opcodes.refused import EXP, VINTRP, VOP3_VINTRP
 from isa.opcodes.smem import SCALAR_MEMORY
 from isa.opcodes.sop1 import SOP1
 from isa.opcodes.sop2 import SOP2

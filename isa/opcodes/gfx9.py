@@ -343,6 +343,11 @@ EXTENSION = Extension(
             2, "op:18:8 imm:17:1 glc:16:1 nv:15:1 soffset_en:14:1 sdata:6:7 sbase:0:6 offset:32:21 soffset:57:7"
         ),
         **dict.fromkeys(("flat", "global", "scratch"), _FLAT),
+        "mimg": layout(
+            2,
+            "op:18:7 slc:25:1 lwe:17:1 tfe:16:1 a16:15:1 da:14:1 glc:13:1 unrm:12:1 dmask:8:4"
+            " d16:63:1 ssamp:53:5 srsrc:48:5 vdata:40:8 vaddr:32:8",
+        ),
         "sdwa": layout(1, f"src0:0:8 dst_sel:8:3 dst_unused:11:2 clamp:13:1 omod:14:2 {_SDWA_SOURCES}"),
         "sdwa_vopc": layout(1, f"src0:0:8 sdst:8:7 sdst_en:15:1 {_SDWA_SOURCES}"),
     },

@@ -6,7 +6,7 @@ from pydantic import model_validator
 
 from gpusim.base.spec import Spec, param
 from gpusim.jit import LANES, Field, State, address_in, counter_fields, i16, i32, jit, u32
-from isa.trace import MAX_LINES
+from isa.trace import MAX_IMAGE_LINES
 from memory.cache.counters import L1_COUNTERS
 from memory.cache.write_policy import BACK, Write, write_allocate_param, write_number, write_param
 from memory.network.state import MAX_CUS
@@ -20,7 +20,7 @@ MAX_RETURN = 256
 MAX_MSHRS = 256
 MAX_TARGETS = 1024
 NEAR_WORDS = 8  # an instruction of no more line words has them beside those of the others
-FAR_WORDS = 2 * MAX_LINES + 8  # off the powers of two
+FAR_WORDS = MAX_IMAGE_LINES + 8  # off the powers of two
 NO_SLOT = -1  # of an MSHR whose line is not kept
 DIRECT = 1 << 20  # in a source's id: the answer goes to a return entry, past the cache
 WRITE_BACK = 1 << 21  # a source's id: a line written back, for which no instruction waits

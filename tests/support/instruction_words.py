@@ -1,6 +1,7 @@
 """Random instruction words of every format, mostly valid: fields are drawn from what their operands allow."""
 
 import random
+import re
 
 from isa.encoding.decoder import allows
 from isa.encoding.operand_text import bits_of
@@ -26,6 +27,7 @@ ENCODING_BITS = {
     "vop3p": 0b110100111 << 23,
     "mubuf": 0b111000 << 26,
     "mtbuf": 0b111010 << 26,
+    "mimg": 0b111100 << 26,
 }
 # Literals with a notation of their own among them: small integers, and floats that are inline constants.
 LITERALS = (0, 64, 65, 0x3C00, 0x3F800000, 0xBF000000, 0x3FF00000, 0x40000000, 0x3E22F983, 0xFFFFFFF0, 0xFFFFFFEF)
@@ -170,15 +172,20 @@ def _field(draw: random.Random, opcode: Opcode, kinds: dict[str, str], name: str
     if name == "gds":
         return int("gds_only" in flags or ("no_gds" not in flags and bool(kinds) and draw.random() < 0.1))
     if name == "tfe":
-        return int(encoding == "mubuf" and bool(kinds) and "atomic" not in flags and draw.random() < 0.1)
+        return int(encoding in ("mubuf", "mimg") and bool(kinds) and "atomic" not in flags and draw.random() < 0.1)
     if name in ("lds", "reserved"):
         return 0
     if name == "imm":
         return draw.randrange(2) if "offset" in kinds else 0
     if name == "sbase":
         return draw.randrange(0, 44, 2) if "sbase" in kinds else 0
-    if name == "srsrc":
-        return draw.randrange(25) if "srsrc" in kinds else 0
+    if name in ("srsrc", "ssamp"):
+        return draw.randrange(24) if name in kinds else 0
+    if encoding == "mimg" and name in ("lwe", "d16", "r128", "a16"):
+        return int(draw.random() < 0.1 and not re.search("atomic|resinfo|pck|gather4", opcode.mnemonic))
+    if name == "dmask":
+        every = [3, 15] if "cmpswap" in opcode.mnemonic else [1, 3] if "atomic" in flags else range(1, 16)
+        return draw.choice([*every])
     if name == "offset" and encoding == "smem":
         return draw.randrange(100) if "offset" in kinds else 0
     return draw.choice((0, draw.getrandbits(width))) if kinds or "gds_only" in flags else 0

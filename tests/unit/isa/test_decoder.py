@@ -122,9 +122,14 @@ def test_operand_signatures_are_well_formed() -> None:
     for opcode in GFX803.opcodes():
         for operand in opcode.operands.split():
             name, _, kind = operand.partition(":")
-            assert name in ("vcc", "vaddr", "format") or kind in (
-                *("imm", "hex", "branch", "waitcnt", "message", "hwreg", "gpr_idx", "optional", "index", "smem"),
-                *(f"{letter}{bits}" for letter in "buif" for bits in (8, 16, 32, 64, 96, 128, 256, 512)),
+            assert (
+                name in ("vcc", "vaddr", "format")
+                or operand == "vdata"
+                or kind
+                in (
+                    *("imm", "hex", "branch", "waitcnt", "message", "hwreg", "gpr_idx", "optional", "index", "smem"),
+                    *(f"{letter}{bits}" for letter in "buif" for bits in (8, 16, 32, 64, 96, 128, 256, 512)),
+                )
             ), (opcode.mnemonic, operand)
 
 
@@ -135,7 +140,8 @@ def test_operand_signatures_are_well_formed() -> None:
         ((0xBE8200FF,), "ends within s_mov_b32's literal"),
         ((0xD1018301,), "ends within VOP3"),
         ((0xD4000000, 0), "v_interp_p1_f32 (VINTRP) is a graphics instruction"),
-        ((0xF0000100, 0x00030401), "image_load (MIMG) is a graphics instruction"),
+        ((0xF0000F00, 0x0003FF01), "v258 does not exist"),
+        ((0xF0480100, 0x80030401), "the D16 bit on an instruction that has no data of 16 bits"),
         ((0xC4000000, 0), "exp (EXP) is a graphics instruction"),
         ((0xFC000000,), "0xfc000000 has no encoding"),
         ((0xD10C0001, 0x20020702), "negation or magnitude"),
