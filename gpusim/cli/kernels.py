@@ -37,13 +37,22 @@ def kernels_build(
     """Compile kernels into code objects beside their sources: through clang and lld; LLVM IR works without either."""
     interrupt_python()
     from isa.opcodes import ARCHITECTURES
+    from isa.opcodes.later import CDNA, RDNA, said_of
     from workloads.toolchain import build
+    from workloads.toolchain.errors import OtherGpusInstructionError
 
     if gpu not in ARCHITECTURES:
         raise UserError(f"--gpu {gpu}: code is built for {', '.join(ARCHITECTURES)}")
     if debug and not sources:
         raise UserError("-g is for sources that are named: the shipped code objects are kept without line tables")
-    for path, how in build.build_sources(sources or build.shipped_sources(), debug, gpu):
+    try:
+        built = build.build_sources(sources or build.shipped_sources(), debug, gpu)
+    except OtherGpusInstructionError as error:
+        having = tuple(build.gpus_that_assemble(error.text, (*ARCHITECTURES, *CDNA, *RDNA)))
+        if not having:
+            raise
+        raise UserError(f"{error.where}: {said_of(error.text.split()[0], having, gpu)}") from None
+    for path, how in built:
         print(f"{path}  ({how})")
 
 

@@ -1,5 +1,6 @@
 """The decoder: machine code to instructions (GCN3 ISA manual, chapter 13)."""
 
+from contextlib import suppress
 from functools import cache
 
 from gpusim.base.errors import UserError
@@ -8,6 +9,7 @@ from isa.encoding.instruction import Instruction
 from isa.encoding.validity import checks_of, extension_problem
 from isa.opcodes import ARCHITECTURES, GFX803, Architecture
 from isa.opcodes.formats import DPP, LITERAL, SDWA, Format
+from isa.opcodes.later import later_instruction, said_of
 from isa.opcodes.opcode import Opcode
 
 _SOURCES = ("ssrc0", "ssrc1", "src0")
@@ -40,8 +42,9 @@ def decode_one(code: bytes, address: int, offset: int, end: int, architecture: A
     word = _word(code, offset, end, here, "an instruction")
     encoding = architecture.encoding_of(word)
     if encoding is None:
-        later = _elsewhere(code, offset, end, architecture)
-        raise DecodeError(f"0x{here:x}: 0x{word:08x} has no encoding of {architecture.name}{later}")
+        elsewhere = _elsewhere(code, offset, end, architecture)
+        what = f": {elsewhere}" if elsewhere else f" has no encoding of {architecture.name}"
+        raise DecodeError(f"0x{here:x}: 0x{word:08x}{what}")
     layout = architecture.formats[encoding]
     bits, size = word, 4 * layout.words
     if layout.words == 2:
@@ -50,10 +53,9 @@ def decode_one(code: bytes, address: int, offset: int, end: int, architecture: A
     number = bits >> low & (1 << width) - 1
     opcode = architecture.tables[encoding].get(number)
     if opcode is None:
-        raise DecodeError(
-            f"0x{here:x}: {_words(bits, size)}: {encoding.upper()} has no opcode {number} (0x{number:x})"
-            f"{_elsewhere(code, offset, end, architecture)}"
-        )
+        elsewhere = _elsewhere(code, offset, end, architecture)
+        what = elsewhere or f"{encoding.upper()} has no opcode {number} (0x{number:x})"
+        raise DecodeError(f"0x{here:x}: {_words(bits, size)}: {what}")
     if "refused" in opcode.flags:
         raise DecodeError(
             f"0x{here:x}: {_words(bits, size)}: {opcode.mnemonic} ({encoding.upper()}) is a graphics instruction,"
@@ -101,15 +103,17 @@ def _plan(opcode: Opcode, architecture: Architecture) -> _Plan:
 
 
 def _elsewhere(code: bytes, offset: int, end: int, architecture: Architecture) -> str:
-    """Name the instruction that a later architecture has in these words, as the end of a message; '' where none has."""
+    """Name the instruction that later GPUs have in these words, and those GPUs; '' where none is known to have one."""
     names = list(ARCHITECTURES)
+    found: dict[str, str] = {}
     for other in names[names.index(architecture.name) + 1 :]:
-        try:
-            later = decode_one(code, 0, offset, end, ARCHITECTURES[other])
-        except DecodeError:
-            continue
-        return f"; {ARCHITECTURES[other].generation} has {later.opcode.mnemonic} there ({other})"
-    return ""
+        with suppress(DecodeError):
+            found[other] = decode_one(code, 0, offset, end, ARCHITECTURES[other]).opcode.mnemonic
+    if found:
+        mnemonic = next(iter(found.values()))
+        return said_of(mnemonic, tuple(gpu for gpu, name in found.items() if name == mnemonic), architecture.name)
+    later = later_instruction(int.from_bytes(code[offset : offset + 4], "little"))
+    return said_of(*later, architecture.name) if later else ""
 
 
 def _extract(layout: Format, bits: int) -> dict[str, int]:

@@ -1,8 +1,8 @@
 """The instruction sets: every instruction, one row each, in one file per encoding, and what later generations change.
 
 `architecture` has the GPUs whose instructions are known; each is the rows of `base`, which are those of gfx803, with
-some extensions (`extension`), a file each. `table` says how rows are written, `formats` where the fields of an encoding
-lie.
+some extensions (`extension`), a file each. `later` knows by name what none of them executes. `table` says how rows are
+written, `formats` where the fields of an encoding lie.
 """
 
 from isa.opcodes.architecture import ARCHITECTURES, GFX803, Architecture

@@ -167,7 +167,16 @@ operands: simm16:hwreg9 literal:b32
     0x14 s_setreg_imm32_b32
 """,
     ),
-    *rows("sopp", SALU, "operands: simm16:waitcnt9 +internal\n    0x0c s_waitcnt"),
+    *rows(
+        "sopp",
+        SALU,
+        """
+operands: simm16:waitcnt9 +internal
+    0x0c s_waitcnt
+operands: none
+    0x1e s_endpgm_ordered_ps_done +ends_block
+""",
+    ),
 )
 
 _ATOMICS = ("swap", "cmpswap", "add", "sub", "smin", "umin", "smax", "umax", "and", "or", "xor", "inc", "dec")

@@ -4,9 +4,12 @@ clang and ld.lld do it where they are installed. LLVM IR needs neither: llvmlite
 and `workloads.toolchain.link` links what it gives.
 """
 
+import os
+import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,7 +24,7 @@ from workloads.toolchain.compilers import (
     with_library,
     without_library,
 )
-from workloads.toolchain.errors import KernelBuildError
+from workloads.toolchain.errors import KernelBuildError, OtherGpusInstructionError
 from workloads.toolchain.link import link
 
 KERNELS_DIR = Path(__file__).resolve().parents[1] / "kernels"
@@ -38,6 +41,7 @@ LANGUAGE_FLAGS = {
     ".s": ("-x", "assembler"),
     ".ll": ("-x", "ir", "-O3", "-nogpulib", "-fno-ident", "-Wno-override-module"),
 }
+_NOT_THIS_GPU = re.compile(r"^(\S+\.s):(\d+):\d+: error: .*\bthis GPU\b.*\n(.*)$", re.MULTILINE)
 COMPILERS = ("clang-19", "clang")
 LINKERS = ("ld.lld-19", "ld.lld")
 COMPILER_VERSION = "19."  # the committed objects are this release's output
@@ -240,5 +244,19 @@ def _run(command: list[str], source: Path | None) -> str:
     if done.returncode:
         first_line = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
         what = "" if source is None else f"{source.name}: "
-        raise KernelBuildError(f"{what}{Path(command[0]).name} failed: {first_line}")
+        message = f"{what}{Path(command[0]).name} failed: {first_line}"
+        if found := _NOT_THIS_GPU.search(done.stderr):
+            raise OtherGpusInstructionError(f"{found[1]}:{found[2]}", found[3].strip(), message)
+        raise KernelBuildError(message)
     return done.stdout
+
+
+def gpus_that_assemble(instruction: str, gpus: Iterable[str]) -> list[str]:
+    """Ask the assembler which of the GPUs have an instruction, as it stands in a source. Raise KernelBuildError."""
+    clang = _own_tools().clang
+
+    def accepts(gpu: str) -> bool:
+        command = [clang, *LANGUAGE_FLAGS[".s"], *target_flags(gpu), "-c", "-", "-o", os.devnull]
+        return subprocess.run(command, input=f"{instruction}\n", capture_output=True, text=True).returncode == 0
+
+    return [gpu for gpu in gpus if accepts(gpu)]
