@@ -597,3 +597,37 @@ def test_an_error_before_a_launch_that_succeeds_is_gone() -> None:
         ["--timing", "off"], sys.executable, "-c", AFTER_AN_ERROR, ROOT / "sim_configs/examples/vector_add.hsaco"
     )
     assert done.returncode == 0 and "after the launch 0" in done.stdout, done.stdout + done.stderr
+
+
+BY_NAME = """
+import ctypes
+hip = ctypes.CDLL("libamdhip64.so.6")
+found, status, memory = ctypes.c_void_p(), ctypes.c_int(7), ctypes.c_void_p()
+
+def by_name(name, version=60000000):
+    done = hip.hipGetProcAddress(name, ctypes.byref(found), version, ctypes.c_uint64(0), ctypes.byref(status))
+    return done, status.value, found.value
+
+def address(name):
+    return ctypes.cast(getattr(hip, name), ctypes.c_void_p).value
+
+assert by_name(b"hipMalloc") == (0, 0, address("hipMalloc"))
+assert by_name(b"hipGetDeviceProperties") == (0, 0, address("hipGetDevicePropertiesR0600"))
+assert by_name(b"hipGetDeviceProperties", 500) == (0, 0, address("hipGetDeviceProperties"))
+assert by_name(b"hipNoSuchFunction") == (1, 1, None)
+assert hip.hipMalloc(ctypes.byref(memory), 4096) == 0
+size, start, kind, inside = ctypes.c_size_t(), ctypes.c_void_p(), ctypes.c_int(), ctypes.c_void_p(memory.value + 100)
+for number, value in ((12, size), (11, start), (2, kind)):
+    assert hip.hipPointerGetAttribute(ctypes.byref(value), number, inside) == 0
+assert (size.value, start.value, kind.value) == (4096, memory.value, 2)
+assert hip.hipPointerGetAttribute(ctypes.byref(size), 12, ctypes.c_void_p(16)) == 1
+assert hip.hipPointerGetAttribute(ctypes.byref(size), 5, inside) == 801
+print("by name")
+"""
+
+
+def test_functions_are_found_by_name_and_pointers_described() -> None:
+    """Triton finds the runtime's functions so; release 6 has a structure of properties of its own."""
+    done = run(["--timing", "off"], sys.executable, "-c", BY_NAME)
+    assert done.returncode == 0 and "by name" in done.stdout, done.stdout + done.stderr
+    assert "attribute 5 is not supported" in done.stdout + done.stderr

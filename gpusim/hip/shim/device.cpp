@@ -1,4 +1,6 @@
 // The device, what it can, contexts of the driver interface, errors, and what fits a compute unit.
+#include <dlfcn.h>
+
 #include <cstdio>
 #include <cstring>
 
@@ -190,6 +192,19 @@ API hipError_t hipRuntimeGetVersion(int* v) {
   return hipSuccess;
 }
 API hipError_t hipDriverGetVersion(int* v) { return hipRuntimeGetVersion(v); }
+API hipError_t hipGetProcAddress(const char* symbol, void** function, int version, uint64_t, int* status) {
+  enum { FOUND, NOT_FOUND };
+  if (!symbol || !function) return fail(hipErrorInvalidValue);
+  Dl_info here;
+  dladdr(reinterpret_cast<void*>(&hipGetProcAddress), &here);
+  void* library = dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  // release 6 gave two functions new structures, under names of their own that its header hides
+  bool newer = version >= 600 && (!strcmp(symbol, "hipGetDeviceProperties") || !strcmp(symbol, "hipChooseDevice"));
+  *function = library ? dlsym(library, (std::string(symbol) + (newer ? "R0600" : "")).c_str()) : nullptr;
+  if (library) dlclose(library);
+  if (status) *status = *function ? FOUND : NOT_FOUND;
+  return *function ? hipSuccess : fail(hipErrorInvalidValue);
+}
 API hipError_t hipProfilerStart() { return hipSuccess; }
 API hipError_t hipProfilerStop() { return hipSuccess; }
 

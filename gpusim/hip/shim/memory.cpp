@@ -279,6 +279,26 @@ API hipError_t hipPointerGetAttributes(hipPointerAttribute_t* a, const void* p) 
   if (found.kind != Kind::DEVICE) a->hostPointer = const_cast<void*>(p);
   return hipSuccess;
 }
+API hipError_t hipPointerGetAttribute(void* data, int attribute, hipDeviceptr_t p) {
+  enum { MEMORY_TYPE = 2, DEVICE_POINTER, HOST_POINTER, IS_MANAGED = 8, DEVICE_ORDINAL, RANGE_START = 11, RANGE_SIZE, MAPPED };
+  CONNECT();
+  Allocation found = allocation_at(p);
+  hipPointerAttribute_t all;
+  if (!data || !found.size || hipPointerGetAttributes(&all, p) != hipSuccess) return fail(hipErrorInvalidValue);
+  void* start = reinterpret_cast<void*>(found.address);
+  switch (attribute) {
+    case MEMORY_TYPE: return *static_cast<int*>(data) = all.type, hipSuccess;
+    case DEVICE_POINTER: return *static_cast<void**>(data) = all.devicePointer, hipSuccess;
+    case HOST_POINTER: return *static_cast<void**>(data) = all.hostPointer, hipSuccess;
+    case IS_MANAGED: return *static_cast<bool*>(data) = all.isManaged, hipSuccess;
+    case DEVICE_ORDINAL: return *static_cast<int*>(data) = all.device, hipSuccess;
+    case RANGE_START: return *static_cast<void**>(data) = start, hipSuccess;
+    case RANGE_SIZE: return *static_cast<size_t*>(data) = found.size, hipSuccess;
+    case MAPPED: return *static_cast<bool*>(data) = true, hipSuccess;
+  }
+  complain("hipPointerGetAttribute: attribute %d is not supported", attribute);
+  return fail(hipErrorNotSupported);
+}
 API hipError_t hipMemGetAddressRange(hipDeviceptr_t* base, size_t* size, hipDeviceptr_t p) {
   CONNECT();
   Allocation found = allocation_at(p);

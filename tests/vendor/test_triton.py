@@ -1,0 +1,30 @@
+"""Do Triton's kernels run on the simulated GPU, compiled by Triton as it is? It is no dependency."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("triton")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_kernels_of_triton_compute_on_gfx906(tmp_path: Path) -> None:
+    gpusim = [sys.executable, "-c", "from gpusim.cli.start import main; main()", "hip", "--timing", "off"]
+    program = [sys.executable, str(ROOT / "tests/vendor/triton_kernels.py")]
+    environment = {
+        **os.environ,
+        "TRITON_CACHE_DIR": str(tmp_path),
+        "PYTHONPATH": os.pathsep.join((str(ROOT), *sys.path)),
+    }
+    done = subprocess.run(
+        [*gpusim, "--gpu", "mi50", "--", *program], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [line.split(":")[0] for line in done.stdout.splitlines() if ": error" in line] == [
+        "add",
+        "softmax",
+        "product",
+    ]
