@@ -1,5 +1,6 @@
 """The simulator's own memory on the host."""
 
+import ctypes
 import mmap
 import os
 import sys
@@ -8,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-MAP_NORESERVE = 0x4000  # Linux; not in Python's module
+MAP_FIXED, MAP_NORESERVE = 0x10, 0x4000  # Linux; not in Python's module
+MOST_MAPPED = 4096  # blocks: a process has 65,530 mappings by default
 
 
 def peak_memory_mb() -> float | None:
@@ -67,6 +69,53 @@ def returnable(size_bytes: int) -> tuple[Any, Callable[[int, int], None] | None]
         array[last:end] = 0
 
     return array, clear
+
+
+def repeat(array: np.ndarray, block: np.ndarray) -> None:
+    """Fill an array of one dimension with a block, again and again; the last one may be cut.
+
+    On Linux a large array is not written: its pages are those of one block, and who writes to one gets a copy of it
+    (memfd_create(2), mmap(2) with MAP_PRIVATE), so that what is never touched costs nothing. The array is part of
+    `zeroed` or `returnable` memory; what is given back of it holds the block again instead of zeros.
+    """
+    filled, values = array.view(np.uint8), block.view(np.uint8)
+    first = -filled.ctypes.data % mmap.PAGESIZE
+    last = first + max(len(filled) - first, 0) // mmap.PAGESIZE * mmap.PAGESIZE
+    blocks = (last - first) // len(values)
+    if len(values) % mmap.PAGESIZE or not 2 <= blocks < MOST_MAPPED or not _mapped(filled[first:last], values, first):
+        first = last = len(filled)
+    _write(filled, values, 0, first)
+    _write(filled, values, last, len(filled))
+
+
+def _write(filled: np.ndarray, values: np.ndarray, first: int, last: int) -> None:
+    while first < last:
+        at = first % len(values)
+        size = min(len(values) - at, last - first)
+        filled[first : first + size] = values[at : at + size]
+        first += size
+
+
+def _mapped(pages: np.ndarray, values: np.ndarray, begin: int) -> bool:
+    """Have pages show values from `begin` on, again and again; return False where the system has no such files."""
+    if sys.platform != "linux":
+        return False
+    try:
+        file = os.fdopen(os.memfd_create("values"), "wb")
+    except OSError:
+        return False
+    place = ctypes.CDLL(None, use_errno=True).mmap
+    place.restype, size_t = ctypes.c_void_p, ctypes.c_size_t
+    place.argtypes = [ctypes.c_void_p, size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+    with file:
+        file.write(np.roll(values, -begin).tobytes())
+        file.flush()
+        for start in range(0, len(pages), len(values)):
+            address, size = pages.ctypes.data + start, min(len(values), len(pages) - start)
+            how = mmap.MAP_PRIVATE | MAP_FIXED
+            if place(address, size, mmap.PROT_READ | mmap.PROT_WRITE, how, file.fileno(), 0) != address:
+                raise OSError(ctypes.get_errno(), "made-up values could not be mapped")
+    return True
 
 
 def read_again(pages: mmap.mmap, file: int) -> bool:

@@ -138,12 +138,12 @@ def _list(
 
     def row(name: str, keys: Sequence[str], what: str) -> tuple[Any, ...]:
         lacking = costs.of(keys)
-        seconds, cycles = (math.fsum(getattr(one, field) for one in lacking) for field in ("cpu_s", "cycles"))
+        cycles = math.fsum(one.cycles for one in lacking)
         memory = max((one.memory_mb for one in lacking), default=0.0)
-        return name, len(keys), len(lacking), clock(seconds), f"{cycles:,.0f}", f"{memory:,.0f}", what
+        return name, len(keys), len(lacking), clock(costs.seconds(keys)), f"{cycles:,.0f}", f"{memory:,.0f}", what
 
     rows = [row(name, plan.by_figure[name], figure.title) for name, figure in figures.items()]
-    rows.append(row("all, each point once", list(plan.points), ""))
+    rows.append(row("all, what is equal once", list(plan.points), ""))
     heads = columns("figure", "points", "lacking", "estimated m:ss of one process", "cycles", "memory MB", "what")
     Table(heads, rows, notes=[*costs.notes, "nothing was run"]).show(sys.stdout)
 

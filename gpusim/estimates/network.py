@@ -108,6 +108,14 @@ class NetworkEstimate:
         """Time of all kernels."""
         return self.cycles / (self.gpu.clock_ghz * 1e3)
 
+    def seconds(self, rates: Rates) -> dict[LaunchClass, float]:
+        """Return the processor time of each class of launches, in whole or sampled as the settings say."""
+        once, whole = {placed.one: placed.asked for placed in self.placed}, self.settings.sampling is None
+        return {
+            one: rates.seconds(asked, 1.0 if whole else sampled_share(asked, self.gpu, rates))
+            for one, asked in once.items()
+        }
+
     def cost(self, is_known: Callable[[LaunchClass], bool] = lambda one: False, rates: Rates | None = None) -> Cost:
         """Return what simulating it would cost on this host. is_known: launches that need not be simulated; rates: of
         another host.

@@ -1,6 +1,7 @@
 """What a whole run would cost that has no like run: by its launches, or by a network's estimate."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import NetworkSettings
@@ -13,6 +14,7 @@ from gpusim.estimates.launch_work import launch_work
 from gpusim.estimates.launches import Asked
 from gpusim.estimates.network import estimated_cost, sampled_share
 from gpusim.host.command_processor import CopyCommand, execute
+from gpusim.networks.launches import LaunchClass
 from gpusim.networks.run import Wanted, is_real
 from gpusim.running.job import CommandTask, Job, JobOptions
 from gpusim.store.costs import Cost
@@ -26,11 +28,16 @@ ENGINE_NOTE = "of a network with the engine, whose zeros decide, it is the estim
 
 @dataclass(frozen=True)
 class Estimated:
-    """What a run would take, over all its variants. device_mb: of device memory that is in use at a time."""
+    """What a run would take, over all its variants.
+
+    device_mb: of device memory that is in use at a time; seconds: of a network, processor time by class of launches,
+    as of one variant and one draw.
+    """
 
     cycles: float
     cpu_s: float
     device_mb: float
+    seconds: Mapping[LaunchClass, float] = field(default_factory=dict)
 
     @property
     def cost(self) -> Cost:
@@ -67,7 +74,8 @@ def estimated_network(network: Network, settings: NetworkSettings, wanted: Wante
     # of made-up values no more memory is touched than launches do, one after another
     touched = max((one.asked.read_bytes + one.asked.written_bytes for one in found.placed), default=0.0)
     device_bytes = max(found.planned.live_bytes) if is_real(wanted, found.planned) else touched
-    return Estimated(variants * found.cycles, variants * wanted.draws * cost.cpu_s, device_bytes / 1e6)
+    seconds = found.seconds(found.fitted.rates.here())
+    return Estimated(variants * found.cycles, variants * wanted.draws * cost.cpu_s, device_bytes / 1e6, seconds)
 
 
 def job_by_bounds(job: Job) -> ByBounds:

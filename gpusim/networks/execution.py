@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from math import sqrt
 
 import numpy as np
@@ -52,6 +53,7 @@ from gpusim.networks.storage import Storage
 from gpusim.results.record import VerificationFacts
 from gpusim.running.operators import gpu_facts
 from gpusim.sampling.spec import SamplingSpec
+from isa.execution.executor import program_of
 from spartan.engine_spec import EngineSpec
 from workloads.networks.kind import Pass
 from workloads.networks.schedule import Step
@@ -165,6 +167,8 @@ class Execution:
         """
         if self.how.timing:
             prepare_core()
+        if self.how.sampling is not None:
+            import_module("gpusim.sampling.sampler")  # here, that no process has to which is forked for a launch
         prepared = self._prepared(iteration)
         told = _Told(self.reporter, [result for _, result in prepared if self._is_selected(result.step)])
         self.interrupt.deferred = True
@@ -361,6 +365,8 @@ class Execution:
         timing = replace(self._timing(piece.result), sampling=piece.sampling)
         sparsity = self.how.sparsity(piece.result.step.layer) or 0.0
         known = (piece.operator, self.gpu, piece.numbers, lambda _: True, timing, sparsity, piece.before)
+        for number in piece.numbers:  # decoded here once for all launches of a kernel
+            assert program_of(piece.operator.launches[number].kernel).instructions
         children.start(piece, partial(run_synthetic, *known))
 
     def _hold(self, piece: Piece) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gpusim.base.errors import SimulationError
-from gpusim.base.host_memory import resident_bytes
+from gpusim.base.host_memory import repeat, resident_bytes
 from gpusim.base.progress import Progress, Reporter
 from gpusim.core.facts import RunFacts
 from gpusim.core.gpu_spec import GpuSpec
@@ -185,8 +185,7 @@ def _make_up(operator: TensorOperator, launches: Sequence[Launch], sparsity: flo
         block = operand.data(random, (min(BLOCK, operand.size),)).astype(operand.dtype)
         if name in operator.primitive.skips_zeros_of:
             block[random.random(len(block)) < sparsity] = 0
-        for start in range(0, len(flat), len(block)):
-            flat[start : start + len(block)] = block[: len(flat) - start]
+        repeat(flat, block)
 
 
 def _discarding(operator: TensorOperator, observer: Observer) -> Observer:

@@ -1,13 +1,13 @@
 """What a publication's points would cost: those that a store lacks, by like runs, or by the plan's own estimates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpusim.estimates.checked import load_checked
 from gpusim.estimates.whole_runs import NOTE
-from gpusim.reproduce.plan import Plan, PlannedNetwork
+from gpusim.reproduce.plan import Plan, PlannedNetwork, together
 from gpusim.reproduce.running import stored
 from gpusim.store.costs import Cost, LikeRuns
 from gpusim.store.keeper import Keeper
@@ -21,19 +21,26 @@ RATES_NOTES = (
 
 @dataclass(frozen=True)
 class PlanCosts:
-    """missing: costs of the points that the store lacks, by key; notes: what they rest on, how far off such were."""
+    """missing: costs of the points that the store lacks, by key, each as if alone; parts: their processor time, by what
+    it is spent on; notes: what they rest on, how far off such were.
+    """
 
     missing: Mapping[str, Cost]
+    parts: Mapping[str, Mapping[Hashable, float]]
     notes: Sequence[str]
 
     def of(self, keys: Sequence[str]) -> list[Cost]:
         """Return the costs of those of some points that are missing."""
         return [self.missing[key] for key in keys if key in self.missing]
 
+    def seconds(self, keys: Sequence[str]) -> float:
+        """Return the processor time of those of some points that are missing, what several have in common once."""
+        return together(self.parts[key] for key in keys if key in self.missing)
+
 
 def plan_costs(plan: Plan, store: Path) -> PlanCosts:
     """Estimate the points of a plan that a store lacks. Raises StoreError."""
-    missing, notes = dict[str, Cost](), list[str]()
+    missing, parts, notes = dict[str, Cost](), dict[str, Mapping[Hashable, float]](), list[str]()
     by_rates = by_bounds = False
     with ExitStack() as stack:
         keeper, like = None, dict[str, LikeRuns]()
@@ -48,10 +55,11 @@ def plan_costs(plan: Plan, store: Path) -> PlanCosts:
                 network = isinstance(planned, PlannedNetwork)
                 by_rates, by_bounds = by_rates or not network, by_bounds or network
             missing[key] = known or planned.cost
+            parts[key] = planned.parts if known is None else {key: known.cpu_s}
         for held in like.values():
             notes += held.notes()
     if by_rates:
         notes += RATES_NOTES
     if by_bounds:
         notes += [NOTE, *load_checked().notes()]
-    return PlanCosts(missing, notes)
+    return PlanCosts(missing, parts, notes)

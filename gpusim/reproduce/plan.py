@@ -1,6 +1,6 @@
 """The plan: all points of the chosen figures, each once, with what they are estimated to cost."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from gpusim.config.reproduction import Reproduction
 from gpusim.config.run import RunConfig
 from gpusim.config.workload import EngineMode
 from gpusim.estimates.checked import load_checked
-from gpusim.estimates.whole_runs import estimated_network
+from gpusim.estimates.whole_runs import Estimated, estimated_network
 from gpusim.networks.job import NetworkJob, work_of_network
 from gpusim.networks.run import Wanted, planned_iteration
 from gpusim.reproduce.network_points import Asked, NetworkPoint, network_of, network_points, settings_of
@@ -50,6 +50,10 @@ class PlannedPoint(Protocol):
         """Estimated processor time, cycles and memory."""
 
     @property
+    def parts(self) -> Mapping[Hashable, float]:
+        """The same processor time by what it is spent on; what points have in common has the same key in each."""
+
+    @property
     def work(self) -> Work:
         """The run's identity in a store."""
 
@@ -77,6 +81,11 @@ class Planned:
     def key(self) -> str:
         """The point's unique name."""
         return self.point.key
+
+    @property
+    def parts(self) -> Mapping[Hashable, float]:
+        """The processor time under the point's key: its launches are its own."""
+        return {self.key: self.seconds}
 
     @cached_property
     def work(self) -> Work:
@@ -133,11 +142,24 @@ class PlannedNetwork:
         return self.cost.cpu_s
 
     @cached_property
+    def _estimated(self) -> Estimated:
+        ours = self.settings.model_copy(update={"products": OWN_PRODUCTS})
+        return estimated_network(self.network, ours, self.wanted)
+
+    @property
     def cost(self) -> Cost:
         """Estimated processor time, cycles and memory (`gpusim.estimates`)."""
-        ours = self.settings.model_copy(update={"products": OWN_PRODUCTS})
-        found = estimated_network(self.network, ours, self.wanted).cost
+        found = self._estimated.cost
         return replace(found, cpu_s=STARTED_S + found.cpu_s)
+
+    @property
+    def parts(self) -> Mapping[Hashable, float]:
+        """The processor time by class of launches, of which a store keeps the facts from one point to the next.
+
+        Those with the engine, or with a library's products, are estimated by others, and held apart from them.
+        """
+        under = (self.settings.gpu.model_dump_json(), self.wanted.engine, self.settings.products)
+        return {self.key: STARTED_S, **{(*under, one): spent for one, spent in self._estimated.seconds.items()}}
 
     @property
     def products(self) -> Sequence[VendorProduct]:
@@ -170,9 +192,19 @@ class Plan:
     by_figure: Mapping[str, tuple[str, ...]]
 
     def seconds(self, figure: str | None = None) -> float:
-        """Return the estimated processor time of a figure's points, or of all, in seconds."""
+        """Return the estimated processor time of a figure's points, or of all, in seconds; what several have in common
+        is simulated once.
+        """
         keys = self.points if figure is None else self.by_figure[figure]
-        return plain_sum(self.points[key].seconds for key in keys)
+        return together(self.points[key].parts for key in keys)
+
+
+def together(points: Iterable[Mapping[Hashable, float]]) -> float:
+    """Return the processor time of points by their parts, each part once."""
+    once: dict[Hashable, float] = {}
+    for parts in points:
+        once |= parts
+    return plain_sum(once.values())
 
 
 def plan_of(

@@ -15,7 +15,7 @@ from gpusim.reproduce.kept_network import KeptNetwork
 from gpusim.reproduce.kinds import kind_of
 from gpusim.reproduce.network_points import NetworkPoint
 from gpusim.reproduce.page.writing import judged
-from gpusim.reproduce.plan import PlannedNetwork, plan_of
+from gpusim.reproduce.plan import STARTED_S, PlannedNetwork, plan_of, together
 from tests.support.network_reproduction import INDEX, loaded, network, results_of
 
 WAYS = INDEX.replace("figures: [time, gain]", "figures: [time, gain, more]")
@@ -165,3 +165,21 @@ def test_memory_of_ways_has_their_workspaces_and_parameters(tmp_path: Path) -> N
     alone = [one for one in values(reproduction, results) if one.measure == "compression"]
     assert set(planned) == {"plain", "lowered"} and min(planned.values()) > 4 * parameters.pop()
     assert [one.value for one in alone] == [1.0] * len(alone) and len(alone) == 4
+
+
+def test_what_ways_have_in_common_is_estimated_once(tmp_path: Path) -> None:
+    more = "    again: {title: again, sets: {}}\n    engine: {title: zeros, engine: true, sets: {}}\n  sets: {training"
+    index = WAYS.replace("  sets: {training", more)
+    ratio = RATIO.replace("ways: [plain, lowered]", "ways: [plain, lowered, again, engine]")
+    reproduction = loaded(tmp_path, index, more=ratio)
+    points = plan_of(reproduction, {"more": reproduction.figures["more"]}).points
+    alone = {point.labels["way"]: one for one in points.values() if (point := one.point)}
+
+    def seconds(*ways: str) -> float:
+        return together(alone[way].parts for way in ways)
+
+    plain, started = alone["plain"].seconds, STARTED_S
+    assert seconds("plain") == pytest.approx(plain) and plain > started
+    assert seconds("plain", "again") == pytest.approx(plain + started), "the same launches"
+    assert plain + started < seconds("plain", "lowered") < plain + alone["lowered"].seconds, "but for the convolution"
+    assert seconds("plain", "engine") == pytest.approx(plain + alone["engine"].seconds), "other kernels than estimated"
