@@ -104,7 +104,7 @@ class ImageResource:
 
 @dataclass(frozen=True)
 class Sampler:
-    """How an image is sampled: clamps in x, y, z; by a linear filter or the nearest texel; coordinates up to 1 or not."""
+    """How an image is sampled: clamps in x, y, z, by a linear filter or the nearest texel, coordinates to 1 or not."""
 
     clamps: tuple[int, int, int]
     linear: bool

@@ -90,6 +90,7 @@ OPS = (
         "log, results: as the data objects",
     ),
     Op(22, "NO_CODE", "<", "GPUs that a module has code for", "nothing: the status says what is missing"),
+    Op(23, "IMAGE", "<Q14I", "", "16 words of a texture or surface object"),
 )
 
 

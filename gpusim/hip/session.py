@@ -22,6 +22,7 @@ from gpusim.hip.hostcall import HostCalls
 from gpusim.hip.image import shared_memory
 from gpusim.hip.launching import Launcher, Launches, Options
 from gpusim.hip.protocol import ANSWER, OPS, REQUEST, Copied, Op
+from gpusim.hip.textures import ObjectRequest, object_words
 from gpusim.hip.translation import Data, TranslationRequest, translate
 from gpusim.host.queue import SLOTS, StreamQueue
 from gpusim.results.bounds import LATENCY
@@ -30,10 +31,12 @@ from isa.device_memory import Allocation, DeviceMemoryError
 from isa.execution.executor import check_workgroup, program_of
 from isa.execution.faults import ExecutionFault
 from isa.grid import GridError
+from isa.image_resource import ImageError
 from isa.kernarg import explicit
 from isa.launch import Launch
 from isa.object.code_object import CodeObjectError, Kernel
 from isa.object.names import short
+from isa.opcodes import ARCHITECTURES
 
 _REQUEST = struct.Struct(REQUEST)
 _RECEIVED_AT_ONCE = 1 << 16  # a larger buffer is mapped anew for each message
@@ -161,6 +164,10 @@ class Session:
         allocation = self._memory.allocate(held, f"{_KINDS[kind]} of {size:,} bytes")
         self._allocations[allocation.address] = allocation
         return struct.pack("<Q", allocation.address)
+
+    def _image(self, *values: int | bytes) -> bytes:
+        *asked, _ = values
+        return object_words(ObjectRequest(*asked), ARCHITECTURES[self._gpu.architecture].image_generation)  # type: ignore[arg-type]
 
     def _free(self, address: int, _: bytes) -> None:
         self._memory.free(self._allocations.pop(address))
@@ -354,6 +361,7 @@ class Session:
 
 _STATUS: tuple[tuple[type[GpusimError], HipError], ...] = (
     (DeviceMemoryError, HipError.OutOfMemory),
+    (ImageError, HipError.InvalidValue),
     (UnknownCodeError, HipError.NotFound),
     (OccupancyError, HipError.LaunchOutOfResources),
     (GridError, HipError.InvalidConfiguration),

@@ -5,10 +5,12 @@ Resource and sampler are read as the manuals lay them out (GCN3 ISA manual, sect
 is beyond an image reads 0 and stores nothing; a sampler says what a sample has there. Each lane's texels are collected
 first, then read; the lines of all of them are the instruction's.
 
-A linear filter takes a coordinate u in texels to (u - 1/2) in 256ths, rounded to nearest: the texel below it, and the
-weight of the next one in 8 bits. Both are taken in each dimension, weights are multiplied, the sum is made in FP64 and
-rounded to FP32 once. Widths of eight bits are what HIP's and CUDA's guides promise ("9-bit fixed point with 8 bits of
-fractional value"); how the hardware rounds in between is not published.
+A coordinate u in texels is taken to 256ths, rounded to nearest, or with the sampler's TRUNC_COORD downwards. The
+nearest texel is the one that holds it: AMD's device library relies on that, for it takes the coordinate where a texel
+begins times 1 / width and leaves it to the hardware to multiply by the width again. A linear filter takes u - 1/2 so:
+the texel below, and the weight of the next one in 8 bits, as HIP's and CUDA's guides promise ("9-bit fixed point with 8
+bits of fractional value"). Both are taken in each dimension, weights are multiplied, the sum is made in FP64, rounded
+to FP32 once. How the hardware rounds in between is not published.
 """
 
 from gpusim.jit import jit, ld_i64, ld_u32, popcount, st_i32, st_i64
@@ -146,6 +148,7 @@ def _read_sampler(image: Image, sampler, unnormalised):
         if d < image.dimensions and (image.clamp[d] == 4 or image.clamp[d] == 5):
             return IMAGE_CLAMP
     image.compare = (word0 >> 12) & 7
+    image.truncates = (word0 >> 27) & 1
     image.normalised = 0 if unnormalised or (word0 >> 15) & 1 else 1
     image.border = ld_u32(sampler, 3) >> 30
     if image.border == 3:
@@ -231,6 +234,7 @@ def _sampled_at(image: Image, vectors, row: ProgramRow, lane):
     if parts & DERIVATIVES:
         at += 2 * image.dimensions * ROW_BYTES
     gathers = row.texels == Texels.GATHER
+    rounded = 0.0 if image.truncates else 0.5
     for d in range(3):
         image.index[2 * d] = 0
         image.index[2 * d + 1] = 0
@@ -245,14 +249,14 @@ def _sampled_at(image: Image, vectors, row: ProgramRow, lane):
         offset = (moved >> 8 * d) & 63
         u = min(max(u + (offset - ((offset >> 5) << 6)), -1.0 * FAR), 1.0 * FAR)
         if gathers or (image.linear >> d) & 1:
-            fixed = floor((u - 0.5) * 256.0 + 0.5)
+            fixed = floor((u - 0.5) * 256.0 + rounded)
             first = fixed >> 8
             image.index[2 * d] = _resolved(first, size, image.clamp[d])
             image.index[2 * d + 1] = _resolved(first + 1, size, image.clamp[d])
             image.weight[2 * d] = 256 - (fixed & 255)
             image.weight[2 * d + 1] = fixed & 255
         else:
-            image.index[2 * d] = _resolved(floor(u), size, image.clamp[d])
+            image.index[2 * d] = _resolved(floor(u * 256.0 + rounded) >> 8, size, image.clamp[d])
     layer = 0
     if image.layers and parts & LAYER:
         layer = _nearest(_coordinate(ld_u32(at + image.dimensions * ROW_BYTES, lane)))
@@ -449,7 +453,8 @@ def _path_cycles(image: Image, active, filters):
 
     It takes four addresses a cycle and filters four texels of up to 32 bits, of 64 bits two, of 128 one (AMD GCN
     whitepaper, 2012: 16 fetch units and 4 filter units a CU; Fiji: 256 texture units in 64 CUs). That wider formats are
-    filtered at a half and a quarter of that, and that lanes without EXEC cost nothing, is assumed. A third dimension takes twice as long: assumed, as two samples of two dimensions.
+    filtered at a half and a quarter of that is assumed; so is that a third dimension takes twice as long, like two
+    samples of two dimensions, and that quads without an active lane take nothing.
     """
     quads = 0
     for start in range(0, LANES, 4):

@@ -225,6 +225,7 @@ IMAGE = State(
         "linear": Field((), "bits 0 to 2: the filter is linear in x, y, z"),
         "compare": Field((), "DEPTH_COMPARE_FUNC"),
         "border": Field((), "BORDER_COLOR_TYPE"),
+        "truncates": Field((), "1: coordinates are rounded down, TRUNC_COORD"),
         "normalised": Field((), "1: coordinates run from 0 to 1"),
         "index": Field((6,), "texels of a lane's taps in x, y, z, two of each; -1: the border"),
         "weight": Field((6,), "their weights, in 256ths"),

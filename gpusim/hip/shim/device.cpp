@@ -294,6 +294,3 @@ API hipError_t hipModuleOccupancyMaxPotentialBlockSize(int* grid, int* block, hi
 API hipError_t hipModuleOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, hipFunction_t f, size_t lds, int limit, unsigned) {
   return block_size(given(f), hipErrorInvalidHandle, grid, block, lds, limit);
 }
-
-// a format as it is written down; what has one, arrays and textures, is not there
-API hipChannelFormatDesc hipCreateChannelDesc(int x, int y, int z, int w, int kind) { return {x, y, z, w, kind}; }

@@ -53,11 +53,41 @@ struct hipPitchedPtr {
   size_t pitch, xsize, ysize;
 };
 
+struct hipChannelFormatDesc {
+  int x, y, z, w;
+  int kind;
+};
+
+// Up to `pitch` as programs of ROCm 5 see it; rows of a linear image, in slices or layers one after another.
+struct hipArray {
+  void* data;
+  hipChannelFormatDesc desc;
+  unsigned type, width, height, depth;  // depth: slices or layers
+  int Format;
+  unsigned NumChannels;
+  bool isDrv;
+  unsigned textureType;
+  size_t pitch;
+  unsigned flags;
+
+  size_t element() const { return size_t(desc.x + desc.y + desc.z + desc.w) / 8; }
+  unsigned rows() const { return height ? height : 1; }
+  hipPitchedPtr pitched() const { return {data, pitch, width, rows()}; }
+  bool holds(size_t x, size_t y, size_t z, const hipExtent& e) const {
+    unsigned slices = depth ? depth : 1;
+    return x <= width && e.width <= width - x && y <= rows() && e.height <= rows() - y && z <= slices && e.depth <= slices - z;
+  }
+  bool holds_bytes(size_t x, size_t y, size_t width_bytes, size_t count) const {
+    size_t all = width * element();
+    return x <= all && width_bytes <= all - x && y <= rows() && count <= rows() - y;
+  }
+};
+
 struct hipMemcpy3DParms {
-  void* srcArray;
+  hipArray* srcArray;
   struct { size_t x, y, z; } srcPos;
   hipPitchedPtr srcPtr;
-  void* dstArray;
+  hipArray* dstArray;
   struct { size_t x, y, z; } dstPos;
   hipPitchedPtr dstPtr;
   hipExtent extent;
@@ -69,12 +99,12 @@ struct hip_Memcpy2D {
   int srcMemoryType;
   const void* srcHost;
   hipDeviceptr_t srcDevice;
-  void* srcArray;
+  hipArray* srcArray;
   size_t srcPitch, dstXInBytes, dstY;
   int dstMemoryType;
   void* dstHost;
   hipDeviceptr_t dstDevice;
-  void* dstArray;
+  hipArray* dstArray;
   size_t dstPitch, WidthInBytes, Height;
 };
 
@@ -84,11 +114,6 @@ struct hipMemsetParams {
   size_t height, pitch;
   unsigned value;
   size_t width;
-};
-
-struct hipChannelFormatDesc {
-  int x, y, z, w;
-  int kind;
 };
 
 struct hipHostNodeParams {

@@ -108,8 +108,6 @@ hipError_t fill(void* to, const void* pattern, size_t width, size_t count, hipSt
   return hipSuccess;
 }
 
-namespace {
-// Rows of `width` bytes in `slices` slices, each side with its own distances of rows and slices.
 hipError_t copy_rows(char* to, size_t to_row, size_t to_slice, const char* from, size_t from_row, size_t from_slice,
                      size_t width, size_t rows, size_t slices, hipStream_t stream, bool blocking) {
   CONNECT();
@@ -131,6 +129,7 @@ hipError_t copy_rows(char* to, size_t to_row, size_t to_slice, const char* from,
   return hipSuccess;
 }
 
+namespace {
 hipError_t fill_rows(hipPitchedPtr to, int value, hipExtent extent, hipStream_t stream, bool blocking) {
   CONNECT();
   if (!extent.width || !extent.height || !extent.depth) return hipSuccess;
@@ -151,23 +150,36 @@ hipError_t fill_rows(hipPitchedPtr to, int value, hipExtent extent, hipStream_t 
 
 hipError_t copy_3d(const hipMemcpy3DParms* p, hipStream_t stream, bool blocking) {
   if (!p) return fail(hipErrorInvalidValue);
-  if (p->srcArray || p->dstArray) return fail(hipErrorNotSupported);  // there are no arrays
-  const hipPitchedPtr &d = p->dstPtr, &s = p->srcPtr;
-  auto to = static_cast<char*>(d.ptr) + p->dstPos.x + (p->dstPos.y + p->dstPos.z * d.ysize) * d.pitch;
-  auto from = static_cast<const char*>(s.ptr) + p->srcPos.x + (p->srcPos.y + p->srcPos.z * s.ysize) * s.pitch;
-  return copy_rows(to, d.pitch, d.pitch * d.ysize, from, s.pitch, s.pitch * s.ysize, p->extent.width, p->extent.height,
-                   p->extent.depth, stream, blocking);
+  // with an array on either side the extent's width, and positions in arrays, count elements
+  const hipArray* array = p->dstArray ? p->dstArray : p->srcArray;
+  size_t element = array ? array->element() : 1;
+  hipPitchedPtr d = p->dstArray ? p->dstArray->pitched() : p->dstPtr, s = p->srcArray ? p->srcArray->pitched() : p->srcPtr;
+  size_t to_x = p->dstPos.x * (p->dstArray ? element : 1), from_x = p->srcPos.x * (p->srcArray ? element : 1);
+  if ((p->dstArray && !p->dstArray->holds(p->dstPos.x, p->dstPos.y, p->dstPos.z, p->extent)) ||
+      (p->srcArray && !p->srcArray->holds(p->srcPos.x, p->srcPos.y, p->srcPos.z, p->extent)))
+    return fail(hipErrorInvalidValue);
+  auto to = static_cast<char*>(d.ptr) + to_x + (p->dstPos.y + p->dstPos.z * d.ysize) * d.pitch;
+  auto from = static_cast<const char*>(s.ptr) + from_x + (p->srcPos.y + p->srcPos.z * s.ysize) * s.pitch;
+  return copy_rows(to, d.pitch, d.pitch * d.ysize, from, s.pitch, s.pitch * s.ysize, p->extent.width * element,
+                   p->extent.height, p->extent.depth, stream, blocking);
 }
 
 namespace {
 hipError_t copy_param_2d(const hip_Memcpy2D* p, hipStream_t stream, bool blocking) {
   if (!p) return fail(hipErrorInvalidValue);
-  if (p->srcArray || p->dstArray) return fail(hipErrorNotSupported);
   auto from = static_cast<const char*>(p->srcDevice ? p->srcDevice : p->srcHost);
   auto to = static_cast<char*>(p->dstDevice ? p->dstDevice : p->dstHost);
-  return copy_rows(to + p->dstXInBytes + p->dstY * p->dstPitch, p->dstPitch, 0,
-                   from + p->srcXInBytes + p->srcY * p->srcPitch, p->srcPitch, 0, p->WidthInBytes, p->Height, 1, stream,
-                   blocking);
+  size_t to_row = p->dstPitch, from_row = p->srcPitch;
+  if (const hipArray* a = p->dstArray) {
+    if (!a->holds_bytes(p->dstXInBytes, p->dstY, p->WidthInBytes, p->Height)) return fail(hipErrorInvalidValue);
+    to = static_cast<char*>(a->data), to_row = a->pitch;
+  }
+  if (const hipArray* a = p->srcArray) {
+    if (!a->holds_bytes(p->srcXInBytes, p->srcY, p->WidthInBytes, p->Height)) return fail(hipErrorInvalidValue);
+    from = static_cast<const char*>(a->data), from_row = a->pitch;
+  }
+  return copy_rows(to + p->dstXInBytes + p->dstY * to_row, to_row, 0, from + p->srcXInBytes + p->srcY * from_row,
+                   from_row, 0, p->WidthInBytes, p->Height, 1, stream, blocking);
 }
 }  // namespace
 

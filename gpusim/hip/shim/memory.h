@@ -17,6 +17,9 @@ void remove_variable(uint64_t address);
 // Moves bytes for a stream, once what the device was told before is done; blocking: the host waits for it.
 // In a stream that is captured they become a node instead.
 hipError_t copy(void* to, const void* from, size_t size, hipStream_t stream, bool blocking);
+// Rows of `width` bytes in `slices` slices, each side with its own distances of rows and slices.
+hipError_t copy_rows(char* to, size_t to_row, size_t to_slice, const char* from, size_t from_row, size_t from_slice,
+                     size_t width, size_t rows, size_t slices, hipStream_t stream, bool blocking);
 hipError_t copy_3d(const hipMemcpy3DParms* how, hipStream_t stream, bool blocking);
 // `count` times a pattern of `width` bytes.
 hipError_t fill(void* to, const void* pattern, size_t width, size_t count, hipStream_t stream, bool blocking);

@@ -24,6 +24,7 @@ from isa.image_resource import (
 )
 from isa.launch import Launch
 from tests.support.assembly import Assembly
+from tests.support.images import as_registers, random_texels, sampled, taken
 
 ASSEMBLY = Assembly(Path(__file__).resolve().parents[2] / "data" / "isa" / "images.hsaco")
 ADDRESS = 0x1_0000_1000  # of a memory's first allocation
@@ -131,36 +132,6 @@ FORMS = [
     for number in ("unorm", "snorm", "uint", "sint", "float")
     if not (bits == 32 and number.endswith("norm")) and not (bits == 8 and number == "float")
 ]
-STORED = {"unorm": "u", "uint": "u", "snorm": "i", "sint": "i", "float": "f"}
-
-
-def random_texels(form: TexelFormat, *shape: int) -> np.ndarray:
-    draw = np.random.default_rng(form.bits * form.channels)
-    dtype = np.dtype(f"{STORED[form.number]}{form.bits // 8}")
-    if form.number == "float":
-        return draw.normal(size=(*shape, form.channels)).astype(dtype)
-    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
-    texels = draw.integers(least, most, (*shape, form.channels), dtype, endpoint=True)
-    texels.reshape(-1)[:2] = least, most
-    return texels
-
-
-def as_registers(texels: np.ndarray, form: TexelFormat) -> np.ndarray:
-    """What registers hold of texels [..., channels]: [..., 4], of the missing ones 0, 0, 0, 1."""
-    one: object = 1
-    if form.number in ("unorm", "snorm"):
-        most = 2 ** (form.bits - (form.number == "snorm")) - 1
-        held = np.maximum(texels.astype(np.float64) / most, -1).astype(np.float32)
-    elif form.number == "float":
-        held = texels.astype(np.float32)
-    else:
-        held = texels.astype(np.int64).astype(np.uint32)
-    if form.number not in ("uint", "sint"):
-        held, one = held.view(np.uint32), np.float32(1).view(np.uint32)
-    whole = np.zeros((*texels.shape[:-1], 4), np.uint32)
-    whole[..., 3] = one
-    whole[..., : form.channels] = held
-    return whole
 
 
 def name_of(form: TexelFormat) -> str:
@@ -229,51 +200,6 @@ def test_layers_and_levels() -> None:
     np.testing.assert_array_equal(done.out, np.where(layer == 0, np.array([[8], [4], [3], [1]]), 0))
 
 
-def taken(index: np.ndarray, size: int, clamp: int) -> np.ndarray:
-    """Texel for an index, -1 for the border: each clamp by its definition."""
-    if clamp == WRAP:
-        return index % size
-    if clamp == LAST_TEXEL:
-        return np.clip(index, 0, size - 1)
-    if clamp == CLAMP_BORDER:
-        return np.where((index < 0) | (index >= size), -1, index)
-    if clamp == MIRROR:
-        there_and_back = np.concatenate((np.arange(size), np.arange(size)[::-1]))
-        return there_and_back[index % (2 * size)]
-    folded = np.where(index < 0, -1 - index, index)
-    if clamp == MIRROR_ONCE:
-        return np.minimum(folded, size - 1)
-    assert clamp == MIRROR_ONCE_BORDER
-    return np.where(folded >= size, -1, folded)
-
-
-def sampled(texels: np.ndarray, form: TexelFormat, coordinates: list[np.ndarray], sampler: Sampler) -> np.ndarray:
-    """A sample of texels [z, y, x, channels] at x, y, z, by definition; float32 [lanes, 4]."""
-    values = as_registers(texels, form).view(np.float32).astype(np.float64)
-    sizes = texels.shape[2::-1]
-    ways = []
-    for d in range(3):
-        if d >= len(coordinates):
-            ways.append([(np.zeros(64, np.int64), np.ones(64))])
-            continue
-        u = coordinates[d].astype(np.float64) * (sizes[d] if sampler.normalised else 1)
-        if not sampler.linear:
-            ways.append([(taken(np.floor(u).astype(np.int64), sizes[d], sampler.clamps[d]), np.ones(64))])
-            continue
-        fixed = np.floor((u - 0.5) * 256 + 0.5).astype(np.int64)
-        below, part = fixed // 256, fixed % 256 / 256
-        one, other = (taken(below + k, sizes[d], sampler.clamps[d]) for k in (0, 1))
-        ways.append([(one, 1 - part), (other, part)])
-    total = np.zeros((64, 4))
-    for (z, wz), (y, wy), (x, wx) in product(ways[2], ways[1], ways[0]):
-        border = (x < 0) | (y < 0) | (z < 0)
-        found = np.where(border[:, None], np.zeros(4), values[z, y, x])
-        if form.channels < 4:  # a component that a texel has not is the same everywhere
-            found[:, form.channels :] = values[0, 0, 0, form.channels :]
-        total += found * (wz * wy * wx)[:, None]
-    return total.astype(np.float32)
-
-
 CLAMPS = (WRAP, MIRROR, LAST_TEXEL, MIRROR_ONCE, CLAMP_BORDER, MIRROR_ONCE_BORDER)
 
 
@@ -304,6 +230,23 @@ def test_coordinates_in_texels_by_instruction_and_by_sampler() -> None:
         for name, normalised in (("sample_unorm", True), ("sample", False)):
             sampler = Sampler((LAST_TEXEL,) * 3, linear, normalised)
             np.testing.assert_array_equal(run(name, texels, form, x, y, sampler=sampler).floats.T, expected)
+
+
+def test_coordinates_are_rounded_to_256ths_or_down() -> None:
+    class Truncating(Sampler):
+        def words(self) -> tuple[int, ...]:
+            first, *rest = super().words()
+            return (first | 1 << 27, *rest)
+
+    form = TexelFormat(32, 1, "float")
+    texels = random_texels(form, 1, 4, 8)
+    x = (LANE % 8 + (LANE // 8 - 4) / 1024).astype(np.float32)  # up to 4/1024 below a texel's edge
+    y = np.zeros(64, np.float32)
+    for kind, below in ((Sampler, -2 / 1024), (Truncating, 0)):
+        sampler = kind((WRAP,) * 3, False, normalised=False)
+        texel = np.where(x % 1 > 0.5, np.where(x % 1 - 1 < below, -1, 0), 0) + np.round(x).astype(int)
+        done = run("sample_lz", texels, form, x, y, sampler=sampler)
+        np.testing.assert_array_equal(done.floats[0], texels[0, 0, texel % 8, 0])
 
 
 def test_offsets_count_texels() -> None:

@@ -1,0 +1,74 @@
+"""Texture and surface objects: what a kernel finds at their address, as AMD's runtime lays it out.
+
+Eight words of the image's resource (of a buffer's four), three that the device library reads of its format and width
+(`hsa_ext_image_channel_type_t`, `..._order_t`), one that is free, four of the sampler (HIP's headers:
+HIP_SAMPLER_OBJECT_OFFSET_DWORD is 12).
+"""
+
+import struct
+from dataclasses import dataclass
+
+from isa.image_resource import (
+    CLAMP_BORDER,
+    LAST_TEXEL,
+    MIRROR,
+    WRAP,
+    ImageResource,
+    Sampler,
+    TexelFormat,
+    buffer_words,
+)
+
+_NUMBERS = ("sint", "uint", "float", "snorm", "unorm")  # hipChannelFormatKind, then the first two as fractions
+_CLAMPS = (WRAP, LAST_TEXEL, MIRROR, CLAMP_BORDER)  # hipTextureAddressMode
+_CHANNEL_TYPES = {
+    **{("snorm", 8): 0, ("snorm", 16): 1, ("unorm", 8): 2, ("unorm", 16): 3},
+    **{("sint", 8): 8, ("sint", 16): 9, ("sint", 32): 10, ("uint", 8): 11, ("uint", 16): 12, ("uint", 32): 13},
+    **{("float", 16): 14, ("float", 32): 15},
+}
+_CHANNEL_ORDERS = {1: 1, 2: 3, 4: 8}
+_MOST_ELEMENTS = 1 << 27
+
+
+@dataclass(frozen=True)
+class ObjectRequest:
+    """What the program wants described, in the order of the request's values.
+
+    dimensions: 0 for a buffer of `width` texels; number: index into _NUMBERS; clamp_x, ...: into _CLAMPS.
+    """
+
+    address: int
+    dimensions: int
+    width: int
+    height: int
+    depth: int
+    layers: int
+    pitch_bytes: int
+    bits: int
+    channels: int
+    number: int
+    clamp_x: int
+    clamp_y: int
+    clamp_z: int
+    linear: int
+    normalised: int
+
+
+def object_words(asked: ObjectRequest, generation: int) -> bytes:
+    """Return the 64 bytes of a texture or surface object; raises ImageError for an image that cannot be described.
+
+    Coordinates in texels end at the edge where they would be repeated, as HIP's guide says.
+    """
+    form = TexelFormat(asked.bits, asked.channels, _NUMBERS[asked.number])
+    if asked.dimensions:
+        size = (asked.width, asked.height, asked.depth, asked.layers)
+        resource = ImageResource(asked.address, form, asked.dimensions, *size, asked.pitch_bytes).words(generation)
+    else:
+        elements = min(asked.width, _MOST_ELEMENTS)
+        resource = (*buffer_words(asked.address, form, elements, generation), 0, 0, 0, 0)
+    clamps = [_CLAMPS[one] for one in (asked.clamp_x, asked.clamp_y, asked.clamp_z)]
+    if not asked.normalised:
+        clamps = [LAST_TEXEL if one in (WRAP, MIRROR) else one for one in clamps]
+    sampler = Sampler((clamps[0], clamps[1], clamps[2]), bool(asked.linear), bool(asked.normalised)).words()
+    described = (_CHANNEL_TYPES[form.number, form.bits], _CHANNEL_ORDERS[form.channels], asked.width, 0)
+    return struct.pack("<16I", *resource, *described, *sampler)
