@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 from gpusim.base.errors import UserError
-from gpusim.hip.functions import COMGR_TABLE, stubs, version_script
+from gpusim.hip.functions import COMGR_TABLE, opencl_dispatch, runtime_script, stubs, version_script
 from gpusim.hip.protocol import header
 
 SOURCES = Path(__file__).with_name("shim")
@@ -20,12 +20,15 @@ COMPILERS = ("c++", "g++", "clang++")
 MAJORS = (5, 6)
 CHECKSUMS = "SHA256SUMS"  # as sha256sum writes and checks it
 LIBRARY, COMPILATION_LIBRARY = "libamdhip64.so.{}", "libhiprtc.so.{}"
-COMGR_LIBRARY = "libamd_comgr.so.2"
+COMGR_LIBRARY, OPENCL_LIBRARY = "libamd_comgr.so.2", "libOpenCL.so.1"
+ICD = "opencl.icd"  # for OpenCL's loaders: the name of the library
 # the names by which programs open libraries that they were not linked with
 _WITHOUT_RELEASE = {
     "libamdhip64.so": LIBRARY.format(MAJORS[-1]),
     "libhiprtc.so": COMPILATION_LIBRARY.format(MAJORS[-1]),
     "libamd_comgr.so": COMGR_LIBRARY,
+    OPENCL_LIBRARY: LIBRARY.format(MAJORS[-1]),
+    "libOpenCL.so": LIBRARY.format(MAJORS[-1]),
 }
 _OF_THEIR_OWN = ("soname.cpp", "comgr.cpp")  # not in every library
 # of the C++ library only what is used, within: a program may bring an older or a newer one
@@ -48,7 +51,8 @@ def name() -> str:
 def _generated() -> dict[str, str]:
     """Return the sources that are generated from tables, by file name."""
     return {
-        **{"generated.h": header(), "stubs.cpp": stubs(), "versions.map": version_script()},
+        **{"generated.h": header(), "stubs.cpp": stubs(), "versions.map": runtime_script()},
+        "opencl_dispatch.cpp": opencl_dispatch(),
         **{"comgr_stubs.cpp": stubs(COMGR_TABLE), "comgr_versions.map": version_script(COMGR_TABLE)},
     }
 
@@ -74,7 +78,8 @@ def build(compiler: str, folder: Path) -> Path:
         (folder / name).write_text(text)
     include = (f"-I{folder}", f"-I{SOURCES}")
     common = [path for path in sources if path.name not in _OF_THEIR_OWN]
-    _run([compiler, *_FLAGS, *include, "-c", *map(str, common), str(folder / "stubs.cpp")], folder)
+    made = [str(folder / source) for source in ("stubs.cpp", "opencl_dispatch.cpp")]
+    _run([compiler, *_FLAGS, *include, "-c", *map(str, common), *made], folder)
     objects = sorted(str(path) for path in folder.glob("*.o"))
     results = folder / "libraries"
     results.mkdir()
@@ -91,6 +96,7 @@ def build(compiler: str, folder: Path) -> Path:
     _run([compiler, *_FLAGS, *include, *_LINK, *named, *comgr, "-o", str(results / COMGR_LIBRARY), "-ldl"], folder)
     for short, library in _WITHOUT_RELEASE.items():
         (results / short).symlink_to(library)
+    (results / ICD).write_text(f"{LIBRARY.format(MAJORS[-1])}\n")
     for program in PROGRAMS.glob("*.cpp"):
         _run([compiler, *_FLAGS, *_LINK_PROGRAM, str(program), "-o", str(results / program.stem), "-ldl"], folder)
     files = sorted(path for path in results.iterdir() if not path.is_symlink())

@@ -78,6 +78,10 @@ class CodeStore:
         self._kernels[number] = kernel
         return number, kernel
 
+    def names(self, module: int) -> tuple[str, ...]:
+        """Return the names of a module's kernels; raises UnknownCodeError."""
+        return tuple(self._module(module).kernels)
+
     def kernel(self, function: int) -> Kernel:
         """Return the kernel with this number; raises UnknownCodeError."""
         if function not in self._kernels:

@@ -1,13 +1,25 @@
-"""Compilation while a program runs (hiprtc): by the system's clang, with AMD's device library."""
+"""Compilation while a program runs (hiprtc, OpenCL): by the system's clang, with AMD's device library.
+
+OpenCL C alone does without the library: with gpusim's header, as far as that goes.
+"""
 
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from gpusim.hip.protocol import Source
 from isa.object.code_object import CodeObjectError, load_code_object
 from isa.object.names import KernelNameError, find
-from workloads.toolchain.compilers import for_hip
+from workloads.toolchain.build import OPENCL_LIBRARY
+from workloads.toolchain.compilers import (
+    for_hip,
+    opencl_flags,
+    target_flags,
+    why_not,
+    with_library,
+    without_library,
+)
 from workloads.toolchain.errors import KernelBuildError
 
 # chosen by gpusim: what the program says of the GPU is what it was told
@@ -25,6 +37,7 @@ class CompileRequest:
     headers: dict[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
     expressions: tuple[str, ...] = ()
+    language: Source = Source.HIP
 
 
 @dataclass(frozen=True)
@@ -43,17 +56,17 @@ def compile_program(request: CompileRequest, gpu: str) -> Compiled:
     """Compile a program's source for a GPU; what is wrong with it, or what is missing here, is in the log."""
     nothing = ("",) * len(request.expressions)
     try:
-        tools, flags = for_hip(gpu)
+        clang, flags = _for_opencl(gpu) if request.language == Source.OPENCL else _for_hip(gpu)
     except KernelBuildError as error:
         return Compiled(b"", f"gpusim: {error}\n", nothing)
     with tempfile.TemporaryDirectory(prefix="gpusim-hiprtc-") as folder:
         root = Path(folder)
         for name, text in request.headers.items():
             write_beneath(root, name, text.encode())
-        source = root / "program.hip"
+        source = root / ("program.cl" if request.language == Source.OPENCL else "program.hip")
         source.write_text(_with_uses(request), encoding="utf-8")
         given = [option for option in request.options if not option.startswith(OF_THE_TARGET)]
-        command = [tools.clang, *flags, "-include", "hip/hip_runtime.h", "-I.", "-Wno-unused-command-line-argument"]
+        command = [clang, *flags, "-I.", "-Wno-unused-command-line-argument"]
         done = subprocess.run(
             [*command, *given, source.name, "-o", "program.co"], cwd=root, capture_output=True, text=True, check=False
         )
@@ -62,6 +75,21 @@ def compile_program(request: CompileRequest, gpu: str) -> Compiled:
             return Compiled(b"", log, nothing)
         code = (root / "program.co").read_bytes()
     return Compiled(code, log, tuple(_lowered(code, expression) for expression in request.expressions))
+
+
+def _for_hip(gpu: str) -> tuple[str, tuple[str, ...]]:
+    """Return the compiler and its flags for HIP; raise KernelBuildError that says what is missing."""
+    tools, flags = for_hip(gpu)
+    return tools.clang, (*flags, "-include", "hip/hip_runtime.h")
+
+
+def _for_opencl(gpu: str) -> tuple[str, tuple[str, ...]]:
+    """Return the same for OpenCL C 1.2, which the specification has a program compiled as that names no version."""
+    tools = with_library() or without_library()
+    if tools is None:
+        raise KernelBuildError(f"OpenCL {why_not()}")
+    version = ("-cl-std=CL1.2",) if tools.library else ("-include", str(OPENCL_LIBRARY))
+    return tools.clang, (*opencl_flags(tools.library), *version, *target_flags(gpu))
 
 
 def _with_uses(request: CompileRequest) -> str:

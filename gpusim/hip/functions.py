@@ -1,10 +1,13 @@
-"""What the libraries export: names, version nodes, and which of them gpusim implements (functions.txt, comgr.txt)."""
+"""What the libraries export: names, version nodes, and which of them gpusim implements (functions.txt, opencl.txt,
+comgr.txt).
+"""
 
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 TABLE = Path(__file__).with_name("functions.txt")
+OPENCL_TABLE = Path(__file__).with_name("opencl.txt")
 COMGR_TABLE = Path(__file__).with_name("comgr.txt")
 BRIDGE = ("gpusim_architecture", "gpusim_translate")  # what the library of comgr calls of the runtime library
 BRIDGE_NODE = "gpusim"
@@ -12,11 +15,17 @@ BRIDGE_NODE = "gpusim"
 
 @dataclass(frozen=True)
 class Function:
-    """An exported function: its symbol, the version node it is bound to, whether gpusim implements it."""
+    """An exported function: its symbol, the version node it is bound to, whether gpusim implements it.
+
+    exported: False: the ICD's dispatch table alone has it; parameters: of a function that is not implemented and gives
+    an object: the number of the parameter that takes the code, the last one, 0 if none does; None: it returns the code.
+    """
 
     name: str
     node: str
     implemented: bool
+    exported: bool = True
+    parameters: int | None = None
 
 
 @cache
@@ -29,8 +38,9 @@ def functions(table: Path = TABLE) -> tuple[Function, ...]:
             continue
         if len(words) == 1:
             node = words[0]
-        elif len(words) == 2 and words[0] in "+-" and node:
-            found.append(Function(words[1], node, words[0] == "+"))
+        elif len(words) in (2, 3) and words[0] in "+-." and node:
+            parameters = int(words[2]) if words[2:] else None
+            found.append(Function(words[1], node, words[0] == "+", words[0] != ".", parameters))
         else:
             raise ValueError(f"{table.name}: not a function: {line!r}")
     return tuple(found)
@@ -44,14 +54,18 @@ def version_script(table: Path = TABLE) -> str:
     """Return the linker's version script: each node inherits the previous one, all other symbols are local."""
     text, before = "", ""
     for node in sorted({f.node for f in functions(table)}, key=_number):
-        names = "".join(f"    {f.name};\n" for f in functions(table) if f.node == node)
+        names = "".join(f"    {f.name};\n" for f in functions(table) if f.node == node and f.exported)
         hidden = "" if before else "  local: *;\n"
         text += f"{node} {{\n  global:\n{names}{hidden}}}{f' {before}' if before else ''};\n"
         before = node
-    if table == TABLE:
-        names = "".join(f"    {name};\n" for name in BRIDGE)
-        text += f"{BRIDGE_NODE} {{\n  global:\n{names}}};\n"
     return text
+
+
+def runtime_script() -> str:
+    """Return the version script of the runtime library: HIP's nodes, OpenCL's, and what comgr's library calls."""
+    names = "".join(f"    {name};\n" for name in BRIDGE)
+    opencl = version_script(OPENCL_TABLE).replace("  local: *;\n", "")
+    return f"{version_script()}{opencl}{BRIDGE_NODE} {{\n  global:\n{names}}};\n"
 
 
 def stubs(table: Path = TABLE) -> str:
@@ -60,3 +74,24 @@ def stubs(table: Path = TABLE) -> str:
     """
     lines = [f'STUB({f.name}, "{f.name}")' for f in functions(table) if not f.implemented]
     return "\n".join(('#include "stub.h"', *lines, ""))
+
+
+def opencl_dispatch() -> str:
+    """Return the C++ source of OpenCL's functions that are not implemented, and of the ICD's dispatch table of all."""
+    table, names = functions(OPENCL_TABLE), [f.name for f in functions(OPENCL_TABLE)]
+    lines = ['#include "opencl_stub.h"']
+    for f in table:
+        if f.implemented:
+            lines.append(f'extern "C" int {f.name}();')
+        elif f.parameters is None:
+            lines.append(f"REFUSED({f.name})")
+        else:
+            words = ", ".join(["long"] * (f.parameters - 1) + ["int* code"] * bool(f.parameters))
+            lines.append(f"REFUSED_OBJECT({f.name}, ({words}), {'code' if f.parameters else 'nullptr'})")
+    slots = "".join(f"    reinterpret_cast<const void*>({name}),\n" for name in names)
+    pairs = "".join(f'    "{f.name}",\n' if f.exported else "    nullptr,\n" for f in table)
+    lines.append("extern const void* const gpusim_opencl_functions[];\nextern const char* const gpusim_opencl_names[];")
+    lines.append(f"extern const int gpusim_opencl_count;\nconst int gpusim_opencl_count = {len(names)};")
+    lines.append(f"const void* const gpusim_opencl_functions[] = {{\n{slots}}};")
+    lines.append(f"const char* const gpusim_opencl_names[] = {{\n{pairs}}};")
+    return "\n".join((*lines, ""))

@@ -30,6 +30,25 @@ class Copied(IntEnum):
     WITHIN_DEVICE = 1
 
 
+class ArgumentKind(IntEnum):
+    """What an argument of a kernel is, of those that a program passes."""
+
+    VALUE = 0
+    GLOBAL = 1
+    LOCAL = 2
+    OTHER = 3  # an image, a sampler, a pipe, a queue
+
+
+class Source(IntEnum):
+    """The language of what is compiled while a program runs."""
+
+    HIP = 0
+    OPENCL = 1
+
+
+NO_OFFSET = 0xFFFFFFFF  # of a hidden argument that a kernel does not have
+
+
 @dataclass(frozen=True)
 class Op:
     """One operation: its values as `struct` lays them out, what follows them, and what the answer contains (None: no
@@ -60,7 +79,8 @@ OPS = (
         "FUNCTION",
         "<Q",
         "name",
-        "function (u64); u32: 6 facts, arguments (count, offset and size of each)",
+        "function (u64); u32: 6 facts, required workgroup (3), offsets of the hidden global offsets (3); arguments"
+        " (count; of each offset, size, ArgumentKind, alignment (u32), name, type)",
     ),
     Op(7, "SYMBOL", "<Q", "name", "address (u64), bytes (u64)"),
     Op(8, "LAUNCH", "<QQ3I3III", "kernel arguments"),
@@ -75,7 +95,7 @@ OPS = (
     Op(
         17,
         "COMPILE",
-        "<I",
+        "<II",
         "texts, each after its bytes (u32)",
         "lowered names, log, code: texts",
     ),
@@ -90,7 +110,10 @@ OPS = (
         "log, results: as the data objects",
     ),
     Op(22, "NO_CODE", "<", "GPUs that a module has code for", "nothing: the status says what is missing"),
-    Op(23, "IMAGE", "<Q14I", "", "16 words of a texture or surface object"),
+    Op(23, "KERNELS", "<Q", "", "names of a module's kernels: count, texts"),
+    Op(24, "COMMAND", "<QQ"),
+    Op(25, "TIMES", "<Q", "", "of a command: asked for, at its turn, started, ended: nanoseconds (u64)"),
+    Op(26, "IMAGE", "<Q14I", "", "16 words of a texture or surface object"),
 )
 
 
@@ -101,7 +124,10 @@ def header() -> str:
     lines.append(f"constexpr int GPUSIM_EXIT_GONE = {EXIT_SIMULATOR_GONE};")
     lines.append("enum Op : unsigned {")
     lines += [f"  OP_{op.name} = {op.number}," for op in OPS]
-    lines += ["};", "enum Copied : unsigned {", *(f"  COPIED_{c.name} = {c.value}," for c in Copied), "};"]
+    for kind in (Copied, ArgumentKind, Source):
+        prefix = kind.__name__.removesuffix("Kind").upper()
+        lines += ["};", f"enum {kind.__name__} : unsigned {{", *(f"  {prefix}_{c.name} = {c.value}," for c in kind)]
+    lines += ["};", f"constexpr unsigned NO_OFFSET = {NO_OFFSET:#x};"]
     lines += ["enum : int {", *(f"  {e.hip_name} = {e.value}," for e in HipError), "};"]
     lines += ["#define GPUSIM_ERRORS(X) \\"]
     lines += [f'  X({e.hip_name}, "{e.text}") \\' for e in HipError]

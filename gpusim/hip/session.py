@@ -21,7 +21,7 @@ from gpusim.hip.errors import HipError
 from gpusim.hip.hostcall import HostCalls
 from gpusim.hip.image import shared_memory
 from gpusim.hip.launching import Launcher, Launches, Options
-from gpusim.hip.protocol import ANSWER, OPS, REQUEST, Copied, Op
+from gpusim.hip.protocol import ANSWER, NO_OFFSET, OPS, REQUEST, ArgumentKind, Copied, Op, Source
 from gpusim.hip.textures import ObjectRequest, object_words
 from gpusim.hip.translation import Data, TranslationRequest, translate
 from gpusim.host.queue import SLOTS, StreamQueue
@@ -41,6 +41,11 @@ from isa.opcodes import ARCHITECTURES
 _REQUEST = struct.Struct(REQUEST)
 _RECEIVED_AT_ONCE = 1 << 16  # a larger buffer is mapped anew for each message
 _KINDS = ("hipMalloc", "hipHostMalloc", "hipMallocManaged")  # by the number of the request
+_KINDS_OF_ARGUMENTS = {
+    "by_value": ArgumentKind.VALUE,
+    "global_buffer": ArgumentKind.GLOBAL,
+    "dynamic_shared_pointer": ArgumentKind.LOCAL,
+}
 _ALL_STREAMS = (1 << 64) - 1
 _BLOCK_STEP = LANES
 _LOOK_S = 0.05
@@ -187,9 +192,27 @@ class Session:
             *(kernel.kernarg_bytes, kernel.max_workgroup_size or 0, kernel.lds_bytes, kernel.private_segment_bytes),
             *(kernel.vgprs, kernel.sgprs),
         )
+        offsets = {argument.kind: argument.offset for argument in kernel.arguments}
+        hidden = [offsets.get(f"hidden_global_offset_{axis}", NO_OFFSET) for axis in "xyz"]
         arguments = explicit(kernel)
-        flat = [value for argument in arguments for value in (argument.offset, argument.size)]
-        return struct.pack(f"<Q6II{len(flat)}I", number, *facts, len(arguments), *flat)
+        described = b"".join(
+            struct.pack(
+                "<4I",
+                argument.offset,
+                argument.size,
+                _KINDS_OF_ARGUMENTS.get(argument.kind, ArgumentKind.OTHER),
+                argument.alignment,
+            )
+            + _text(argument.name.encode())
+            + _text(argument.type_name.encode())
+            for argument in arguments
+        )
+        required = kernel.required_workgroup_size or (0, 0, 0)
+        return struct.pack("<Q13I", number, *facts, *required, *hidden, len(arguments)) + described
+
+    def _kernels(self, module: int, _: bytes) -> bytes:
+        names = self._code.names(module)
+        return struct.pack("<I", len(names)) + b"".join(_text(name.encode()) for name in names)
 
     def _symbol(self, module: int, name: bytes) -> bytes:
         return struct.pack("<QQ", *self._code.symbol(module, name.decode()))
@@ -282,6 +305,12 @@ class Session:
     def _wait(self, stream: int, event: int, _: bytes) -> None:
         self._queue.wait(stream, event)
 
+    def _command(self, event: int, stream: int, _: bytes) -> None:
+        self._queue.mark(event, stream)
+
+    def _times(self, event: int, _: bytes) -> bytes:
+        return struct.pack("<4Q", *(round(us * 1e3) for us in self._queue.times_us(event)))
+
     def _waited(self, stream: int, _: bytes) -> None:
         self._queue.synchronize(None if stream == _ALL_STREAMS else stream)
 
@@ -326,8 +355,8 @@ class Session:
             best = max(best, (waves, size, held))
         return struct.pack("<II", best[1], best[2] * self._gpu.cus)
 
-    def _compile(self, expressions: int, body: bytes) -> tuple[HipError, bytes]:
-        done = compile_program(_compile_request(body, expressions), self._gpu.architecture)
+    def _compile(self, source: int, expressions: int, body: bytes) -> tuple[HipError, bytes]:
+        done = compile_program(_compile_request(body, Source(source), expressions), self._gpu.architecture)
         answer = b"".join(map(_text, (*(n.encode() for n in done.lowered), done.log.encode(), done.code)))
         return HipError.Success if done.code else HipError.InvalidSource, answer
 
@@ -396,13 +425,14 @@ class _Texts:
         return self.contents().decode("utf-8", "replace")
 
 
-def _compile_request(body: bytes, expressions: int) -> CompileRequest:
+def _compile_request(body: bytes, language: Source, expressions: int) -> CompileRequest:
     """Decode what a program wants compiled."""
     texts = _Texts(body)
     source, name = texts.text(), texts.text()
     wanted = tuple(texts.text() for _ in range(expressions))
     headers = {texts.text(): texts.text() for _ in range(texts.count())}
-    return CompileRequest(source, name, headers, tuple(texts.text() for _ in range(texts.count())), wanted)
+    options = tuple(texts.text() for _ in range(texts.count()))
+    return CompileRequest(source, name, headers, options, wanted, language)
 
 
 def _translation_request(action: int, language: int, body: bytes) -> TranslationRequest:

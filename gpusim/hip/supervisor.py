@@ -21,6 +21,7 @@ from gpusim.hip.built import libraries, rocm_folder
 from gpusim.hip.protocol import SOCKET_VARIABLE
 from workloads.toolchain.compilers import ROCM_VARIABLE
 
+ICD_VARIABLE = "OCL_ICD_VENDORS"  # of OpenCL's loaders: the folder with an .icd file for each platform
 _PERIOD_S = 0.2  # in which a signal is seen
 _GRACE_S = 2.0  # for a program that is asked to end
 _PR_SET_PDEATHSIG = 1
@@ -68,6 +69,7 @@ class Program:
         rocm: what the program takes for ROCm's folder (`rocm_folder`).
         """
         environment = {**os.environ, **({} if rocm is None else {ROCM_VARIABLE: str(rocm)})}
+        environment[ICD_VARIABLE] = str(library_folder)
         if self.root is None:
             others = environment.get("LD_LIBRARY_PATH")
             environment["LD_LIBRARY_PATH"] = os.pathsep.join((str(library_folder), *filter(None, [others])))

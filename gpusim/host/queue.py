@@ -35,7 +35,8 @@ class _Work:
     """Something that a stream does.
 
     unit: the resource of which it takes a slot, None: it only waits, and others wait for it; left_us: the time left if
-    it ran alone; demands: of each part of the GPU, as a share; waits_for: how much of the work before it has not ended.
+    it ran alone; demands: of each part of the GPU, as a share; waits_for: how much of the work before it has not ended;
+    asked_us: when the host asked for it.
     """
 
     name: str = ""
@@ -49,6 +50,7 @@ class _Work:
     ended: Ended | None = None
     waits_for: int = 0
     slot: Request | None = None
+    asked_us: float = 0.0
     turn_us: float = 0.0
     started_us: float = 0.0
     ended_us: float | None = None
@@ -117,6 +119,18 @@ class StreamQueue:
         """Let the event happen when the stream's work so far has ended."""
         self._events[event] = self._append(_Work(stream=stream))
 
+    def mark(self, event: int, stream: int) -> None:
+        """Let the event be what the stream was last asked for; it happens when that has ended."""
+        self._events[event] = self._of(stream).last
+
+    def times_us(self, event: int) -> tuple[float, float, float, float]:
+        """Wait for an event that is a stream's work, and return its times; raises KeyError for another.
+
+        When the host asked for it, when all before it had ended and its launch began, when it started, when it ended.
+        """
+        ended = self._wait_for(work := self._events[event])
+        return work.asked_us, work.turn_us, work.started_us if work.unit else ended, ended
+
     def wait(self, stream: int, event: int) -> None:
         """Let what follows in the stream wait for the event; one that was never recorded has happened."""
         if event in self._events:
@@ -154,6 +168,7 @@ class StreamQueue:
 
     def _append(self, work: _Work, *more: _Work) -> _Work:
         """Make `work` what its stream does next. more: what it waits for besides."""
+        work.asked_us = self.host_us
         for before in (*(held.last for held in self._before(work.stream)), *more):
             if before.ended_us is None:
                 before.followers.append(work)

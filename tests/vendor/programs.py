@@ -147,7 +147,7 @@ def run_shard(shard: Shard, limit: Limit | None = None) -> Outcome:
 
 
 def some_cases(data: bytes, shards: int, index: int) -> bytes:
-    """Every `shards`-th test case, from `index` on, of rocBLAS's or rocSPARSE's file of them, as a file of the same kind.
+    """Every `shards`-th test case from `index` on of rocBLAS's or rocSPARSE's file of them, as a file of the same kind.
 
     The file has the layout of a case, between the library's name and the name with its letters' case swapped, then the
     cases. rocblas-test reads all 740 MB again for each group of its tests, which takes a minute of processor time.

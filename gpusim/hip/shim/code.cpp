@@ -56,10 +56,6 @@ T read(const char* at) {
   return value;
 }
 
-size_t elf_bytes(const char* elf) {  // to the end of its section headers, which are last
-  return read<uint64_t>(elf + 40) + size_t(read<uint16_t>(elf + 58)) * read<uint16_t>(elf + 60);
-}
-
 // Finds the GPU's part of a bundle (clang-offload-bundler's format), an ELF file alone, or a compressed bundle. Of several
 // parts for one GPU, one without page faults that are replayed (xnack+) is taken, which no simulated GPU has.
 void find_code(Module* m) {
@@ -121,9 +117,15 @@ hipError_t find_function(Module* m, const std::string& name, Function** found) {
     for (uint32_t* fact : {&slot->argument_bytes, &slot->most_threads, &slot->lds_bytes, &slot->private_bytes,
                            &slot->vgprs, &slot->sgprs})
       *fact = answer.get<uint32_t>();
+    for (uint32_t& size : slot->required) size = answer.get<uint32_t>();
+    for (uint32_t& offset : slot->global_offsets) offset = answer.get<uint32_t>();
     for (uint32_t n = answer.get<uint32_t>(); n; n--) {
-      auto offset = answer.get<uint32_t>();
-      slot->arguments.push_back({offset, answer.get<uint32_t>()});
+      Function::Argument argument;
+      for (uint32_t* fact : {&argument.offset, &argument.size, &argument.kind, &argument.alignment})
+        *fact = answer.get<uint32_t>();
+      argument.name = answer.text();
+      argument.type = answer.text();
+      slot->arguments.push_back(argument);
     }
   }
   *found = slot.get();
@@ -176,6 +178,17 @@ Function* function_of(const void* host, hipError_t* error) {
   *error = hipErrorInvalidDeviceFunction;
   if (found != host_functions().end()) *error = find_function(found->second.first, found->second.second, &function);
   return function;
+}
+
+size_t elf_bytes(const char* elf) {
+  return read<uint64_t>(elf + 40) + size_t(read<uint16_t>(elf + 58)) * read<uint16_t>(elf + 60);
+}
+
+hipError_t kernel_names(hipModule_t module, std::vector<std::string>* names) {
+  Answer answer = ask(Request(OP_KERNELS).put(reinterpret_cast<Module*>(module)->id));
+  names->clear();
+  for (uint32_t n = answer.get<uint32_t>(); n; n--) names->push_back(answer.text());
+  return answer.status;
 }
 
 // --- what the compiler has called before main begins

@@ -44,7 +44,7 @@ API int hiprtcCompileProgram(Program* program, int count, const char** options) 
   if (!connected()) return INTERNAL;
   settle();  // a kernel's error is its own, and stays
   Request request(OP_COMPILE);
-  request.put<uint32_t>(program->expressions.size()).text(program->source).text(program->name);
+  request.put<uint32_t>(SOURCE_HIP).put<uint32_t>(program->expressions.size()).text(program->source).text(program->name);
   for (const auto& expression : program->expressions) request.text(expression);
   request.put<uint32_t>(program->headers.size());
   for (const auto& header : program->headers) request.text(header.first).text(header.second);

@@ -12,7 +12,18 @@ from elftools.elf.elffile import ELFFile
 from gpusim.hip import built
 from gpusim.hip.building import CHECKSUMS, COMGR_LIBRARY, COMPILERS, LIBRARY, MAJORS, SOURCES, is_whole, name
 from gpusim.hip.built import libraries
-from gpusim.hip.functions import BRIDGE, BRIDGE_NODE, COMGR_TABLE, TABLE, functions, stubs, version_script
+from gpusim.hip.functions import (
+    BRIDGE,
+    BRIDGE_NODE,
+    COMGR_TABLE,
+    OPENCL_TABLE,
+    TABLE,
+    functions,
+    opencl_dispatch,
+    runtime_script,
+    stubs,
+    version_script,
+)
 from tests.support.figures import DOCS, section
 from tests.support.hip_pages import functions_table
 
@@ -28,15 +39,16 @@ def test_names_are_unique_and_nodes_are_amds() -> None:
     assert by_name["hipMallocAsync"] == "hip_5.1" and by_name["hipGetDevicePropertiesR0600"] == "hip_6.0"
 
 
-@pytest.mark.parametrize("table", [TABLE, COMGR_TABLE], ids=["hip_", "amd_comgr_"])
+@pytest.mark.parametrize("table", [TABLE, COMGR_TABLE, OPENCL_TABLE], ids=["hip_", "amd_comgr_", "OPENCL_"])
 def test_each_node_inherits_the_one_before(table: Path, request: pytest.FixtureRequest) -> None:
-    text = version_script(table).split("gpusim {")[0]  # gpusim's own node stands apart
+    text = version_script(table)
     begins = request.node.callspec.id
     heads = [line for line in text.splitlines() if line.startswith((begins, "}"))]
     nodes = [line.split()[0] for line in heads if line.startswith(begins) and line.endswith("{")]
     before = [line.strip("};").strip() for line in heads if line.startswith("}")]
     assert before == ["", *nodes[:-1]] and len(nodes) > 4
     assert text.count("local: *;") == 1
+    assert runtime_script().count("local: *;") == 1 and "gpusim {" in runtime_script()
 
 
 def exported(library: str) -> tuple[str, dict[str, str]]:
@@ -60,7 +72,21 @@ def exported(library: str) -> tuple[str, dict[str, str]]:
 def test_exports_are_those_of_the_table(major: int) -> None:
     soname, found = exported(LIBRARY.format(major))
     assert soname == f"libamdhip64.so.{major}"
-    assert found == {**{f.name: f.node for f in functions()}, **dict.fromkeys(BRIDGE, BRIDGE_NODE)}
+    both = {f.name: f.node for f in (*functions(), *functions(OPENCL_TABLE)) if f.exported}
+    assert found == {**both, **dict.fromkeys(BRIDGE, BRIDGE_NODE)}
+
+
+def test_opencl_s_functions_are_those_of_its_loaders() -> None:
+    table = functions(OPENCL_TABLE)
+    # CL/cl_icd.h of OpenCL 3.0: slots, and the places of some functions in it
+    assert len(table) == 149 and [n for n, f in enumerate(table) if f.name == "clEnqueueFillBuffer"] == [102]
+    assert [table[n].name for n in (0, 59, 75, 148)] == [
+        *("clGetPlatformIDs", "clEnqueueNDRangeKernel", "clGetDeviceIDsFromD3D10KHR", "clSetContextDestructorCallback"),
+    ]
+    assert not any(f.exported for f in table if "D3D" in f.name) and table[5].implemented
+    source = opencl_dispatch()
+    assert "REFUSED_OBJECT(clCreateUserEvent, (long, int* code), code)" in source
+    assert "REFUSED_OBJECT(clSVMAlloc, (), nullptr)" in source and "REFUSED(clCreateSubDevices)" in source
 
 
 @compiled
@@ -74,7 +100,11 @@ def test_exports_of_comgr_are_those_of_its_table() -> None:
 def test_what_the_table_calls_implemented_is_in_the_sources() -> None:
     # a stub and a definition of one name would not link; a missing one would not be exported, see above
     text = "".join(path.read_text() for path in SOURCES.glob("*.cpp"))
-    missing = [f.name for f in (*functions(), *functions(COMGR_TABLE)) if f.implemented and f.name not in text]
+    missing = [
+        f.name
+        for f in (*functions(), *functions(COMGR_TABLE), *functions(OPENCL_TABLE))
+        if f.implemented and f.name not in text
+    ]
     assert missing == []
     assert "hipMalloc," not in stubs() and "STUB(hipIpcGetMemHandle," in stubs()
 

@@ -1,0 +1,276 @@
+// OpenCL's programs and kernels: compiled by the simulator's side as hiprtc's are, loaded as any module.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "opencl.h"
+
+namespace {
+enum : int { BUILD_SUCCESS = 0, BUILD_ERROR = -2 };
+
+// The words of a program's options; what is between quotes is one. Folders of headers are made absolute, for they are
+// relative to where the program runs.
+std::vector<std::string> words_of(const std::string& options) {
+  std::vector<std::string> words;
+  std::string word;
+  bool begun = false;
+  char quote = 0;
+  for (char c : options) {
+    if (quote) {
+      if (c == quote) quote = 0;
+      else word += c;
+    } else if (c == '"' || c == '\'') {
+      quote = c, begun = true;
+    } else if (isspace(static_cast<unsigned char>(c))) {
+      if (begun) words.push_back(word);
+      word.clear(), begun = false;
+    } else {
+      word += c, begun = true;
+    }
+  }
+  if (begun) words.push_back(word);
+  char folder[4096];
+  if (!getcwd(folder, sizeof folder)) return words;
+  bool names_folder = false;
+  for (std::string& one : words) {
+    std::string named = names_folder ? one : one.rfind("-I", 0) == 0 ? one.substr(2) : "";
+    if (!named.empty() && named[0] != '/') one = (names_folder ? "" : "-I") + std::string(folder) + "/" + named;
+    names_folder = one == "-I";
+  }
+  words.push_back("-I" + std::string(folder));
+  return words;
+}
+
+bool compile(ClProgram* program) {
+  settle();  // a kernel's error is its own, and stays
+  Request request(OP_COMPILE);
+  request.put<uint32_t>(SOURCE_OPENCL).put<uint32_t>(0).text(program->source).text("program.cl").put<uint32_t>(0);
+  std::vector<std::string> words = words_of(program->options);
+  request.put<uint32_t>(words.size());
+  for (const std::string& word : words) request.text(word);
+  Answer answer = ask(request);
+  program->log = answer.text();
+  program->code = answer.text();
+  return answer.status == hipSuccess;
+}
+
+bool is_whole(const std::string& code) {
+  return code.size() >= 64 && !code.compare(0, 4, "\177ELF") && elf_bytes(code.data()) <= code.size();
+}
+
+ClKernel* kernel_called(ClProgram* program, const char* name, int* code) {
+  hipFunction_t found;
+  hipError_t error = hipModuleGetFunction(&found, program->module, name);
+  *code = error == hipErrorNotFound ? CL_INVALID_KERNEL_NAME : code_of(error);
+  if (error) return nullptr;
+  program->attached++;
+  return new ClKernel(held(program), reinterpret_cast<Function*>(found));
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ";") + name;
+  return text;
+}
+}  // namespace
+
+void release(ClProgram* program) {
+  if (--program->held) return;
+  if (program->module) hipModuleUnload(program->module);
+  release(program->context);
+  delete program;
+}
+
+void release(ClKernel* kernel) {
+  if (--kernel->held) return;
+  kernel->program->attached--;
+  release(kernel->program);
+  delete kernel;
+}
+
+API ClProgram* clCreateProgramWithSource(ClContext* context, unsigned count, const char** texts, const size_t* sizes, int* error) {
+  if (!valid(context)) return made<ClProgram>(nullptr, CL_INVALID_CONTEXT, error);
+  if (!count || !texts) return made<ClProgram>(nullptr, CL_INVALID_VALUE, error);
+  std::string source;
+  for (unsigned i = 0; i < count; i++) {
+    if (!texts[i]) return made<ClProgram>(nullptr, CL_INVALID_VALUE, error);
+    source.append(texts[i], sizes && sizes[i] ? sizes[i] : strlen(texts[i]));
+  }
+  auto program = new ClProgram(held(context));
+  program->source = source;
+  return made(program, CL_SUCCESS, error);
+}
+API ClProgram* clCreateProgramWithBinary(ClContext* context, unsigned count, ClDevice* const* devices, const size_t* sizes,
+                                         const unsigned char** binaries, int* status, int* error) {
+  if (!valid(context)) return made<ClProgram>(nullptr, CL_INVALID_CONTEXT, error);
+  if (count != 1 || !devices || !sizes || !binaries || !sizes[0] || !binaries[0])
+    return made<ClProgram>(nullptr, CL_INVALID_VALUE, error);
+  if (devices[0] != &the_device) return made<ClProgram>(nullptr, CL_INVALID_DEVICE, error);
+  if (status) *status = CL_SUCCESS;
+  auto program = new ClProgram(held(context));
+  program->code.assign(reinterpret_cast<const char*>(binaries[0]), sizes[0]);
+  program->from_binary = true;
+  return made(program, CL_SUCCESS, error);
+}
+API int clRetainProgram(ClProgram* p) { return retain_if_valid(p); }
+API int clReleaseProgram(ClProgram* p) { return release_if_valid(p); }
+
+using Notify = void (*)(ClProgram*, void*);
+API int clBuildProgram(ClProgram* program, unsigned count, ClDevice* const* devices, const char* options, Notify notify, void* data) {
+  if (!valid(program)) return CL_INVALID_PROGRAM;
+  if (!count != !devices || (!notify && data)) return CL_INVALID_VALUE;
+  for (unsigned i = 0; i < count; i++)
+    if (devices[i] != &the_device) return CL_INVALID_DEVICE;
+  if (program->attached) return CL_INVALID_OPERATION;
+  if (program->module) hipModuleUnload(program->module);
+  program->module = nullptr;
+  program->kernels.clear();
+  program->options = options ? options : "";
+  int code = CL_SUCCESS;
+  if (!program->from_binary && !compile(program)) code = CL_BUILD_PROGRAM_FAILURE;
+  if (!code && !is_whole(program->code)) code = CL_INVALID_BINARY;
+  if (!code && hipModuleLoadData(&program->module, program->code.data())) code = CL_INVALID_BINARY;
+  if (!code) code = code_of(kernel_names(program->module, &program->kernels));
+  program->status = code ? BUILD_ERROR : BUILD_SUCCESS;
+  if (notify) notify(program, data);
+  return code;
+}
+API int clGetProgramInfo(ClProgram* program, unsigned name, size_t place, void* to, size_t* size) {
+  if (!valid(program)) return CL_INVALID_PROGRAM;
+  Wanted wanted{place, to, size};
+  switch (name) {
+    case 0x1160: return wanted.value<unsigned>(program->held);
+    case 0x1161: return wanted.value<ClContext*>(program->context);
+    case 0x1162: return wanted.value<unsigned>(1);
+    case 0x1163: return wanted.value<ClDevice*>(&the_device);
+    case 0x1164: return wanted.text(program->source);
+    case 0x1165: return wanted.value<size_t>(program->code.size());
+    case 0x1166:  // into the places that the caller's list names
+      if (to && place < sizeof(char*)) return CL_INVALID_VALUE;
+      if (to && *static_cast<char**>(to)) memcpy(*static_cast<char**>(to), program->code.data(), program->code.size());
+      if (size) *size = sizeof(char*);
+      return CL_SUCCESS;
+    case 0x1167: return program->module ? wanted.value<size_t>(program->kernels.size()) : CL_INVALID_PROGRAM_EXECUTABLE;
+    case 0x1168: return program->module ? wanted.text(joined(program->kernels)) : CL_INVALID_PROGRAM_EXECUTABLE;
+    default: return CL_INVALID_VALUE;
+  }
+}
+API int clGetProgramBuildInfo(ClProgram* program, ClDevice* device, unsigned name, size_t place, void* to, size_t* size) {
+  if (!valid(program)) return CL_INVALID_PROGRAM;
+  if (device != &the_device) return CL_INVALID_DEVICE;
+  Wanted wanted{place, to, size};
+  switch (name) {
+    case 0x1181: return wanted.value<int>(program->status);
+    case 0x1182: return wanted.text(program->options);
+    case 0x1183: return wanted.text(program->log);
+    case 0x1184: return wanted.value<unsigned>(program->module ? 4 : 0);  // CL_PROGRAM_BINARY_TYPE_EXECUTABLE, or none
+    default: return CL_INVALID_VALUE;
+  }
+}
+
+API ClKernel* clCreateKernel(ClProgram* program, const char* name, int* error) {
+  if (!valid(program)) return made<ClKernel>(nullptr, CL_INVALID_PROGRAM, error);
+  if (!program->module) return made<ClKernel>(nullptr, CL_INVALID_PROGRAM_EXECUTABLE, error);
+  if (!name) return made<ClKernel>(nullptr, CL_INVALID_VALUE, error);
+  int code;
+  ClKernel* kernel = kernel_called(program, name, &code);
+  return made(kernel, code, error);
+}
+API int clCreateKernelsInProgram(ClProgram* program, unsigned place, ClKernel** kernels, unsigned* count) {
+  if (!valid(program)) return CL_INVALID_PROGRAM;
+  if (!program->module) return CL_INVALID_PROGRAM_EXECUTABLE;
+  if (kernels && place < program->kernels.size()) return CL_INVALID_VALUE;
+  if (count) *count = program->kernels.size();
+  for (size_t i = 0; kernels && i < program->kernels.size(); i++) {
+    int code;
+    kernels[i] = kernel_called(program, program->kernels[i].c_str(), &code);
+    if (!kernels[i]) {
+      while (i) release(kernels[--i]);
+      return code;
+    }
+  }
+  return CL_SUCCESS;
+}
+API int clRetainKernel(ClKernel* k) { return retain_if_valid(k); }
+API int clReleaseKernel(ClKernel* k) { return release_if_valid(k); }
+API int clSetKernelArg(ClKernel* kernel, unsigned index, size_t size, const void* value) {
+  if (!valid(kernel)) return CL_INVALID_KERNEL;
+  if (index >= kernel->values.size()) return CL_INVALID_ARG_INDEX;
+  const Function::Argument& argument = kernel->function->arguments[index];
+  ClKernel::Value given;
+  given.set = true;
+  switch (argument.kind) {
+    case ARGUMENT_LOCAL:
+      if (value) return CL_INVALID_ARG_VALUE;
+      if (!size) return CL_INVALID_ARG_SIZE;
+      given.local = size;
+      break;
+    case ARGUMENT_GLOBAL: {
+      if (size != sizeof(ClBuffer*)) return CL_INVALID_ARG_SIZE;
+      auto buffer = value ? *static_cast<ClBuffer* const*>(value) : nullptr;
+      if (buffer && !valid(buffer)) return CL_INVALID_MEM_OBJECT;
+      auto address = buffer ? reinterpret_cast<uint64_t>(buffer->address) : 0;
+      given.bytes.assign(reinterpret_cast<const char*>(&address), sizeof address);
+      break;
+    }
+    case ARGUMENT_VALUE:
+      if (!value) return CL_INVALID_ARG_VALUE;
+      if (size != argument.size) return CL_INVALID_ARG_SIZE;
+      given.bytes.assign(static_cast<const char*>(value), size);
+      break;
+    default:
+      complain("argument %u of kernel %s is not supported: an image, a sampler, a pipe or a queue", index,
+               kernel->function->name.c_str());
+      return CL_INVALID_ARG_VALUE;
+  }
+  kernel->values[index] = given;
+  return CL_SUCCESS;
+}
+API int clGetKernelInfo(ClKernel* kernel, unsigned name, size_t place, void* to, size_t* size) {
+  if (!valid(kernel)) return CL_INVALID_KERNEL;
+  Wanted wanted{place, to, size};
+  switch (name) {
+    case 0x1190: return wanted.text(kernel->function->name);
+    case 0x1191: return wanted.value<unsigned>(kernel->values.size());
+    case 0x1192: return wanted.value<unsigned>(kernel->held);
+    case 0x1193: return wanted.value<ClContext*>(kernel->program->context);
+    case 0x1194: return wanted.value<ClProgram*>(kernel->program);
+    case 0x1195: return wanted.text("");  // attributes: not kept by the compiler
+    default: return CL_INVALID_VALUE;
+  }
+}
+API int clGetKernelArgInfo(ClKernel* kernel, unsigned index, unsigned name, size_t place, void* to, size_t* size) {
+  if (!valid(kernel)) return CL_INVALID_KERNEL;
+  if (index >= kernel->values.size()) return CL_INVALID_ARG_INDEX;
+  const Function::Argument& argument = kernel->function->arguments[index];
+  Wanted wanted{place, to, size};
+  switch (name) {
+    case 0x1196:  // which of global and constant memory is not in what the simulator reads of the metadata
+      if (argument.kind == ARGUMENT_LOCAL) return wanted.value<unsigned>(0x119C);
+      if (argument.kind == ARGUMENT_VALUE) return wanted.value<unsigned>(0x119E);
+      return CL_KERNEL_ARG_INFO_NOT_AVAILABLE;
+    case 0x1197: return argument.kind == ARGUMENT_OTHER ? CL_KERNEL_ARG_INFO_NOT_AVAILABLE : wanted.value<unsigned>(0x11A3);
+    case 0x1198: return argument.type.empty() ? CL_KERNEL_ARG_INFO_NOT_AVAILABLE : wanted.text(argument.type);
+    case 0x1199: return CL_KERNEL_ARG_INFO_NOT_AVAILABLE;  // const, restrict, volatile
+    case 0x119A: return argument.name.empty() ? CL_KERNEL_ARG_INFO_NOT_AVAILABLE : wanted.text(argument.name);
+    default: return CL_INVALID_VALUE;
+  }
+}
+API int clGetKernelWorkGroupInfo(ClKernel* kernel, ClDevice* device, unsigned name, size_t place, void* to, size_t* size) {
+  if (!valid(kernel)) return CL_INVALID_KERNEL;
+  if (device && device != &the_device) return CL_INVALID_DEVICE;
+  const Function* f = kernel->function;
+  const size_t required[3] = {f->required[0], f->required[1], f->required[2]};
+  uint64_t local = f->lds_bytes;
+  for (const ClKernel::Value& value : kernel->values) local += value.local;
+  Wanted wanted{place, to, size};
+  switch (name) {
+    case 0x11B0: return wanted.value<size_t>(f->most_threads ? f->most_threads : 256);
+    case 0x11B1: return wanted.bytes(required, sizeof required);
+    case 0x11B2: return wanted.value<uint64_t>(local);
+    case 0x11B3: return wanted.value<size_t>(64);  // work-items of a wavefront
+    case 0x11B4: return wanted.value<uint64_t>(f->private_bytes);
+    default: return CL_INVALID_VALUE;
+  }
+}

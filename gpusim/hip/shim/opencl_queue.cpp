@@ -1,0 +1,454 @@
+// OpenCL's queues, buffers, commands and events. A queue is a stream: its commands are done in the order of the calls, an
+// event is the stream's work that the command was, whose times the simulated clock knows.
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+
+#include "launch.h"
+#include "memory.h"
+#include "opencl.h"
+#include "streams.h"
+
+API hipError_t hipMalloc(void** pointer, size_t size);
+API hipError_t hipFreeAsync(void* pointer, hipStream_t stream);
+API hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned flags);
+API hipError_t hipStreamDestroy(hipStream_t stream);
+API hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by,
+                                        uint32_t bz, size_t lds, hipStream_t stream, void** params, void** extra,
+                                        hipEvent_t before, hipEvent_t after, uint32_t flags);
+
+namespace {
+enum : uint64_t { OUT_OF_ORDER = 1, PROFILING = 2 };
+enum : uint64_t { USE_HOST_PTR = 8, ALLOC_HOST_PTR = 16, COPY_HOST_PTR = 32 };  // cl_mem_flags
+enum : uint64_t { ACCESS_OF_KERNELS = 7, ACCESS_OF_HOST = 7 << 7 };
+enum : uint64_t { MAP_READ = 1, MAP_WRITE = 2, MAP_WRITE_INVALIDATE = 4 };
+constexpr unsigned NON_BLOCKING = 1;  // of a stream: HIP's default stream does not wait for it
+constexpr size_t ALIGNMENT = 256, LOCAL_ALIGNMENT = 16, MOST_WORK_ITEMS = 1024, CHOSEN_WORK_ITEMS = 256;
+enum Command : unsigned {
+  NDRANGE = 0x11F0, TASK, READ = 0x11F3, WRITE, COPY, MAP = 0x11FB, UNMAP = 0x11FD, MARKER,
+  READ_RECT = 0x1201, WRITE_RECT, COPY_RECT, BARRIER = 0x1205, MIGRATE, FILL
+};
+
+uint64_t handle(const void* object) { return reinterpret_cast<uint64_t>(object); }
+
+bool within(const ClBuffer* buffer, size_t offset, size_t size) {
+  return offset <= buffer->size && size <= buffer->size - offset;
+}
+
+// What a command waits for beside its queue's earlier ones.
+int wait_for(ClQueue* queue, unsigned count, ClEvent* const* events) {
+  if (!valid(queue)) return CL_INVALID_COMMAND_QUEUE;
+  if (!count != !events) return CL_INVALID_EVENT_WAIT_LIST;
+  for (unsigned i = 0; i < count; i++)
+    if (!valid(events[i])) return CL_INVALID_EVENT_WAIT_LIST;
+  for (unsigned i = 0; i < count; i++)
+    if (events[i]->queue != queue) tell(Request(OP_WAIT).put(number(queue->stream)).put(handle(events[i])));
+  return CL_SUCCESS;
+}
+
+// The event of the command that the queue was told of last.
+int done(ClQueue* queue, Command what, ClEvent** event) {
+  if (!event) return CL_SUCCESS;
+  *event = new ClEvent(held(queue), what);
+  tell(Request(OP_COMMAND).put(handle(*event)).put(number(queue->stream)));
+  return CL_SUCCESS;
+}
+
+// A command that is nothing but a time in its queue.
+int mark(ClQueue* queue, Command what, unsigned count, ClEvent* const* events, ClEvent** event) {
+  if (int code = wait_for(queue, count, events)) return code;
+  ClEvent* marker = new ClEvent(held(queue), what);
+  tell(Request(OP_RECORD).put(handle(marker)).put(number(queue->stream)));
+  if (event) *event = marker;
+  else release(marker);
+  return CL_SUCCESS;
+}
+
+int finish_of(ClQueue* queue) { return code_of(finish(number(queue->stream))); }
+
+int wait_for(ClEvent* event) {
+  tell(Request(OP_EVENT_WAITED).put(handle(event)));
+  return code_of(settle());
+}
+
+// Bytes that the program itself has read or written in a mapped buffer: they have gone over the link.
+void went_over_link(ClQueue* queue, size_t size, bool blocking) {
+  tell(Request(OP_COPIED).put(number(queue->stream)).put<uint64_t>(size).put<uint32_t>(COPIED_OVER_LINK).put<uint32_t>(blocking));
+}
+
+struct Rectangle {
+  const size_t *origin, *region;
+  size_t row, slice;
+
+  void complete() {
+    if (!row) row = region[0];
+    if (!slice) slice = region[1] * row;
+  }
+  size_t begin() const { return origin[2] * slice + origin[1] * row + origin[0]; }
+  size_t span() const { return (region[2] - 1) * slice + (region[1] - 1) * row + region[0]; }
+  bool usable() const {
+    return region[0] && region[1] && region[2] && row >= region[0] && slice >= region[1] * row && slice % row == 0;
+  }
+};
+
+// buffer: which side's bounds are known; null: memory of the program.
+int copy_rectangle(ClQueue* queue, char* to, const ClBuffer* to_buffer, Rectangle t, const char* from,
+                   const ClBuffer* from_buffer, Rectangle f, bool blocking) {
+  t.complete(), f.complete();
+  if (!t.usable() || !f.usable()) return CL_INVALID_VALUE;
+  if (to_buffer && !within(to_buffer, t.begin(), t.span())) return CL_INVALID_VALUE;
+  if (from_buffer && !within(from_buffer, f.begin(), f.span())) return CL_INVALID_VALUE;
+  hipMemcpy3DParms how{};
+  how.dstPtr = {to, t.row, t.region[0], t.slice / t.row};
+  how.dstPos = {t.origin[0], t.origin[1], t.origin[2]};
+  how.srcPtr = {const_cast<char*>(from), f.row, f.region[0], f.slice / f.row};
+  how.srcPos = {f.origin[0], f.origin[1], f.origin[2]};
+  how.extent = {t.region[0], t.region[1], t.region[2]};
+  return code_of(copy_3d(&how, queue->stream, blocking));
+}
+
+// The largest divisor of a number of work-items that is not larger than `most`.
+size_t divisor(size_t items, size_t most) {
+  for (size_t one = std::min(items, most); one > 1; one--)
+    if (items % one == 0) return one;
+  return 1;
+}
+
+// The argument block, and the bytes of local memory that its pointers share after the kernel's own.
+int arguments_of(const ClKernel* kernel, const size_t offset[3], std::string* block, size_t* local) {
+  const Function* f = kernel->function;
+  block->assign(f->argument_bytes, '\0');
+  size_t end = f->lds_bytes;
+  for (size_t i = 0; i < kernel->values.size(); i++) {
+    const ClKernel::Value& value = kernel->values[i];
+    const Function::Argument& argument = f->arguments[i];
+    if (!value.set) return CL_INVALID_KERNEL_ARGS;
+    if (argument.kind != ARGUMENT_LOCAL) {
+      memcpy(&(*block)[argument.offset], value.bytes.data(), std::min<size_t>(argument.size, value.bytes.size()));
+      continue;
+    }
+    size_t alignment = std::max<size_t>(LOCAL_ALIGNMENT, argument.alignment);
+    uint64_t start = (end + alignment - 1) / alignment * alignment;
+    memcpy(&(*block)[argument.offset], &start, std::min<size_t>(argument.size, sizeof start));
+    end = start + value.local;
+  }
+  *local = end - f->lds_bytes;
+  for (int i = 0; i < 3; i++)  // a kernel without a place for it does not ask for it
+    if (f->global_offsets[i] != NO_OFFSET) memcpy(&(*block)[f->global_offsets[i]], &offset[i], sizeof offset[i]);
+  return CL_SUCCESS;
+}
+
+ClQueue* new_queue(ClContext* context, ClDevice* device, uint64_t properties, int* error) {
+  if (!valid(context)) return made<ClQueue>(nullptr, CL_INVALID_CONTEXT, error);
+  if (device != &the_device) return made<ClQueue>(nullptr, CL_INVALID_DEVICE, error);
+  if (properties & OUT_OF_ORDER) complain("queues out of order are not supported: CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE");
+  if (properties & ~PROFILING) return made<ClQueue>(nullptr, CL_INVALID_QUEUE_PROPERTIES, error);
+  hipStream_t stream;
+  if (hipError_t failed = hipStreamCreateWithFlags(&stream, NON_BLOCKING)) return made<ClQueue>(nullptr, code_of(failed), error);
+  auto queue = new ClQueue(held(context));
+  queue->stream = stream, queue->properties = properties;
+  return made(queue, CL_SUCCESS, error);
+}
+}  // namespace
+
+void release(ClQueue* queue) {
+  if (--queue->held) return;
+  hipStreamDestroy(queue->stream);
+  release(queue->context);
+  delete queue;
+}
+
+void release(ClBuffer* buffer) {
+  if (--buffer->held) return;
+  if (buffer->parent) release(buffer->parent);
+  else hipFreeAsync(buffer->address, nullptr);
+  release(buffer->context);
+  delete buffer;
+}
+
+void release(ClEvent* event) {
+  if (--event->held) return;
+  release(event->queue);
+  delete event;
+}
+
+// --- queues
+API ClQueue* clCreateCommandQueue(ClContext* context, ClDevice* device, uint64_t properties, int* error) {
+  return new_queue(context, device, properties, error);
+}
+API ClQueue* clCreateCommandQueueWithProperties(ClContext* context, ClDevice* device, const uint64_t* properties, int* error) {
+  uint64_t wanted = 0;
+  for (; properties && *properties; properties += 2) {
+    if (properties[0] != 0x1093) return made<ClQueue>(nullptr, CL_INVALID_VALUE, error);  // CL_QUEUE_PROPERTIES alone
+    wanted = properties[1];
+  }
+  return new_queue(context, device, wanted, error);
+}
+API int clRetainCommandQueue(ClQueue* q) { return retain_if_valid(q); }
+API int clReleaseCommandQueue(ClQueue* q) { return release_if_valid(q); }
+API int clGetCommandQueueInfo(ClQueue* queue, unsigned name, size_t place, void* to, size_t* size) {
+  if (!valid(queue)) return CL_INVALID_COMMAND_QUEUE;
+  Wanted wanted{place, to, size};
+  switch (name) {
+    case 0x1090: return wanted.value<ClContext*>(queue->context);
+    case 0x1091: return wanted.value<ClDevice*>(&the_device);
+    case 0x1092: return wanted.value<unsigned>(queue->held);
+    case 0x1093: return wanted.value<uint64_t>(queue->properties);
+    default: return CL_INVALID_VALUE;
+  }
+}
+API int clFlush(ClQueue* q) { return valid(q) ? CL_SUCCESS : CL_INVALID_COMMAND_QUEUE; }
+API int clFinish(ClQueue* q) { return valid(q) ? finish_of(q) : CL_INVALID_COMMAND_QUEUE; }
+
+// --- buffers
+API ClBuffer* clCreateBuffer(ClContext* context, uint64_t flags, size_t size, void* host, int* error) {
+  if (!valid(context)) return made<ClBuffer>(nullptr, CL_INVALID_CONTEXT, error);
+  if (!size || size > device().capacity) return made<ClBuffer>(nullptr, CL_INVALID_BUFFER_SIZE, error);
+  if (flags & ~(ACCESS_OF_KERNELS | USE_HOST_PTR | ALLOC_HOST_PTR | COPY_HOST_PTR | ACCESS_OF_HOST) ||
+      (flags & USE_HOST_PTR && flags & (ALLOC_HOST_PTR | COPY_HOST_PTR)))
+    return made<ClBuffer>(nullptr, CL_INVALID_VALUE, error);
+  if (!host != !(flags & (USE_HOST_PTR | COPY_HOST_PTR))) return made<ClBuffer>(nullptr, CL_INVALID_HOST_PTR, error);
+  void* address;
+  if (hipError_t failed = hipMalloc(&address, size)) return made<ClBuffer>(nullptr, code_of(failed), error);
+  auto buffer = new ClBuffer(held(context));
+  buffer->flags = flags, buffer->size = size;
+  buffer->address = static_cast<char*>(address);
+  buffer->host = flags & USE_HOST_PTR ? static_cast<char*>(host) : nullptr;
+  if (!host) return made(buffer, CL_SUCCESS, error);
+  int code = code_of(copy(address, host, size, nullptr, true));
+  if (!code) return made(buffer, code, error);
+  release(buffer);
+  return made<ClBuffer>(nullptr, code, error);
+}
+API ClBuffer* clCreateSubBuffer(ClBuffer* parent, uint64_t flags, unsigned kind, const void* region, int* error) {
+  if (!valid(parent) || parent->parent) return made<ClBuffer>(nullptr, CL_INVALID_MEM_OBJECT, error);
+  if (kind != 0x1220 || !region) return made<ClBuffer>(nullptr, CL_INVALID_VALUE, error);  // CL_BUFFER_CREATE_TYPE_REGION
+  auto [origin, size] = *static_cast<const std::pair<size_t, size_t>*>(region);
+  if (!size) return made<ClBuffer>(nullptr, CL_INVALID_BUFFER_SIZE, error);
+  if (!within(parent, origin, size)) return made<ClBuffer>(nullptr, CL_INVALID_VALUE, error);
+  if (origin % ALIGNMENT) return made<ClBuffer>(nullptr, CL_MISALIGNED_SUB_BUFFER_OFFSET, error);
+  auto buffer = new ClBuffer(held(parent->context));
+  buffer->parent = held(parent);
+  buffer->flags = flags ? flags : parent->flags;
+  buffer->size = size, buffer->origin = origin;
+  buffer->address = parent->address + origin;
+  buffer->host = parent->host ? parent->host + origin : nullptr;
+  return made(buffer, CL_SUCCESS, error);
+}
+API int clRetainMemObject(ClBuffer* b) { return retain_if_valid(b); }
+API int clReleaseMemObject(ClBuffer* b) { return release_if_valid(b); }
+API int clGetMemObjectInfo(ClBuffer* buffer, unsigned name, size_t place, void* to, size_t* size) {
+  if (!valid(buffer)) return CL_INVALID_MEM_OBJECT;
+  Wanted wanted{place, to, size};
+  switch (name) {
+    case 0x1100: return wanted.value<unsigned>(0x10F0);  // CL_MEM_OBJECT_BUFFER
+    case 0x1101: return wanted.value<uint64_t>(buffer->flags);
+    case 0x1102: return wanted.value<size_t>(buffer->size);
+    case 0x1103: return wanted.value<void*>(buffer->host);
+    case 0x1104: return wanted.value<unsigned>(buffer->mapped.size());
+    case 0x1105: return wanted.value<unsigned>(buffer->held);
+    case 0x1106: return wanted.value<ClContext*>(buffer->context);
+    case 0x1107: return wanted.value<ClBuffer*>(buffer->parent);
+    case 0x1108: return wanted.value<size_t>(buffer->origin);
+    default: return CL_INVALID_VALUE;
+  }
+}
+
+// --- copies
+API int clEnqueueReadBuffer(ClQueue* queue, ClBuffer* buffer, unsigned blocking, size_t offset, size_t size, void* to,
+                            unsigned count, ClEvent* const* events, ClEvent** event) {
+  if (int code = wait_for(queue, count, events)) return code;
+  if (!valid(buffer)) return CL_INVALID_MEM_OBJECT;
+  if (!to || !within(buffer, offset, size)) return CL_INVALID_VALUE;
+  if (int code = code_of(copy(to, buffer->address + offset, size, queue->stream, blocking))) return code;
+  return done(queue, READ, event);
+}
+API int clEnqueueWriteBuffer(ClQueue* queue, ClBuffer* buffer, unsigned blocking, size_t offset, size_t size,
+                             const void* from, unsigned count, ClEvent* const* events, ClEvent** event) {
+  if (int code = wait_for(queue, count, events)) return code;
+  if (!valid(buffer)) return CL_INVALID_MEM_OBJECT;
+  if (!from || !within(buffer, offset, size)) return CL_INVALID_VALUE;
+  if (int code = code_of(copy(buffer->address + offset, from, size, queue->stream, blocking))) return code;
+  return done(queue, WRITE, event);
+}
+API int clEnqueueCopyBuffer(ClQueue* queue, ClBuffer* from, ClBuffer* to, size_t from_offset, size_t to_offset, size_t size,
+                            unsigned count, ClEvent* const* events, ClEvent** event) {
+  if (int code = wait_for(queue, count, events)) return code;
+  if (!valid(from) || !valid(to)) return CL_INVALID_MEM_OBJECT;
+  if (!within(from, from_offset, size) || !within(to, to_offset, size)) return CL_INVALID_VALUE;
+  if (int code = code_of(copy(to->address + to_offset, from->address + from_offset, size, queue->stream, false))) return code;
+  return done(queue, COPY, event);
+}
+API int clEnqueueReadBufferRect(ClQueue* queue, ClBuffer* buffer, unsigned blocking, const size_t* origin,
+                                const size_t* host_origin, const size_t* region, size_t row, size_t slice, size_t host_row,
+                                size_t host_slice, void* to, unsigned count, ClEvent* const* events, ClEvent** event) {
+  if (int code = wait_for(queue, count, events)) return code;
+  if (!valid(buffer)) return CL_INVALID_MEM_OBJECT;
+  if (!to || !origin || !host_origin || !region) return CL_INVALID_VALUE;
+  if (int code = copy_rectangle(queue, static_cast<char*>(to), nullptr, {host_origin, region, host_row, host_slice},
+                                buffer->address, buffer, {origin, region, row, slice}, blocking))
+    return code;
+  return done(queue, READ_RECT, event);
+}
+API int clEnqueueWriteBufferRect(ClQueue* queue, ClBuffer* buffer, unsigned blocking, const size_t* origin,
+                                 const size_t* host_origin, const size_t* region, size_t row, size_t slice, size_t host_row,
+                                 size_t host_slice, const void* from, unsigned count, ClEvent* const* events,
+                                 ClEvent** event) {
+  if (int code = wait_for(queue, count, events)) return code;
+  if (!valid(buffer)) return CL_INVALID_MEM_OBJECT;
+  if (!from || !origin || !host_origin || !region) return CL_INVALID_VALUE;
+  if (int code = copy_rectangle(queue, buffer->address, buffer, {origin, region, row, slice}, static_cast<const char*>(from),
+                                nullptr, {host_origin, region, host_row, host_slice}, blocking))
+    return code;
+  return done(queue, WRITE_RECT, event);
+}
+API int clEnqueueCopyBufferRect(ClQueue* queue, ClBuffer* from, ClBuffer* to, const size_t* from_origin,
+                                const size_t* to_origin, const size_t* region, size_t from_row, size_t from_slice,
+                                size_t to_row, size_t to_slice, unsigned count, ClEvent* const* events, ClEvent** event) {
+  if (int code = wait_for(queue, count, events)) return code;
+  if (!valid(from) || !valid(to)) return CL_INVALID_MEM_OBJECT;
+  if (!from_origin || !to_origin || !region) return CL_INVALID_VALUE;
+  if (int code = copy_rectangle(queue, to->address, to, {to_origin, region, to_row, to_slice}, from->address, from,
+                                {from_origin, region, from_row, from_slice}, false))
+    return code;
+  return done(queue, COPY_RECT, event);
+}
+API int clEnqueueFillBuffer(ClQueue* queue, ClBuffer* buffer, const void* pattern, size_t width, size_t offset, size_t size,
+                            unsigned count, ClEvent* const* events, ClEvent** event) {
+  if (int code = wait_for(queue, count, events)) return code;
+  if (!valid(buffer)) return CL_INVALID_MEM_OBJECT;
+  if (!pattern || !width || width > 128 || width & (width - 1) || offset % width || size % width || !within(buffer, offset, size))
+    return CL_INVALID_VALUE;
+  if (int code = code_of(fill(buffer->address + offset, pattern, width, size / width, queue->stream, false))) return code;
+  return done(queue, FILL, event);
+}
+// Memory of the device is memory of this process: what is mapped is the buffer itself, or a copy in the program's memory
+// that it stands for. As on a card, the bytes go over the link where one of both sides reads what the other wrote.
+API void* clEnqueueMapBuffer(ClQueue* queue, ClBuffer* buffer, unsigned blocking, uint64_t flags, size_t offset, size_t size,
+                             unsigned count, ClEvent* const* events, ClEvent** event, int* error) {
+  if (int code = wait_for(queue, count, events)) return made<void>(nullptr, code, error);
+  if (!valid(buffer)) return made<void>(nullptr, CL_INVALID_MEM_OBJECT, error);
+  if (!size || !within(buffer, offset, size) || flags & ~(MAP_READ | MAP_WRITE | MAP_WRITE_INVALIDATE))
+    return made<void>(nullptr, CL_INVALID_VALUE, error);
+  char *device_bytes = buffer->address + offset, *bytes = buffer->host ? buffer->host + offset : device_bytes;
+  int code = CL_SUCCESS;
+  if (flags & MAP_WRITE_INVALIDATE) code = code_of(settle());
+  else if (buffer->host) code = code_of(copy(bytes, device_bytes, size, queue->stream, blocking));
+  else if (!(code = code_of(settle()))) went_over_link(queue, size, blocking);
+  if (code) return made<void>(nullptr, code, error);
+  buffer->mapped.insert({bytes, {offset, size, flags}});
+  done(queue, MAP, event);
+  return made<void>(bytes, CL_SUCCESS, error);
+}
+API int clEnqueueUnmapMemObject(ClQueue* queue, ClBuffer* buffer, void* bytes, unsigned count, ClEvent* const* events,
+                                ClEvent** event) {
+  if (int code = wait_for(queue, count, events)) return code;
+  if (!valid(buffer)) return CL_INVALID_MEM_OBJECT;
+  auto found = buffer->mapped.find(bytes);
+  if (found == buffer->mapped.end()) return CL_INVALID_VALUE;
+  auto [offset, size, flags] = found->second;
+  buffer->mapped.erase(found);
+  if (flags & (MAP_WRITE | MAP_WRITE_INVALIDATE)) {
+    if (!buffer->host) went_over_link(queue, size, false);
+    else if (int code = code_of(copy(buffer->address + offset, bytes, size, queue->stream, false))) return code;
+  }
+  return done(queue, UNMAP, event);
+}
+API int clEnqueueMigrateMemObjects(ClQueue* queue, unsigned buffers, ClBuffer* const* list, uint64_t, unsigned count,
+                                   ClEvent* const* events, ClEvent** event) {
+  if (!buffers || !list) return CL_INVALID_VALUE;
+  return mark(queue, MIGRATE, count, events, event);  // there is one device, which has them all
+}
+
+// --- launches
+static int launch_range(Command what, ClQueue* queue, ClKernel* kernel, unsigned dimensions, const size_t* offset,
+                        const size_t* global, const size_t* local, unsigned count, ClEvent* const* events, ClEvent** event) {
+  if (int code = wait_for(queue, count, events)) return code;
+  if (!valid(kernel)) return CL_INVALID_KERNEL;
+  if (!dimensions || dimensions > 3) return CL_INVALID_WORK_DIMENSION;
+  if (!global) return CL_INVALID_GLOBAL_WORK_SIZE;
+  const Function* f = kernel->function;
+  size_t items[3] = {1, 1, 1}, group[3] = {1, 1, 1}, first[3] = {};
+  size_t most = f->most_threads ? f->most_threads : MOST_WORK_ITEMS, left = std::min(most, CHOSEN_WORK_ITEMS), all = 1;
+  for (unsigned i = 0; i < dimensions; i++) {
+    items[i] = global[i];
+    if (!items[i] || items[i] > UINT32_MAX) return CL_INVALID_GLOBAL_WORK_SIZE;
+    if (offset) first[i] = offset[i];
+    if (first[i] > SIZE_MAX - items[i]) return CL_INVALID_GLOBAL_OFFSET;
+    group[i] = local ? local[i] : f->required[0] ? f->required[i] : divisor(items[i], left);
+    if (!group[i] || items[i] % group[i] || (f->required[0] && group[i] != f->required[i])) return CL_INVALID_WORK_GROUP_SIZE;
+    all *= group[i];
+    if (all > most) return CL_INVALID_WORK_GROUP_SIZE;
+    left = std::max<size_t>(left / group[i], 1);
+  }
+  std::string block;
+  size_t local_bytes;
+  if (int code = arguments_of(kernel, first, &block, &local_bytes)) return code;
+  size_t size = block.size();
+  void* extra[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, &block[0], HIP_LAUNCH_PARAM_BUFFER_SIZE, &size, HIP_LAUNCH_PARAM_END};
+  hipError_t error = hipExtModuleLaunchKernel(reinterpret_cast<hipFunction_t>(kernel->function), items[0], items[1], items[2],
+                                              group[0], group[1], group[2], local_bytes, queue->stream, nullptr, extra,
+                                              nullptr, nullptr, 0);
+  return error ? code_of(error) : done(queue, what, event);
+}
+API int clEnqueueNDRangeKernel(ClQueue* queue, ClKernel* kernel, unsigned dimensions, const size_t* offset,
+                               const size_t* global, const size_t* local, unsigned count, ClEvent* const* events,
+                               ClEvent** event) {
+  return launch_range(NDRANGE, queue, kernel, dimensions, offset, global, local, count, events, event);
+}
+API int clEnqueueTask(ClQueue* queue, ClKernel* kernel, unsigned count, ClEvent* const* events, ClEvent** event) {
+  const size_t one = 1;
+  return launch_range(TASK, queue, kernel, 1, nullptr, &one, &one, count, events, event);
+}
+
+// --- events
+API int clEnqueueMarkerWithWaitList(ClQueue* q, unsigned count, ClEvent* const* events, ClEvent** event) {
+  return mark(q, MARKER, count, events, event);
+}
+API int clEnqueueBarrierWithWaitList(ClQueue* q, unsigned count, ClEvent* const* events, ClEvent** event) {
+  return mark(q, BARRIER, count, events, event);
+}
+API int clEnqueueMarker(ClQueue* q, ClEvent** event) { return event ? mark(q, MARKER, 0, nullptr, event) : CL_INVALID_VALUE; }
+API int clEnqueueBarrier(ClQueue* q) { return mark(q, BARRIER, 0, nullptr, nullptr); }
+API int clEnqueueWaitForEvents(ClQueue* q, unsigned count, ClEvent* const* events) {
+  return count ? wait_for(q, count, events) : CL_INVALID_VALUE;
+}
+API int clWaitForEvents(unsigned count, ClEvent* const* events) {
+  if (!count || !events) return CL_INVALID_VALUE;
+  for (unsigned i = 0; i < count; i++)
+    if (!valid(events[i])) return CL_INVALID_EVENT;
+  for (unsigned i = 0; i < count; i++)
+    if (wait_for(events[i])) return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+  return CL_SUCCESS;
+}
+API int clRetainEvent(ClEvent* e) { return retain_if_valid(e); }
+API int clReleaseEvent(ClEvent* e) { return release_if_valid(e); }
+API int clGetEventInfo(ClEvent* event, unsigned name, size_t place, void* to, size_t* size) {
+  if (!valid(event)) return CL_INVALID_EVENT;
+  Wanted wanted{place, to, size};
+  switch (name) {
+    case 0x11D0: return wanted.value<ClQueue*>(event->queue);
+    case 0x11D1: return wanted.value<unsigned>(event->command);
+    case 0x11D2: return wanted.value<unsigned>(event->held);
+    case 0x11D3: return wanted.value<int>(wait_for(event));  // asked again and again otherwise: CL_COMPLETE is 0
+    case 0x11D4: return wanted.value<ClContext*>(event->queue->context);
+    default: return CL_INVALID_VALUE;
+  }
+}
+API int clSetEventCallback(ClEvent* event, int status, void (*call)(ClEvent*, int, void*), void* data) {
+  if (!valid(event)) return CL_INVALID_EVENT;
+  if (!call || status < 0 || status > 2) return CL_INVALID_VALUE;
+  int code = wait_for(event);
+  call(event, code ? code : status, data);
+  return CL_SUCCESS;
+}
+API int clGetEventProfilingInfo(ClEvent* event, unsigned name, size_t place, void* to, size_t* size) {
+  if (!valid(event)) return CL_INVALID_EVENT;
+  if (name < 0x1280 || name > 0x1284) return CL_INVALID_VALUE;
+  if (!(event->queue->properties & PROFILING) || settle()) return CL_PROFILING_INFO_NOT_AVAILABLE;
+  Answer answer = ask(Request(OP_TIMES).put(handle(event)));
+  uint64_t times[5];
+  for (int i = 0; i < 4; i++) times[i] = answer.get<uint64_t>();
+  times[4] = times[3];  // CL_PROFILING_COMMAND_COMPLETE: no command starts others
+  return Wanted{place, to, size}.value<uint64_t>(times[name - 0x1280]);
+}
