@@ -1,5 +1,6 @@
 """`gpusim check`."""
 
+import sys
 from typing import Annotated
 
 import typer
@@ -40,7 +41,10 @@ def check(
             print(text, end="")
         else:
             write_whole(json_file, text)
-    if json_file != STANDARD_OUTPUT and not quiet:
+    if quiet:
+        for finding in found["findings"]:  # the errors that it was run for
+            print(finding["text"], file=sys.stderr)
+    elif json_file != STANDARD_OUTPUT:
         for finding in found["findings"]:
             print(finding["text"])
         said = ", ".join(f"{count} {kind}" for kind, count in found["counts"].items()) or "nothing found"

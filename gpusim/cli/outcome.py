@@ -250,6 +250,9 @@ def _write(
         printed.write(as_markdown(result))
     elif asked.markdown or not options.quiet:
         _show(asked, result, printed, wanted)
+    else:
+        for finding in result.get("findings") or ():  # of a program under watch: the errors that it was run for
+            print(finding["text"], file=sys.stderr)
 
 
 def _show(asked: JobAsked, result: Mapping[str, Any], out: TextIO, wanted: terminal.Wanted) -> None:

@@ -13,7 +13,7 @@ from gpusim.networks.library import INSTALLING, is_there
 from gpusim.reproduce.kept import Kept, Results, kept
 from gpusim.reproduce.kept_network import KeptNetwork, kept_network
 from gpusim.reproduce.plan import Plan, PlannedNetwork, PlannedPoint
-from gpusim.store.keeper import LOOK_EVERY_S, Elsewhere, Found, Keeper, Took
+from gpusim.store.keeper import Awaited, Elsewhere, Found, Keeper, Took
 from gpusim.sweep.executor import Executor
 from gpusim.sweep.tasks import Done
 from workloads.vendor.libraries import VendorProduct
@@ -94,8 +94,8 @@ class Running:
 
     def __init__(self, keeper: Keeper, executor: Executor, reporter: Reporter, interrupt: Interrupt) -> None:
         self._keeper, self._executor, self._reporter, self._interrupt = keeper, executor, reporter, interrupt
-        self._done_s = self._all_s = self._start = self._said = self._looked = 0.0
-        self._elsewhere: dict[int, PlannedPoint] = {}  # points that another process computes
+        self._done_s = self._all_s = self._start = self._said = 0.0
+        self._elsewhere = Awaited[PlannedPoint]()
 
     def run(self, plan: Plan) -> Ran:
         """Run all missing points; an interrupt gives up those that are running."""
@@ -126,7 +126,8 @@ class Running:
                 self._begin(number, planned, ran)
             while (self._executor.running or self._elsewhere) and not self._interrupt.asked:
                 self._collect(missing, ran)
-                self._look_elsewhere(ran)
+                for number, planned in self._elsewhere.due(lambda: self._executor.full):
+                    self._begin(number, planned, ran, told=True)
         finally:
             self._executor.stop()
         ran.wall_s = time.monotonic() - self._start
@@ -139,21 +140,11 @@ class Running:
             _note(planned, taken, ran)
             self._done_s += planned.seconds
         elif isinstance(taken, Elsewhere):
-            self._elsewhere[number] = planned
+            self._elsewhere.add(number, planned)
             if not told:
                 self._reporter.say(f"{planned.key}: {taken.sentence}")
         else:
             self._executor.submit(number, planned.task(self._keeper.path))
-
-    def _look_elsewhere(self, ran: Ran) -> None:
-        """Take what other processes have done, or have given up, once a moment."""
-        if time.monotonic() - self._looked < LOOK_EVERY_S:
-            return
-        self._looked = time.monotonic()
-        for number in list(self._elsewhere):
-            if self._executor.full:
-                return
-            self._begin(number, self._elsewhere.pop(number), ran, told=True)
 
     def _say_left_out(self, points: Mapping[str, VendorProduct]) -> None:
         libraries = sorted({product.library for product in points.values()})

@@ -8,11 +8,11 @@ import sqlite3
 import sys
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from gpusim.base.version import __version__
 from gpusim.store.file import errors, now, writable, writing
@@ -22,6 +22,8 @@ from gpusim.store.under_way import UnderWay
 from gpusim.store.work import NetworkRows, Work, sources_hash
 
 MOST_INTEGER = 2**63 - 1  # that SQLite has
+T = TypeVar("T")
+
 LOOK_EVERY_S = 0.3  # whether another process has done what is waited for
 
 
@@ -51,6 +53,31 @@ class Elsewhere:
     def sentence(self) -> str:
         """Say what is waited for, and how not to."""
         return f"equal work is under way: waiting for the result of {self.holder} (--fresh does not wait)"
+
+
+class Awaited(Generic[T]):
+    """What waits for work of other processes, by its number: a sweep's or a publication's points."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, T] = {}
+        self._looked = 0.0
+
+    def __bool__(self) -> bool:
+        return bool(self._held)
+
+    def add(self, number: int, waiting: T) -> None:
+        """Have it wait, from now on or again."""
+        self._held[number] = waiting
+
+    def due(self, full: Callable[[], bool]) -> Iterator[tuple[int, T]]:
+        """Take out one after the other, to be tried again, until no more can begin (`full`): all once a moment."""
+        if time.monotonic() - self._looked < LOOK_EVERY_S:
+            return
+        self._looked = time.monotonic()
+        for number in list(self._held):
+            if full():
+                return
+            yield number, self._held.pop(number)
 
 
 class Kept(NamedTuple):

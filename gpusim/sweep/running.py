@@ -16,7 +16,7 @@ from gpusim.base.follow import overall
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter, clock
 from gpusim.config.sweep import SweepSpec
-from gpusim.store.keeper import LOOK_EVERY_S, Elsewhere, Found, Keeper, Kept, Started, Took
+from gpusim.store.keeper import Awaited, Elsewhere, Found, Keeper, Kept, Started, Took
 from gpusim.store.outcome import Outcome, failed
 from gpusim.store.reading import Results
 from gpusim.store.work import Work, identity_of
@@ -66,8 +66,7 @@ class Sweep:
         self._points: list[Point] = []
         self._waiting: dict[str, list[int]] = {}  # work that is being done → points that want it
         self._working: dict[int, Work] = {}
-        self._elsewhere: dict[int, tuple[Work, Task]] = {}  # points whose work another process does
-        self._looked = 0.0
+        self._elsewhere = Awaited[tuple[Work, Task]]()
 
     def run(self) -> Progress:
         """Run the missing points; an interrupt gives up those under way. Raise UserError before anything runs."""
@@ -117,7 +116,8 @@ class Sweep:
                 self._begin(number, points[number], *prepared)
         while (self.executor.running or self._elsewhere) and not self.interrupt.asked:
             self._collect()
-            self._look_elsewhere()
+            for number, (work, task) in self._elsewhere.due(lambda: self.executor.full):
+                self._begin(number, self._points[number], work, task)
         return not self.interrupt.asked
 
     def _values(self, objectives: Objectives) -> list[list[float] | None]:
@@ -172,20 +172,10 @@ class Sweep:
             self._said.found(point)
         elif isinstance(taken, Elsewhere):
             self._said.elsewhere(point, taken)
-            self._elsewhere[number] = work, task
+            self._elsewhere.add(number, (work, task))
         else:
             self._waiting[work.identity], self._working[number] = [number], work
             self.executor.submit(number, task)
-
-    def _look_elsewhere(self) -> None:
-        """Take what other processes have done, or have given up, once a moment."""
-        if time.monotonic() - self._looked < LOOK_EVERY_S:
-            return
-        self._looked = time.monotonic()
-        for number in list(self._elsewhere):
-            if self.executor.full:
-                return
-            self._begin(number, self._points[number], *self._elsewhere.pop(number))
 
     def _collect(self) -> None:
         for number, done in self.executor.finished():

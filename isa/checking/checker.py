@@ -15,7 +15,7 @@ from gpusim.jit.compile_progress import compiling
 from isa.checking.findings import Finding, findings_of
 from isa.checking.producer import produce_checked, start_checked
 from isa.checking.state import CHECK, FINDING_WORDS, MOST_FINDINGS, SCALAR_CODES, SHADOW_BYTES
-from isa.checking.table import check_table
+from isa.checking.table import check_table_of
 from isa.device_memory import VIRTUAL_BASE
 from isa.execution.emulator import new_run, run_loop, run_slices
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter
@@ -111,7 +111,7 @@ class _Watch:
         context.state.check = address_of(record)
         context.start_address, context.produce_address = map(function_address, _ENTRY_POINTS)
         slots, groups = context.slots, int(np.prod(context.launch.workgroups))
-        state.rows = self._address(check_table(context.instructions, context.table["kind"]))
+        state.rows = self._address(check_table_of(context.launch.kernel))
         state.vectors = vectors = max(int(context.state.vector_registers), 1)
         state.known = self._zeros(slots * vectors)
         state.origins = self._zeros(slots * vectors)

@@ -1,6 +1,7 @@
 """What each instruction reads and writes, and how its result is known: the table that the compiled checks go by."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from isa.checking.state import ALL_KNOWN, ANY_KNOWN, CHECK_ROW, KNOWN, MOST, MOV
 from isa.encoding.instruction import Instruction
 from isa.encoding.registers import address_registers, image_address_guessed, registers
 from isa.execution.codes import Kind
+from isa.execution.executor import program_of
+from isa.object.code_object import Kernel
 from isa.opcodes.opcode import LDS, VALU, VMEM
 
 _LANE_MASKS = ("s_and", "s_or", "s_xor", "s_nand", "s_nor", "s_xnor")  # of 64 bits: lanes beyond EXEC may hold anything
@@ -30,6 +33,13 @@ _PLAIN = {
     *(Kind.SALU, Kind.SALU_STATUS, Kind.NO_OPERATION),
 }
 _STATUS = {SCC: SCC, 251: VCC, 252: EXEC}  # VCCZ and EXECZ are of these registers
+
+
+@cache
+def check_table_of(kernel: Kernel) -> np.ndarray:
+    """Return the check table of the kernel's program, made once as that is."""
+    program = program_of(kernel)
+    return check_table(program.instructions, program.table["kind"])
 
 
 def check_table(instructions: Sequence[Instruction], kinds: np.ndarray) -> np.ndarray:

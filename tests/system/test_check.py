@@ -27,6 +27,8 @@ def test_a_kernel_with_a_race_ends_with_code_1(tmp_path: Path, capsys: pytest.Ca
     assert (finding["kind"], finding["file"], finding["kernel"]) == ("race", "wrong.cl", "groups_write_one_place")
     said = capsys.readouterr().out.splitlines()
     assert said[0] == finding["text"] and said[1].startswith("groups_write_one_place: 1 race; 4 workgroups, ")
+    assert invoke(["check", str(tmp_path / "k.yaml"), "--quiet"]) == 1
+    assert capsys.readouterr() == ("", f"{finding['text']}\n")
 
 
 def test_a_kernel_without_fault_ends_with_code_0(capsys: pytest.CaptureFixture[str]) -> None:
@@ -39,3 +41,11 @@ def test_a_program_is_checked(case: str, tmp_path: Path) -> None:
     done = run(["--check", "--json", str(tmp_path / "r.json")], PROGRAMS / "runtime", case)
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "r.json").read_text())["findings"] == []
+
+
+def test_a_quiet_check_of_a_program_says_what_it_found(tmp_path: Path) -> None:
+    options = ["--check", "--quiet", "--bounds", "exact", "--json", str(tmp_path / "r.json")]
+    done = run(options, PROGRAMS / "runtime", "fault")
+    (finding,) = json.loads((tmp_path / "r.json").read_text())["findings"]
+    assert done.returncode != 0 and finding["kind"] == "fault"
+    assert finding["text"] in done.stderr.splitlines()

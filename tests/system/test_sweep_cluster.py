@@ -6,17 +6,19 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-pytest.importorskip("distributed")
-
 from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
 from gpusim.store.reading import Results
 from tests.support.dask_cluster import Cluster, cluster
+
+# found, not imported: every process that collects tests would take half a second for it
+pytestmark = pytest.mark.skipif(find_spec("distributed") is None, reason="needs the extra 'cluster'")
 
 LATENCIES = range(56, 70)
 SIZES = [f"arguments.{name}={{fill: 1, dtype: float32, shape: [64]}}" for name in "abc"]

@@ -96,6 +96,16 @@ def test_numbers_of_a_plain_record_are_python_s() -> None:
     assert m.cache.small + 1 == 0x8000  # NumPy's would overflow
 
 
+def test_the_data_of_a_record_are_its_bytes_whatever_its_fields() -> None:
+    # Numba takes a record by them at each call; a description of all fields would take most of a test's time
+    record = new_record(DTYPE)
+    assert (record.data.format, record.data.nbytes) == ("B", DTYPE.itemsize)
+    record.count.steps = 0x0102
+    at = DTYPE.fields["count"][1]  # type: ignore[index]
+    assert record.data[at : at + 3].tolist() == [2, 1, 0]
+    assert (record.count.data.format, record.count.data[0]) == ("B", 2)
+
+
 def test_a_record_keeps_its_parts_and_they_do_not_keep_it() -> None:
     record = new_record(DTYPE)
     part = next(name for name in DTYPE.names or () if DTYPE[name].names)

@@ -3,11 +3,10 @@
 import importlib
 import importlib.util
 from collections.abc import Callable
+from functools import cache
 from types import ModuleType
 from typing import Any
 from unittest.mock import patch
-
-import numba
 
 from gpusim.jit import JIT_DISABLED, functions
 
@@ -31,11 +30,21 @@ _CALLERS: dict[int, Callable[[Any], Any]] = {
 
 
 def compiled(function: Any, arguments: int, result: str = "int64") -> Callable[..., Any]:
-    """The function as compiled code calls it, on int64 arguments; itself if nothing is compiled."""
+    """The function as compiled code calls it, on int64 arguments; itself if nothing is compiled.
+
+    The first call compiles, in the process that runs the test alone: each one collects it.
+    """
     caller = _CALLERS[arguments](function)
     if JIT_DISABLED:
         return caller
-    # Numba learns of the core's functions and operations here
-    for module in {"gpusim.jit.compile", *(primitive.llvm_module for primitive in functions.primitives())}:
-        importlib.import_module(module)
-    return numba.njit(f"{result}({', '.join(['int64'] * arguments)})")(caller)  # type: ignore[no-any-return]
+
+    @cache
+    def made() -> Callable[..., Any]:
+        import numba
+
+        # Numba learns of the core's functions and operations here
+        for module in {"gpusim.jit.compile", *(primitive.llvm_module for primitive in functions.primitives())}:
+            importlib.import_module(module)
+        return numba.njit(f"{result}({', '.join(['int64'] * arguments)})")(caller)  # type: ignore[no-any-return]
+
+    return lambda *values: made()(*values)

@@ -107,7 +107,6 @@ def test_a_sweep_does_its_other_points_first(
     spec, document = load_sweep("layerB", Overrides(("engine.sib_kib=4,8,16",)))
     work, _ = prepared(spec, points_of(spec)[0], document.path)
     monkeypatch.setattr(keeping, "LOOK_EVERY_S", 0.01)
-    monkeypatch.setattr("gpusim.sweep.running.LOOK_EVERY_S", 0.01)
     executor: Any = Runs()
     with other_process(store, work) as (child, process), Keeper(store) as keeper, Interrupt() as interrupt:
         sweep = Sweep(spec, document.path, keeper, executor, Reporter(), interrupt)
