@@ -1,7 +1,8 @@
 // Streams of 16 bytes a lane, 1 KiB a wavefront (read_wait: 4 bytes and 256): wavefront w touches offset
 // (w * 1024 + i * stride) & mask in access i (read_wait: w * 256).
 // Arguments: u64 source, u64 target, u32 stride, u32 mask, u32 steps (at least 1) of four accesses, u32 wavefronts a
-// workgroup. Offsets are counted in scalar registers, beside the vector units.
+// workgroup, u32 apart. Offsets are counted in scalar registers, beside the vector units. triad: target = source + 3 other,
+// in FP64; the other lies `apart` bytes behind the source.
     .include "kernel.inc"
     .include "../kernels/carries.inc"
 
@@ -30,6 +31,16 @@
     s_mov_b32 s25, s7
     s_mov_b32 s26, -1
     s_mov_b32 s27, 0x27000
+    .ifc \name, triad
+    s_load_dword s28, s[0:1], 0x20
+    s_waitcnt lgkmcnt(0)
+    s_add_u32 s28, s4, s28                  // s[28:31]: the other source
+    s_addc_u32 s29, s5, 0
+    s_mov_b32 s30, -1
+    s_mov_b32 s31, 0x27000
+    s_mov_b32 s32, 0                        // s[32:33]: 3.0
+    s_mov_b32 s33, 0x40080000
+    .endif
     .irp n, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19
     v_mov_b32_e32 v\n, 0
     .endr
@@ -44,7 +55,11 @@
     s_cbranch_scc1 .Lstep_\name
     s_waitcnt vmcnt(0) lgkmcnt(0)
     s_endpgm
+    .ifc \name, triad
+    end_kernel \name, 40
+    .else
     end_kernel \name, 32
+    .endif
 .endm
 
 // loads that nobody waits for: as many under way as the hardware allows
@@ -74,6 +89,22 @@
     buffer_store_dwordx4 v[8:11], v0, s[24:27], s17 offen
     buffer_store_dwordx4 v[12:15], v0, s[24:27], s18 offen
     buffer_store_dwordx4 v[16:19], v0, s[24:27], s19 offen
+.endm
+.macro triad_pair first, second
+    buffer_load_dwordx4 v[4:7], v0, s[20:23], s\first offen
+    buffer_load_dwordx4 v[8:11], v0, s[28:31], s\first offen
+    buffer_load_dwordx4 v[12:15], v0, s[20:23], s\second offen
+    buffer_load_dwordx4 v[16:19], v0, s[28:31], s\second offen
+    s_waitcnt vmcnt(0)
+    .irp at, 4, 6, 12, 14
+    v_fma_f64 v[\at:\at + 1], v[\at + 4:\at + 5], s[32:33], v[\at:\at + 1]
+    .endr
+    buffer_store_dwordx4 v[4:7], v0, s[24:27], s\first offen
+    buffer_store_dwordx4 v[12:15], v0, s[24:27], s\second offen
+.endm
+.macro body_triad
+    triad_pair 16, 17
+    triad_pair 18, 19
 .endm
 .macro body_write
     .irp at, 16, 17, 18, 19
@@ -124,5 +155,6 @@
     flat_atomic_add v5, v[2:3], v4 glc
 .endm
 
+    stream triad
     atomic atomic_add
     atomic atomic_add_return
