@@ -92,11 +92,12 @@ class LayerWorkload(Spec):
     kind: Literal["layer"] = param("layer", "what is computed: a convolutional layer, forward", "")
     layer: LayerSpec = param(..., "the convolutional layer", "the network")
     batch: int = param(128, "images in the batch", "Dong 2020, section 6.5", ge=1, le=MOST_IMAGES)
-    data: Literal["synthetic", "synthetic_maps", "real", "resampled"] = param(
+    data: Literal["synthetic", "synthetic_maps", "real", "resampled", "transposed"] = param(
         "synthetic",
         "synthetic: zeros uniformly random in the matrix; synthetic_maps: in the maps, whose levels table 6.5 gives, "
         "before im2col; real: activation maps captured from a training run; resampled: any number of images, each "
-        "channel's map drawn from the captured ones",
+        "channel's map drawn from the captured ones; transposed: captured maps of one pixel, channels as images, as "
+        "gradients of weights take them",
         "Dong 2020, table 6.5",
     )
     im2col: Literal["channel_first", "channel_last"] = param(
@@ -149,7 +150,7 @@ class ConvolutionWorkload(Spec):
 
 def _check_data(workload: "LayerWorkload | ConvolutionWorkload") -> None:
     """Raise ValueError for data without their file, or with values that are of others."""
-    if workload.data not in ("real", "resampled"):
+    if workload.data not in ("real", "resampled", "transposed"):
         return
     if workload.activations is None:
         raise ValueError(f"data: {workload.data} needs an activation file in workload.activations")

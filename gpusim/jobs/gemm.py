@@ -26,6 +26,7 @@ from workloads.data.operands import (
     captured_operands,
     resampled_operands,
     synthetic_map_operands,
+    transposed_operands,
 )
 from workloads.data.patterns import CHANNEL_FIRST
 from workloads.operators.gemm import GemmBuffers, GemmOperator, build_gemm
@@ -34,6 +35,7 @@ from workloads.operators.sparse_tiling import dense_cycles
 from workloads.shapes import GemmShape, gemm_shape, output_size
 from workloads.vendor.libraries import VENDOR_PRODUCTS, VendorProduct
 
+_OF_FILE = {"real": captured_operands, "resampled": resampled_operands, "transposed": transposed_operands}
 _BLOCK_COLUMNS = 64  # blocks of columns of a product by itself are a multiple of
 
 
@@ -67,7 +69,7 @@ def operands_of_layer(workload: LayerWorkload) -> Operands:
 def map_operands(workload: LayerWorkload | ConvolutionWorkload, order: str = CHANNEL_FIRST) -> MapOperands:
     """Return the operands that follow from a layer's maps, captured or made up."""
     layer, seed = workload.layer.shape, workload.seed
-    of_file = {"real": captured_operands, "resampled": resampled_operands}.get(workload.data)
+    of_file = _OF_FILE.get(workload.data)
     if of_file is not None and workload.activations is not None:
         return of_file(layer, workload.batch, workload.activations, seed, order)
     return synthetic_map_operands(layer, workload.batch, workload.sparsity, seed, order, _zero_block(workload))

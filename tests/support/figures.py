@@ -166,6 +166,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "zero maps": zero_maps,
         "training": training,
         "photographs": photograph_maps.photographs_table,
+        "texts": photograph_maps.texts_table,
     },
     "opencl": {"accuracy": library_accuracy.table},
     "energy": energy_pages.SECTIONS,

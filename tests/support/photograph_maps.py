@@ -1,11 +1,11 @@
-"""Maps captured on photographs: sparsity by layer and epoch beside table 6.5 of Dong 2020, for docs/activations.md."""
+"""Maps captured on photographs, beside table 6.5 of Dong 2020, and on texts: tables of docs/activations.md."""
 
 import csv
 from pathlib import Path
 
 from tests.support.pages import table
 from workloads.data.activations_file import load_activations
-from workloads.data.capture import PHOTOGRAPHS, CapturePoint
+from workloads.data.capture import PHOTOGRAPHS, TEXTS, CapturePoint
 from workloads.data.operands import SHIPPED_ACTIVATIONS
 
 EPOCHS_SHOWN = 6  # of a training: the first, the last, and between them as often as makes this many
@@ -15,6 +15,22 @@ def photographs_table(folder: Path = SHIPPED_ACTIVATIONS) -> str:
     """A table for each network that was captured into `folder`, or a line that says that none was."""
     found = [_network(model, folder) for model in PHOTOGRAPHS if (folder / f"{model}.csv").exists()]
     return "\n\n".join(found) if found else "No capture of photographs is shipped."
+
+
+def texts_table(folder: Path = SHIPPED_ACTIVATIONS) -> str:
+    """A row for each feed-forward layer of the transformers that were captured into `folder`."""
+    rows = []
+    for name in ("transformer", "transformer-l1"):
+        with (folder / f"{name}.csv").open(encoding="utf-8") as file:
+            *_, last = csv.DictReader(file)
+        for point in TEXTS["transformer"]:
+            held = load_activations(folder / f"{name}-{point.label}.npz").array[:, :, 0, 0] != 0
+            eight = held[: len(held) // 8 * 8].reshape(-1, 8, held.shape[1]).any(axis=1).mean()
+            shares = [1 - held.mean(), 1 - held.any(axis=0).mean(), eight, 1 - (1 - held.mean()) ** 8]
+            learnt = f"{float(last['train_loss']):.2f}, {100 * float(last['test_accuracy']):.1f} %"
+            rows.append([name, learnt, point.label, *(f"{100 * share:.1f} %" for share in shares)])
+    head = ["file", "loss, bytes of the test told right", "layer", "zeros", "neurons never used"]
+    return table([*head, "used by one of eight", "at random"], rows)
 
 
 def _network(model: str, folder: Path) -> str:

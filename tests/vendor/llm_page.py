@@ -46,13 +46,15 @@ RUNS = {
     "llama.cpp decode, r9nano": _BENCH.format("--gpu r9nano", f"-p 0 -n {TOKENS}", root="{root}"),
     "llama.cpp decode, rx570": _BENCH.format(RX570, f"-p 0 -n {TOKENS}", root="{root}"),
     "llama.cpp prefill, rx570": _BENCH.format(f"{RX570} --sample --error 5%", f"-p {PROMPT} -n 0", root="{root}"),
+    "llama.cpp decode, mi50": _BENCH.format("--gpu mi50", f"-p 0 -n {TOKENS}", root="{root}"),
+    "llama.cpp prefill, mi50": _BENCH.format("--gpu mi50 --sample --error 5%", f"-p {PROMPT} -n 0", root="{root}"),
     "test-backend-ops": _OPS,
     "tinygrad": _TINYGRAD.format("--timing off "),
     "tinygrad, CPU": "python tests/vendor/tinygrad_training.py",
 }
 # tokens a second that others measured: of what, with how many weights of its blocks, and with which run here they are
 # compared. Gemma 3 1B: 999.89 million without a table of 262,144 words of 1152 values; Llama 3 8B: 8.03 billion without
-# two of 128,256 of 4096
+# two of 128,256 of 4096; Qwen3 4B: 4.02 billion without one of 151,936 of 2560
 PUBLISHED = (
     ("RX 570, Llama 2 7B, Q4_0, Ollama 0.5.4", "decode", 27.46, 6.476e9, "llama.cpp decode, rx570",
      "[ollama-for-amd 51](https://github.com/likelovewant/ollama-for-amd/issues/51)"),
@@ -62,6 +64,8 @@ PUBLISHED = (
      "[ollama 2453](https://github.com/ollama/ollama/issues/2453)"),
     ("MI50, Llama 3 8B, Q4_0, llama.cpp, 128 at a time", "prefill", 753.17, 6.979e9, "prefill, mi60",
      "[llama.cpp 27841](https://github.com/ggml-org/llama.cpp/pull/27841)"),
+    ("MI50, Qwen3 4B, Q4_0, llama.cpp", "decode", 127.95, 3.633e9, "decode, mi60",
+     "[llama.cpp-gfx906](https://github.com/iacopPBK/llama.cpp-gfx906)"),
 )  # fmt: skip
 
 

@@ -1,7 +1,9 @@
-"""`gpusim capture`: train a network on images and store the input maps of its convolutions.
+"""`gpusim capture`: train a network and store what its layers read: maps of convolutions, activations of transformers.
 
 Of VGGNet-11 and ResNet-10 on CIFAR-10 images those with 3x3x512x512 filters, of AlexNet, VGG-16 and ResNet-18 on
-photographs all but the first, of CifarNet and `cifar7` none: these leave the curves of their training alone.
+photographs all but the first, of CifarNet and `cifar7` none: these leave the curves of their training alone. Of a
+language model on texts, what the second product of each feed-forward layer reads, after its ReLU: a token is an image
+of one pixel, a neuron a channel.
 
 PyTorch is imported when a capture starts, and only then: the rest of the simulator does without it.
 """
@@ -13,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,6 +24,7 @@ from gpusim.base.files import folder, write_whole
 from workloads.data.activations_file import save_activations, sparsity_of
 from workloads.data.image_set import CROP_PADDING, ImageSet, crop_and_flip, load_images
 from workloads.data.photographs import load_photographs
+from workloads.data.texts import load_texts
 from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvLayer
 
 
@@ -35,14 +38,14 @@ class CapturePoint:
 
     label: its name in file names and configurations; module: the convolution in our network; source_layer: the
     dissertation's name for it; shape: its input [channels, height, width]; source_sparsity: the sparsity that Dong 2020
-    gives, for the networks on ImageNet as a range over all layers.
+    gives, for the networks on ImageNet as a range over all layers; None: of a network that Dong 2020 has not.
     """
 
     label: str
     module: str
     source_layer: str
     shape: tuple[int, int, int]
-    source_sparsity: float | tuple[float, float]
+    source_sparsity: float | tuple[float, float] | None
 
 
 # Dong 2020 numbers VGGNet-11's convolutions 5 and 7. Counted from zero these are the sixth and the eighth, the ones
@@ -73,8 +76,16 @@ CAPTURE_POINTS: Mapping[str, tuple[CapturePoint, ...]] = {
     "cifarnet": (),
     "cifar7": (),
 }
+TRANSFORMER_LAYERS, TRANSFORMER_WIDTH, FEED_FORWARD_WIDTH = 4, 256, 1024
+TEXTS: Mapping[str, tuple[CapturePoint, ...]] = {
+    "transformer": tuple(
+        CapturePoint(f"ff{n}", f"layer{n}.second", f"feed-forward layer {n}", (FEED_FORWARD_WIDTH, 1, 1), None)
+        for n in range(1, TRANSFORMER_LAYERS + 1)
+    )
+}
+TEXTS_RATE, TEXTS_DECAY = 1e-3, 0.01  # AdamW's, for networks as small as these
 BLOCKS = (16, 32, 64)  # of circulant weights, Dong 2020, 7.4: cifar7's layers have whole blocks of these
-ALL_POINTS = {**CAPTURE_POINTS, **PHOTOGRAPHS}
+ALL_POINTS = {**CAPTURE_POINTS, **PHOTOGRAPHS, **TEXTS}
 
 
 @dataclass(frozen=True)
@@ -101,11 +112,13 @@ class Circulant:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The values of a training: stochastic gradient descent, linear warm-up, then a cosine to zero.
+    """The values of a training: stochastic gradient descent or AdamW, linear warm-up, then a cosine to zero.
 
     They are the common ones for these networks on CIFAR-10 (He et al. 2016, section 4.2: momentum, weight decay,
     augmentation); peak rate and warm-up are chosen so that VGGNet-11 trains without batch normalisation. gradient_norm:
-    the norm to which larger gradients are scaled down; 0 leaves all as they are.
+    the norm to which larger gradients are scaled down; 0 leaves all as they are; l1: what the loss has of a
+    transformer's activations, times the sum over a token's neurons, mean over tokens and layers. momentum: of AdamW
+    the decay of the gradients' mean.
     """
 
     epochs: int = 100
@@ -116,10 +129,16 @@ class Recipe:
     weight_decay: float = 5e-4
     warmup_epochs: int = 5
     gradient_norm: float = 0.0
+    l1: float = 0.0
 
     @classmethod
-    def of(cls, model: str, epochs: int, batch: int, seed: int) -> "Recipe":
+    def of(cls, model: str, epochs: int, batch: int, seed: int, l1: float = 0.0) -> "Recipe":
         """Return a network's recipe: large ones without batch normalisation take a smaller rate, bounded gradients."""
+        if model in TEXTS:
+            rate, decay, norm = TEXTS_RATE, TEXTS_DECAY, 1.0
+            return cls(epochs, batch, seed, rate, weight_decay=decay, warmup_epochs=1, gradient_norm=norm, l1=l1)
+        if l1:
+            raise CaptureError(f"l1 of {l1:g} in {model}: allowed are {', '.join(TEXTS)}")
         if model in ("alexnet", "vgg16"):
             return cls(epochs, batch, seed, peak_learning_rate=0.01, gradient_norm=1.0)
         return cls(epochs, batch, seed)
@@ -128,6 +147,8 @@ class Recipe:
         for name, least in (("epochs", 1), ("batch", 1), ("seed", 0)):
             if getattr(self, name) < least:
                 raise CaptureError(f"{name}: expected at least {least}, found {getattr(self, name)}")
+        if not 0 <= self.l1 < math.inf:
+            raise CaptureError(f"l1: expected a finite number of at least 0, found {self.l1}")
 
     def learning_rate(self, step: int, steps_per_epoch: int) -> float:
         """Return the learning rate of a step, counted from zero over the whole training."""
@@ -188,28 +209,29 @@ def capture(
         raise CaptureError(f"circulant blocks of {circulant.block} in {model}: allowed are those of cifar7")
     recipe = recipe or Recipe.of(model, Recipe.epochs, Recipe.batch, Recipe.seed)
     torch = require_torch()
-    classes = importlib.import_module("workloads.data.models").CLASSES
-    if model in PHOTOGRAPHS:
-        image_set = load_photographs(images)
-    else:
-        image_set = load_images(images, classes)
-    recorded_steps = -(-captured_images // recipe.batch)
     if captured_images < 1:
         raise CaptureError(f"captured images: expected at least 1, found {captured_images}")
-    if recorded_steps * recipe.batch > len(image_set.x_train):
-        raise CaptureError(
-            f"{images}: capturing {captured_images} images takes {recorded_steps} whole batches of {recipe.batch}, "
-            f"found {len(image_set.x_train)} training images"
-        )
+    on_device = training_device(torch, device)
+    trainer: Training
+    if model in TEXTS:
+        made = importlib.import_module("workloads.data.text_training")
+        trainer = made.TextTraining(load_texts(images), recipe, on_device, captured_images)
+    else:
+        trainer = _on_images(torch, model, Path(images), recipe, on_device, captured_images, circulant)
     folder(Path(output))
-    trainer = _Trainer(torch, model, image_set, recipe, training_device(torch, device), recorded_steps, circulant)
     history = []
     for epoch in range(1, recipe.epochs + 1):
         history.append(trainer.run_epoch(epoch))
         report(history[-1])
-    _write_history(Path(output) / f"{model}{circulant.suffix if circulant else ''}.csv", history)
+    name = model + ("-l1" if recipe.l1 else "") + (circulant.suffix if circulant else "")
+    _write_history(Path(output) / f"{name}.csv", history)
     return [
-        _store(point, Path(output), trainer.maps(point.module)[:captured_images], trainer.described(history[-1]))
+        _store(
+            point,
+            Path(output) / f"{name + '-' if model in TEXTS else ''}{point.label}.npz",
+            trainer.maps(point.module)[:captured_images],
+            trainer.described(history[-1]),
+        )
         for point in ALL_POINTS[model]
     ]
 
@@ -233,6 +255,34 @@ def training_device(torch: Any, name: str) -> Any:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise CaptureError(f"device: '{name}' cannot be used: {reason}") from error
     return device
+
+
+class Training(Protocol):
+    """A network in training whose layers' inputs are recorded at the end of each epoch."""
+
+    def run_epoch(self, epoch: int) -> EpochRecord:
+        """Train for an epoch; raise CaptureError where the loss is not finite."""
+
+    def maps(self, module: str) -> np.ndarray:
+        """Return the recorded inputs of a layer: float32 [images, channels, height, width]."""
+
+    def described(self, last: EpochRecord) -> dict[str, Any]:
+        """Describe how the maps were made, for the file's metadata."""
+
+
+def _on_images(
+    torch: Any, model: str, path: Path, recipe: Recipe, device: Any, captured_images: int, circulant: Circulant | None
+) -> "_Trainer":
+    """Read images and build the network that is trained on them; raise UserError for images that do not do."""
+    classes = importlib.import_module("workloads.data.models").CLASSES
+    image_set = load_photographs(path) if model in PHOTOGRAPHS else load_images(path, classes)
+    recorded_steps = -(-captured_images // recipe.batch)
+    if recorded_steps * recipe.batch > len(image_set.x_train):
+        raise CaptureError(
+            f"{path}: capturing {captured_images} images takes {recorded_steps} whole batches of {recipe.batch}, "
+            f"found {len(image_set.x_train)} training images"
+        )
+    return _Trainer(torch, model, image_set, recipe, device, recorded_steps, circulant)
 
 
 class _Trainer:
@@ -288,7 +338,7 @@ class _Trainer:
         mean_loss = loss_sum.item() / steps
         if not math.isfinite(mean_loss):
             raise CaptureError(f"training of {self.model} diverged in epoch {epoch}: the loss is {mean_loss}")
-        sparsity = {name: _zero_share(parts) for name, parts in self.recorded.items()}
+        sparsity = {name: zero_share(parts) for name, parts in self.recorded.items()}
         return EpochRecord(epoch, steps, mean_loss, hits.item() / (steps * batch), self._test_accuracy(), sparsity)
 
     def _step(self, chosen: np.ndarray, rate: float) -> tuple[Any, Any]:
@@ -327,7 +377,7 @@ class _Trainer:
                 )
                 if layer or isinstance(module, self.torch.nn.AvgPool2d):
                     kept = self.recorded.setdefault(name, [])
-                    hooks.append(module.register_forward_pre_hook(_keep_input(kept)))
+                    hooks.append(module.register_forward_pre_hook(keep_input(kept)))
         try:
             yield
         finally:
@@ -353,8 +403,6 @@ class _Trainer:
 
     def described(self, last: EpochRecord) -> dict[str, Any]:
         """Describe how the maps were made, for the file's metadata."""
-        torch = self.torch
-        cuda = self.device.type == "cuda"
         return {
             "made_by": "gpusim capture",
             "model": self.model,
@@ -370,26 +418,35 @@ class _Trainer:
             "images_sha256": self.images.sha256,
             "train_images": len(self.images.x_train),
             "test_images": len(self.images.x_test),
-            "device": torch.cuda.get_device_name(self.device) if cuda else f"{self.device.type} ({platform.machine()})",
-            "versions": {"python": platform.python_version(), "numpy": np.__version__, "torch": str(torch.__version__)},
+            **made_with(self.torch, self.device),
         }
 
 
-def _zero_share(parts: list[Any]) -> float:
+def made_with(torch: Any, device: Any) -> dict[str, Any]:
+    """Describe the device and the versions of a training."""
+    cuda = device.type == "cuda"
+    versions = {"python": platform.python_version(), "numpy": np.__version__, "torch": str(torch.__version__)}
+    name = torch.cuda.get_device_name(device) if cuda else f"{device.type} ({platform.machine()})"
+    return {"device": name, "versions": versions}
+
+
+def zero_share(parts: list[Any]) -> float:
+    """Return the share of zeros of tensors."""
     return sum(int((part == 0).sum()) for part in parts) / sum(part.numel() for part in parts)
 
 
-def _keep_input(kept: list[Any]) -> Callable[[Any, tuple[Any, ...]], None]:
+def keep_input(kept: list[Any]) -> Callable[[Any, tuple[Any, ...]], None]:
+    """Return a hook that puts a copy of a module's input into `kept`."""
+
     def hook(module: Any, inputs: tuple[Any, ...]) -> None:
         kept.append(inputs[0].detach().clone())
 
     return hook
 
 
-def _store(point: CapturePoint, output: Path, maps: np.ndarray, described: dict[str, Any]) -> CapturedLayer:
+def _store(point: CapturePoint, path: Path, maps: np.ndarray, described: dict[str, Any]) -> CapturedLayer:
     if maps.shape[1:] != point.shape:
         raise CaptureError(f"{point.module}: expected maps of {list(point.shape)}, found {list(maps.shape[1:])}")
-    path = output / f"{point.label}.npz"
     save_activations(path, maps, {**asdict(point), **described})
     images, channels, height, width = maps.shape
     return CapturedLayer(point, path, (images, channels, height, width), sparsity_of(maps))

@@ -118,6 +118,28 @@ def captured_operands(layer: ConvLayer, batch: int, file: str, seed: int, order:
     return MapOperands(layer, maps, seed, order)
 
 
+def transposed_operands(layer: ConvLayer, batch: int, file: str, seed: int, order: str = CHANNEL_FIRST) -> MapOperands:
+    """Return operands with the first `batch` channels of an activation file, whose maps have one pixel, as images.
+
+    Their channels are the file's images: of tokens' activations, what the gradients of a weight matrix are made from.
+    """
+
+    def maps() -> Iterator[np.ndarray]:
+        held = load_activations(activations_path(file))
+        images, channels, height, width = held.array.shape
+        if (height, width) != (1, 1):
+            raise ActivationFileError(f"{held.path}: maps of {height} x {width} pixels; allowed are those of one pixel")
+        if images < layer.input_channels or channels < batch:
+            raise ActivationFileError(
+                f"{held.path}: transposed, the layer needs {layer.input_channels} images with {batch} channels, found "
+                f"{images} with {channels}"
+            )
+        turned = held.array[: layer.input_channels, :batch, 0, 0].T
+        return iter(np.ascontiguousarray(turned)[:, :, None, None])
+
+    return MapOperands(layer, maps, seed, order)
+
+
 def resampled_operands(layer: ConvLayer, batch: int, file: str, seed: int, order: str = CHANNEL_FIRST) -> MapOperands:
     """Return operands with `batch` images drawn channel by channel from those of an activation file."""
 

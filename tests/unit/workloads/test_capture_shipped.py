@@ -8,12 +8,13 @@ import pytest
 
 import workloads
 from workloads.data.activations_file import load_activations
-from workloads.data.capture import CAPTURE_POINTS, PHOTOGRAPHS
+from workloads.data.capture import CAPTURE_POINTS, PHOTOGRAPHS, TEXTS
 
 FOLDER = Path(workloads.__file__).parent / "activations"
 POINTS = [(model, point) for model, points in CAPTURE_POINTS.items() for point in points]
 BYTES_MAX = 2_000_000
 SHIPPED_PHOTOGRAPHS = [model for model in PHOTOGRAPHS if (FOLDER / f"{model}.csv").exists()]
+TRANSFORMERS = ("transformer", "transformer-l1")
 PHOTOGRAPHS_BYTES_MAX = 20_000_000
 
 
@@ -58,10 +59,23 @@ def test_maps_of_photographs_are_of_every_layer_of_their_network():
     assert size <= PHOTOGRAPHS_BYTES_MAX
 
 
+@pytest.mark.parametrize("name", TRANSFORMERS)
+def test_activations_of_texts_are_of_every_layer_and_of_the_curve_s_last_epoch(name):
+    with (FOLDER / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+        *_, last = csv.DictReader(file)
+    for point in TEXTS["transformer"]:
+        loaded = load_activations(FOLDER / f"{name}-{point.label}.npz")
+        assert loaded.array.shape == (512, *point.shape) and (loaded.array >= 0).all()
+        assert loaded.metadata["module"] == point.module and (loaded.metadata["recipe"]["l1"] > 0) == ("l1" in name)
+        assert float(last[f"sparsity_{point.module}"]) == pytest.approx(loaded.metadata["sparsity"], abs=6e-5)
+
+
 def test_every_shipped_file_is_one_of_these():
     expected = {f"{point.label}.npz" for _, point in POINTS} | {
         f"{model}.csv" for model in CAPTURE_POINTS if model != "cifar7"
     }
+    for name in TRANSFORMERS:
+        expected |= {f"{name}.csv"} | {f"{name}-{point.label}.npz" for point in TEXTS["transformer"]}
     for model in SHIPPED_PHOTOGRAPHS:
         expected |= {f"{model}.csv"} | {f"{point.label}.npz" for point in PHOTOGRAPHS[model]}
     assert {path.name for path in FOLDER.iterdir()} == expected
