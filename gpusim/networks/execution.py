@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib import import_module
 from math import sqrt
 
 import numpy as np
@@ -167,8 +166,6 @@ class Execution:
         """
         if self.how.timing:
             prepare_core()
-        if self.how.sampling is not None:
-            import_module("gpusim.sampling.sampler")  # here, that no process has to which is forked for a launch
         prepared = self._prepared(iteration)
         told = _Told(self.reporter, [result for _, result in prepared if self._is_selected(result.step)])
         self.interrupt.deferred = True
@@ -365,8 +362,13 @@ class Execution:
         timing = replace(self._timing(piece.result), sampling=piece.sampling)
         sparsity = self.how.sparsity(piece.result.step.layer) or 0.0
         known = (piece.operator, self.gpu, piece.numbers, lambda _: True, timing, sparsity, piece.before)
-        for number in piece.numbers:  # decoded here once for all launches of a kernel
-            assert program_of(piece.operator.launches[number].kernel).instructions
+        # what is the same for all launches of a kernel is found out here, and not by each process for itself
+        for kernel in {piece.operator.launches[number].kernel for number in piece.numbers}:
+            assert program_of(kernel).instructions
+            if piece.sampling:
+                from gpusim.sampling.sampler import look_at
+
+                look_at(kernel)
         children.start(piece, partial(run_synthetic, *known))
 
     def _hold(self, piece: Piece) -> bool:

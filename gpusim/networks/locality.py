@@ -4,6 +4,7 @@ Seen in the trace of a launch's first workgroup (isa.trace), which is executed o
 bytes that lanes ask for. Of a range, the least is taken that touches its lines.
 """
 
+from bisect import bisect_right
 from collections import defaultdict
 from ctypes import c_int64
 from dataclasses import dataclass, field
@@ -56,7 +57,7 @@ def locality(launch: "Launch", value_bytes: int) -> Counts:
     pool = ContextPool()
     address = pool.context(launch, launch.workgroup_at_a_time).trace_address
     trace = np.ctypeslib.as_array((c_int64 * TRACE_WORDS).from_address(address))
-    begins = np.array(sorted(launch.pointers), np.int64)
+    begins = sorted(launch.pointers)
     read, written = defaultdict[int, _Array](_Array), defaultdict[int, _Array](_Array)
     held = {True: 0, False: 0}  # bytes of LDS that are stored, loaded
 
@@ -69,7 +70,7 @@ def locality(launch: "Launch", value_bytes: int) -> Counts:
             if header & RECORD_LDS:
                 held[stores] += asked
             elif lines:
-                first = int(np.searchsorted(begins, LINE_BYTES * (lines[0] + 1) - 1, "right"))
+                first = bisect_right(begins, LINE_BYTES * (lines[0] + 1) - 1)
                 array = (written if stores else read)[first]
                 array.asked_bytes += asked
                 array.lines.update(lines)

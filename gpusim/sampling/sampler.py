@@ -13,6 +13,7 @@ and how much of the resident ones is done changes from round to round, while ins
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
 from math import ceil
 
 import numpy as np
@@ -33,7 +34,10 @@ from gpusim.sampling.stratum import Stratum
 from gpusim.sampling.within import MOST_ROUNDS, Inside, NotWithin, inside
 from gpusim.sampling.work import Stretch, Work
 from isa.execution.control_slice import NotSliced
+from isa.execution.counting import slice_of
 from isa.execution.faults import FAULT_PASSAGE, ExecutionFault
+from isa.execution.passage import needed_of
+from isa.object.code_object import Kernel
 
 FIRST_STEP_CYCLES = 64
 FIRST_STEPS = 64  # the first round's end is seen within this part of it
@@ -76,6 +80,13 @@ def sampled(run: Callable[[Sampler], RunFacts], spec: SamplingSpec, searches: in
         if fault.code != FAULT_PASSAGE:
             raise
     return run(Sampler(spec, searches, "wavefronts go through its loop in different ways"))
+
+
+def look_at(kernel: Kernel) -> None:
+    """Find out what sampling asks of a kernel's code, for all launches of it in this process and those it forks."""
+    for question in (slice_of, needed_of):
+        with suppress(NotSliced):
+            question(kernel)
 
 
 class _Course:

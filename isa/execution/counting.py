@@ -1,16 +1,23 @@
 """What workgroups of a launch would execute, counted without executing more of it than decides that."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
 from gpusim.jit import address_of
-from isa.execution.control_slice import BLOCKS, NotSliced, control_slice, prefix
+from isa.execution.control_slice import BLOCKS, ControlSlice, NotSliced, control_slice, prefix
 from isa.execution.emulator import new_run, run_loop, run_slices
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter, program_of
 from isa.execution.program import Program
 from isa.launch import Launch
 from isa.object.code_object import Kernel
+
+
+@cache
+def slice_of(kernel: Kernel) -> ControlSlice:
+    """Return the slice of a kernel that decides its control flow, which is made once; raises NotSliced."""
+    return control_slice(program_of(kernel))
 
 
 def executed_blocks(
@@ -27,7 +34,7 @@ def executed_blocks(
 
     Raises NotSliced, ExecutionFault.
     """
-    sliced = control_slice(program_of(launch.kernel))
+    sliced = slice_of(launch.kernel)
     x, y, z = launch.workgroups
     told = _told_apart(launch, sliced.read)
     if not any(told):
@@ -57,11 +64,10 @@ def kinds_counted(kernel: Kernel, kinds: np.ndarray) -> tuple[Program, np.ndarra
     kinds: int64 [instructions, BLOCKS], what to count of each instruction. A kernel that cannot be sliced is executed
     with all that it stores.
     """
-    program = program_of(kernel)
     try:
-        sliced = control_slice(program)
+        sliced = slice_of(kernel)
     except NotSliced:
-        return program, prefix(kinds)
+        return program_of(kernel), prefix(kinds)
     return sliced.program, sliced.by_kind(kinds)
 
 

@@ -8,6 +8,7 @@ of an earlier iteration, which nothing that takes time depends on.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -90,7 +91,7 @@ def find_loop(launch: Launch) -> Loop:
     """Find the loop that a launch's first wavefront spends most instructions in; raises NotSliced."""
     kernel = launch.kernel
     instructions = program_of(kernel).instructions
-    needed = _needed(kernel, instructions)
+    needed = needed_of(kernel)
     stops = _stops(instructions, needed)
     if not stops:
         raise NotSliced("it has no loop whose accesses follow from registers alone")
@@ -106,8 +107,10 @@ def find_loop(launch: Launch) -> Loop:
     return max(found, key=lambda one: one.length * one.iterations)
 
 
-def _needed(kernel: Kernel, instructions: Sequence[Instruction]) -> tuple[bool, ...]:
-    """Tell of each instruction whether an address or control flow depends on it; raises NotSliced."""
+@cache
+def needed_of(kernel: Kernel) -> tuple[bool, ...]:
+    """Tell of each instruction whether an address or control flow depends on it, found out once; raises NotSliced."""
+    instructions = program_of(kernel).instructions
     refuse(kernel, instructions)
     after = successors(instructions)
     needed = needed_instructions(instructions, after, [address_registers(one) for one in instructions])

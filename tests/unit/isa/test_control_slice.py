@@ -10,7 +10,7 @@ from isa.encoding.instruction import Instruction
 from isa.encoding.register_index import successors
 from isa.execution.codes import Kind
 from isa.execution.control_slice import NotSliced, control_slice, needed_instructions
-from isa.execution.counting import executed_blocks
+from isa.execution.counting import executed_blocks, slice_of
 from isa.execution.emulator import run_functional
 from isa.execution.executor import program_of
 from isa.kernarg import Pointer, pack
@@ -72,6 +72,15 @@ def test_what_decides_nothing_is_passed_over() -> None:
     sliced = control_slice(program_of(one.kernel)).program.table["kind"]
     assert (whole == Kind.FLAT).any() and not (sliced == Kind.FLAT).any()
     assert (sliced == Kind.SMEM).any(), "the table's entry is loaded"
+
+
+def test_a_kernel_s_slice_is_made_once_and_no_launch_changes_it() -> None:
+    counts = [executed_blocks(one).tolist() for one in cases()]
+    again = [executed_blocks(one).tolist() for one in reversed(cases())]
+    assert counts == again[::-1]
+    for one in cases():
+        fresh = control_slice(program_of(one.kernel)).program.table
+        assert slice_of(one.kernel) is slice_of(one.kernel) and (slice_of(one.kernel).program.table == fresh).all()
 
 
 def test_kinds_of_work_are_told_apart() -> None:
