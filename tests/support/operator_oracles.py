@@ -192,6 +192,11 @@ def joined(a: Arrays) -> Arrays:
     return {"y": np.stack([part[:, c] for part in a.values() for c in range(part.shape[1])], axis=1)}
 
 
+def appended(a: Arrays) -> Arrays:
+    """Put three channels in place of those from the fifth on."""
+    return {"y": np.concatenate((a["y"][:, :4], a["x"], a["y"][:, 7:]), axis=1)}
+
+
 def convolved(
     stride: tuple[int, int], padding: tuple[int, int, int, int], dilation: tuple[int, int], groups: int
 ) -> Definition:

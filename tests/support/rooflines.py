@@ -106,6 +106,7 @@ PRODUCTS: tuple[Primitive, ...] = (
 
 
 FEW_ROWS = ((1, 1024), (1, 4096), (2, 4096), (4, 4096), (8, 128), (8, 1024), (8, 4096))  # images, values
+FEW_ROWS_OF_HALVES = ((1, 4096), (8, 4096))  # with weights of FP16
 FEW_OUTPUTS = 1000
 
 
@@ -203,11 +204,14 @@ def products_table() -> str:
 def few_rows_table() -> str:
     """docs/kernels.md: fully connected layers over few images, by their kernel and by that for many."""
     rows = []
-    for shape in FEW_ROWS:
-        few, tiles = (measure(made(shape, FEW_OUTPUTS)) for made in (FullyConnectedForward, ForwardByTiles))
-        cells = [*map(str, shape), f"{tiles.cycles:,}", f"{few.cycles:,}", f"{tiles.cycles / few.cycles:.2f}×"]
+    cases = *((shape, False) for shape in FEW_ROWS), *((shape, True) for shape in FEW_ROWS_OF_HALVES)
+    for shape, half in cases:
+        kinds = FullyConnectedForward, ForwardByTiles
+        few, tiles = (measure(made(shape, FEW_OUTPUTS, half=half)) for made in kinds)
+        cells = [*map(str, shape), "FP16" if half else "FP32"]
+        cells += [f"{tiles.cycles:,}", f"{few.cycles:,}", f"{tiles.cycles / few.cycles:.2f}×"]
         rows.append([*cells, *(f"{100 * few.shares[bound]:.0f} %" for bound in ("dram", "l2", "valu"))])
-    head = ["images", "values", "by tiles", "`few_rows`", "faster", "DRAM pins busy", "L2 busy", "VALU busy"]
+    head = ["images", "values", "weights", "by tiles", "`few_rows`", "faster", "DRAM pins busy", "L2 busy", "VALU busy"]
     return table(head, rows)
 
 

@@ -32,16 +32,20 @@ CPU_BACKEND = "libggml-cpu-x64.so"
 RX570 = "--gpu mi6 --set gpu.shader_arrays=8 --set gpu.clock_ghz=1.244"
 SHARD = "-o MUL_MAT,RMS_NORM,SCALE,SILU,SUM_ROWS,ARGMAX,CONT -p 'm=16,n=[18],k=256,bs=.1,1.,nr=.1,1.,per|ne=.(64|10),5'"
 _SAMPLED = "--data synthetic --sample --error 5%"
-_NET = "gpusim net llama-7b-block{} " + _SAMPLED + " {}"
+_NET = "gpusim net llama-7b-block{} " + _SAMPLED + " --set attention=auto{} {}"
+_HALF = " --set weights=float16"
 _MI60 = "--gpu mi60"
 _BENCH = "gpusim hip --root {root} {} -- {root}/usr/bin/llama-bench -m model.gguf -r 1 --no-warmup -ngl 99 {}"
 _OPS = "gpusim hip --root {root} --gpu r9nano --timing off -- {ops} test -b ROCm0 " + SHARD
 _TINYGRAD = "gpusim hip --gpu r9nano {}-- python tests/vendor/tinygrad_training.py"
 RUNS = {
-    "decode, r9nano": _NET.format("-decode", "--gpu r9nano"),
-    "prefill, r9nano": _NET.format("", "--gpu r9nano"),
-    "decode, mi60": _NET.format("-decode", _MI60),
-    "prefill, mi60": _NET.format("", _MI60),
+    "decode, r9nano": _NET.format("-decode", "", "--gpu r9nano"),
+    "decode, FP16, r9nano": _NET.format("-decode", _HALF, "--gpu r9nano"),
+    "prefill, r9nano": _NET.format("", "", "--gpu r9nano"),
+    "prefill, FP16, r9nano": _NET.format("", _HALF, "--gpu r9nano"),
+    "decode, mi60": _NET.format("-decode", "", _MI60),
+    "decode, FP16, mi60": _NET.format("-decode", _HALF, _MI60),
+    "prefill, mi60": _NET.format("", "", _MI60),
     "rows of 4160, r9nano": f"gpusim net tests/vendor/llama-gate-4160.yaml {_SAMPLED} --gpu r9nano",
     "llama.cpp decode, r9nano": _BENCH.format("--gpu r9nano", f"-p 0 -n {TOKENS}", root="{root}"),
     "llama.cpp decode, rx570": _BENCH.format(RX570, f"-p 0 -n {TOKENS}", root="{root}"),

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from isa.launch import Launch
 
 AXES = 4  # images × heads × positions × width
-WIDTHS = (16, 32, 64)  # of a head, that workloads/kernels/attention.cl has by query
-KEY_WIDTHS = (*WIDTHS, 128)  # and by key
+WIDTHS = (16, 32, 64)  # of a head, that workloads/kernels/attention.cl has
+KEY_WIDTHS = (*WIDTHS, 128)  # by key, with those of attention_wide.cl
 LANES = 64  # queries of a workgroup there
 CHUNK = 8  # keys between two looks at the largest score
 
@@ -219,7 +219,10 @@ class ComposedAttention(_Forward):
 
 
 class _Fused(_Forward):
-    """One launch of workloads/kernels/attention.cl, whose scores stay in registers. widths: of heads that it has."""
+    """One launch of workloads/kernels/attention.cl or attention_wide.cl, whose scores stay in registers.
+
+    widths: of heads that it has.
+    """
 
     widths: ClassVar[tuple[int, ...]]
 
@@ -253,7 +256,8 @@ class _Fused(_Forward):
         values |= {"rows": self.rows, "keys": keys, "by_queries": divisor(queries)}
         values |= {"before": keys - queries if self.causal else keys, "factor": self.factor * log2(e)}
         grid = (self.groups, prod(self.keys[:2]))
-        return (launch("attention", f"attention_{self.algorithm}_{width}", tensors["y"].memory, grid, values),)
+        source = "attention" if width in WIDTHS else "attention_wide"
+        return (launch(source, f"attention_{self.algorithm}_{width}", tensors["y"].memory, grid, values),)
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
         return self.mixed(inputs, -(-self.keys[2] // CHUNK) + 4)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workloads.operators.launching import GROUP, divisor, launch
-from workloads.operators.operator import GpuFacts, Work
+from workloads.operators.operator import GpuFacts
 from workloads.operators.primitive import ArrayPrimitive, Value
 from workloads.operators.tensor import Operand, Shape, Tensor
 
@@ -124,9 +124,12 @@ class Append(ArrayPrimitive):
         return {"y": self.x, "x": Operand((self.shape[0], self.channels, *self.shape[2:]))}
 
     @property
-    def work(self) -> Work:
-        moved = self.takes["x"].size_bytes
-        return Work(0, 0, moved, moved, moved, 0)
+    def read_bytes(self) -> int:
+        return self.takes["x"].size_bytes
+
+    @property
+    def kept_bytes(self) -> int:
+        return self.x.size_bytes - self.read_bytes
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         return (_copy(tensors["y"], self.shape, tensors["x"], self.start),)

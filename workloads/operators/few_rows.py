@@ -56,4 +56,5 @@ def product_of_few_rows(
     chunks = -(-depth // (GROUP * WIDTHS[by]))
     last = {"bias": bias or operands[2], "biases": columns if bias else 0, "rectify": int(relu)}
     values = {**names, **shape, **last, "by_chunks": divisor(chunks)}
-    return launch("few_rows", kernel, memory, (-(-columns // outputs),), values)
+    source = "few_rows_half" if by == HALVES else "few_rows"
+    return launch(source, kernel, memory, (-(-columns // outputs),), values)

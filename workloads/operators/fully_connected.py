@@ -216,7 +216,12 @@ class FullyConnectedForward(FullyConnected):
         return {"y": self.bounded(y, magnitude, int(self.bias))}
 
     def backward_passes(self) -> tuple[Primitive, ...]:
-        """Return the passes after that of the ReLU, if there is one, whose gradient takes the place of dy."""
+        """Return the passes after that of the ReLU, if there is one, whose gradient takes the place of dy.
+
+        There are none over FP16 weights.
+        """
+        if self.half:
+            return ()
         return (
             FullyConnectedBackwardWeights(self.shape, self.outputs, by=self.by),
             *((BiasForward(self.y.shape).backward(),) if self.bias else ()),

@@ -105,6 +105,11 @@ class Primitive(ABC):
         return sum(operand.size_bytes for operand in self.takes.values())
 
     @property
+    def kept_bytes(self) -> int:
+        """Bytes of results that stay as they were, where a part of one is written anew."""
+        return 0
+
+    @property
     def passed_on_bytes(self) -> int:
         """Bytes that launches store for later ones of the same operator."""
         return sum(operand.size_bytes for operand in self.workspace.values())
@@ -112,7 +117,7 @@ class Primitive(ABC):
     @property
     def work(self) -> Work:
         """The primitive's cost on any machine."""
-        written = sum(operand.size_bytes for operand in self.gives.values())
+        written = sum(operand.size_bytes for operand in self.gives.values()) - self.kept_bytes
         stored = written + self.passed_on_bytes
         return Work(self.macs, self.needed_macs, self.read_bytes, written, stored, self.operations)
 

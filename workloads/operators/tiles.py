@@ -166,8 +166,8 @@ def product(
 ) -> "Launch":  # fmt: skip
     """Return the launch of C = A·B, or C += A·B, by a kernel of workloads/kernels/sgemm.cl, in the terms of that file.
 
-    "tn" with rows of whole quads is by a kernel of sgemm_lines.cl, where the split allows it, or where A is FP16, of
-    sgemm_lines_half.cl. operands: A, B, C; sizes: m, n, k; leading: elements between stored rows of A and of B, C has m;
+    "tn" with rows of whole quads is by a kernel of sgemm_lines.cl, where the split allows it; where A is FP16, of
+    sgemm_lines_half.cl. operands: A, B, C; sizes: m, n, k; leading: elements between stored rows of A and B, C has m;
     split: of k, each part's sums into a C of their own, one after another.
     """
     columns, rows, depth = sizes

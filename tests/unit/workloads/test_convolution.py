@@ -253,7 +253,7 @@ def test_no_kernel_spills_and_two_wavefronts_fit_a_simd(source: str) -> None:
         *(("winograd", f"winograd_{kind}_{size}", 64) for size in SIZES for kind in TRANSFORMS),
         *(("conv_direct", f"conv_direct_{filters}", 64) for filters in FILTERS),
         *(("few_rows", f"few_rows_{rows}_{kind}", 64) for rows in OUTPUTS for kind in ("quads", "values")),
-        *(("few_rows", f"few_rows_{rows}_halves", 64 if rows < 8 else 84) for rows in OUTPUTS),
+        *(("few_rows_half", f"few_rows_{rows}_halves", 64 if rows < 8 else 84) for rows in OUTPUTS),
     ],
 )
 def test_four_wavefronts_of_kernels_without_tiles_fit_a_simd(source: str, kernel: str, most: int) -> None:

@@ -17,6 +17,7 @@ from tests.support.operator_oracles import (
     Case,
     Definition,
     added,
+    appended,
     attended,
     causal,
     combined,
@@ -58,7 +59,7 @@ from workloads.operators.block_circulant import BlockCirculantForward
 from workloads.operators.bypass import Bypass
 from workloads.operators.causal_mask import CausalMask
 from workloads.operators.combine import OPERATIONS, CombineForward
-from workloads.operators.concat import Concat
+from workloads.operators.concat import Append, Concat
 from workloads.operators.conv_algorithms import ALGORITHMS
 from workloads.operators.conv_sparse_weights import SPARSE_WEIGHTS, SparseBackwardWeights
 from workloads.operators.convolution import Convolution
@@ -217,6 +218,7 @@ CASES = (
     Case("add", Add((3, 7), 3), added, ("x0", "x1", "x2")),
     Case("multiply", MultiplyForward((3, 7)), lambda a: {"y": a["x0"] * a["x1"]}, ("x0", "x1")),
     Case("concat", Concat((2, 9, 2), (4, 2, 3)), joined, ("x0", "x1", "x2")),
+    Case("append", Append((2, 9, 2), 3, 4), appended, ()),
     Case("bypass", Bypass((3, 7)), lambda a: {"y": a["x"]}),
     Case(
         "block-circulant",

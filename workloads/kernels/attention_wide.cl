@@ -1,0 +1,4 @@
+/* attention.cl for heads of 128 values. */
+#include "attention.h"
+
+BY_KEY(128)
