@@ -63,15 +63,8 @@ single opcodes a kernel is refused for
   register, where M0 is written otherwise in it, and for operands of `v_readlane` and its kin and of instructions with
   a lane mask, with SDWA, DPP or other modifiers.
 """
-_NEVER = (
-    "tfe",
-    "lds",
-    "gds",
-    "lwe",
-    "d16",
-    "r128",
-    "a16",
-)  # bits that no instruction is executed with; the page says so once
+# bits that no instruction is executed with; the page says so once
+_NEVER = ("tfe", "lds", "gds", "lwe", "d16", "r128", "a16")
 
 
 @dataclass(frozen=True)
