@@ -147,6 +147,7 @@ def name_of(form: TexelFormat) -> str:
     return f"{form.channels}x{form.bits}{form.number}"
 
 
+@pytest.mark.compiled_tier
 @pytest.mark.parametrize("form", FORMS, ids=name_of)
 def test_loads_of_every_format(form: TexelFormat) -> None:
     texels = random_texels(form, 1, 5, 11)
@@ -163,6 +164,7 @@ def test_loads_of_every_format(form: TexelFormat) -> None:
     np.testing.assert_array_equal(run("load_zw", texels, form, x, y).out[:2], expected.T[2:])
 
 
+@pytest.mark.compiled_tier
 @pytest.mark.parametrize("form", FORMS, ids=name_of)
 def test_stores_round_and_stop_at_the_limits(form: TexelFormat) -> None:
     texels = random_texels(form, 1, 4, 16)
@@ -194,6 +196,7 @@ def test_stores_round_and_stop_at_the_limits(form: TexelFormat) -> None:
     np.testing.assert_array_equal(done.image[: laid_out(expected)[0].size], laid_out(expected)[0])
 
 
+@pytest.mark.compiled_tier
 def test_layers_and_levels() -> None:
     form = TexelFormat(32, 1, "uint")
     texels = random_texels(form, 3, 4, 8)
@@ -212,6 +215,7 @@ def test_layers_and_levels() -> None:
 CLAMPS = (WRAP, MIRROR, LAST_TEXEL, MIRROR_ONCE, CLAMP_BORDER, MIRROR_ONCE_BORDER)
 
 
+@pytest.mark.compiled_tier
 @pytest.mark.parametrize("linear", [False, True], ids=["nearest", "linear"])
 @pytest.mark.parametrize("dimensions", [1, 2, 3])
 @pytest.mark.parametrize("clamp", CLAMPS)
@@ -221,7 +225,6 @@ def test_samples(clamp: int, dimensions: int, linear: bool) -> None:
     texels = texels.reshape((1,) * (4 - texels.ndim) + texels.shape)
     draw = np.random.default_rng(dimensions)
     coordinates = [draw.uniform(-1.7, 2.6, 64).astype(np.float32) for _ in range(dimensions)]
-    sampler = Sampler((clamp, CLAMPS[(clamp + 1) % 6 if clamp < 4 else 2], WRAP), linear, normalised=True)
     sampler = Sampler((clamp, clamp, clamp), linear, normalised=True)
     done = run("sample_lz", texels, form, *coordinates, sampler=sampler, dimensions=dimensions)
     np.testing.assert_array_equal(done.floats.T, sampled(texels, form, coordinates, sampler))
@@ -229,6 +232,7 @@ def test_samples(clamp: int, dimensions: int, linear: bool) -> None:
     assert 0 < lines <= 64 * (2**dimensions if linear else 1)
 
 
+@pytest.mark.compiled_tier
 def test_coordinates_in_texels_by_instruction_and_by_sampler() -> None:
     form = TexelFormat(16, 1, "float")
     texels = random_texels(form, 1, 6, 9)
@@ -241,6 +245,7 @@ def test_coordinates_in_texels_by_instruction_and_by_sampler() -> None:
             np.testing.assert_array_equal(run(name, texels, form, x, y, sampler=sampler).floats.T, expected)
 
 
+@pytest.mark.compiled_tier
 def test_coordinates_are_rounded_to_256ths_or_down() -> None:
     class Truncating(Sampler):
         def words(self) -> tuple[int, ...]:
@@ -268,6 +273,7 @@ def test_offsets_count_texels() -> None:
     np.testing.assert_array_equal(done.floats.T, sampled(texels, form, [x * 9 - 3, y * 6 + 3], sampler))
 
 
+@pytest.mark.compiled_tier
 def test_layers_of_samples_are_rounded_and_limited() -> None:
     form = TexelFormat(32, 1, "float")
     texels = random_texels(form, 3, 4, 8)
@@ -279,6 +285,7 @@ def test_layers_of_samples_are_rounded_and_limited() -> None:
     np.testing.assert_array_equal(done.floats.T, of_each[np.clip(np.rint(layer), 0, 2).astype(int), LANE])
 
 
+@pytest.mark.compiled_tier
 @pytest.mark.parametrize("how", range(8))
 def test_comparisons(how: int) -> None:
     form = TexelFormat(32, 1, "float")
@@ -338,6 +345,7 @@ def test_atomics() -> None:
     np.testing.assert_array_equal(done.image[: laid_out(held)[0].size], laid_out(held)[0])
 
 
+@pytest.mark.compiled_tier
 @pytest.mark.parametrize("form", FORMS, ids=name_of)
 def test_buffers_of_texels(form: TexelFormat) -> None:
     texels = random_texels(form, 50)
@@ -357,6 +365,7 @@ def test_buffers_of_texels(form: TexelFormat) -> None:
     np.testing.assert_array_equal(done.image[: kept.nbytes], kept.view(np.uint8).ravel())
 
 
+@pytest.mark.compiled_tier
 @pytest.mark.parametrize(("form", "busy"), [((32, 1, "float"), 16), ((16, 4, "float"), 32), ((32, 4, "float"), 64)])
 def test_lines_and_cycles_of_a_sample(form: tuple[int, int, str], busy: int) -> None:
     held = TexelFormat(*form)
@@ -375,6 +384,7 @@ def test_lines_and_cycles_of_a_sample(form: tuple[int, int, str], busy: int) -> 
     assert header >> trace.ASKED_SHIFT & trace.ASKED_MASK == 64 * held.texel_bytes
 
 
+@pytest.mark.compiled_tier
 def test_texels_are_checked() -> None:
     form = TexelFormat(8, 4, "unorm")
     texels = random_texels(form, 1, 4, 16)
@@ -392,6 +402,7 @@ def changed(words: tuple[int, ...], number: int, clear: int, bits: int) -> tuple
     return (*words[:number], words[number] & ~clear | bits, *words[number + 1 :])
 
 
+@pytest.mark.compiled_tier
 @pytest.mark.parametrize(
     ("word", "clear", "bits", "message"),
     [
@@ -409,6 +420,7 @@ def test_resources_that_are_not_supported(word: int, clear: int, bits: int, mess
         Run("load", words, [LANE.astype(np.int32) % 4] * 2, laid_out(texels)[0], None)
 
 
+@pytest.mark.compiled_tier
 @pytest.mark.parametrize(
     ("word", "clear", "bits", "message"),
     [
