@@ -1,7 +1,7 @@
 """What a HIP program is told of the simulated GPU: attributes, and hipDeviceProp_t in the layouts of two releases.
 
 Layouts and the attributes' order are those of hip_runtime_api.h (ROCm 5.7 and 6.4); values come from the configuration.
-What the GPU does not have, textures and surfaces, has size 0.
+What gpusim does not have, mipmaps and cube maps, has size 0.
 """
 
 import ctypes
@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 from gpusim.core.cu.spec import SIMDS
 from gpusim.core.gpu_spec import GpuSpec
+from gpusim.hip.textures import MOST_ELEMENTS
 from isa.architecture import LANES
+from isa.image_resource import MOST_LAYERS, MOST_TEXELS
 from isa.opcodes import ARCHITECTURES
 from memory.dram.standards import STANDARDS
 
@@ -140,6 +142,7 @@ def _facts(gpu: GpuSpec) -> dict[str, int | bytes | list[int]]:
         "cooperativeLaunch": 1,
         "textureAlignment": _ALIGNMENT,
         "texturePitchAlignment": _ALIGNMENT,
+        **_images(),
         "isLargeBar": 1,
         "managedMemory": 1,
         "directManagedMemAccessFromHost": 1,
@@ -148,6 +151,17 @@ def _facts(gpu: GpuSpec) -> dict[str, int | bytes | list[int]]:
         "memoryPoolsSupported": 1,
         "unifiedFunctionPointers": 1,
     }
+
+
+def _images() -> dict[str, int | bytes | list[int]]:
+    """Return the largest textures and surfaces, in texels and layers; of a pitched one the pitch in texels too."""
+    plane, volume = [MOST_TEXELS] * 2, [MOST_TEXELS, MOST_TEXELS, MOST_LAYERS]
+    sizes: dict[str, int | bytes | list[int]] = {"maxTexture1DLinear": MOST_ELEMENTS}
+    sizes |= {"maxTexture2DLinear": [MOST_TEXELS] * 3, "maxTexture2DGather": plane, "maxTexture3DAlt": volume}
+    for kind in ("maxTexture", "maxSurface"):
+        sizes |= {f"{kind}1D": MOST_TEXELS, f"{kind}2D": plane, f"{kind}3D": volume}
+        sizes |= {f"{kind}1DLayered": [MOST_TEXELS, MOST_LAYERS], f"{kind}2DLayered": volume}
+    return {**sizes, "surfaceAlignment": _ALIGNMENT}
 
 
 def properties(gpu: GpuSpec) -> tuple[bytes, bytes]:

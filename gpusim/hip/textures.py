@@ -27,7 +27,7 @@ _CHANNEL_TYPES = {
     **{("float", 16): 14, ("float", 32): 15},
 }
 _CHANNEL_ORDERS = {1: 1, 2: 3, 4: 8}
-_MOST_ELEMENTS = 1 << 27
+MOST_ELEMENTS = 1 << 27  # of a linear texture, as programs are told
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def object_words(asked: ObjectRequest, generation: int) -> bytes:
         size = (asked.width, asked.height, asked.depth, asked.layers)
         resource = ImageResource(asked.address, form, asked.dimensions, *size, asked.pitch_bytes).words(generation)
     else:
-        elements = min(asked.width, _MOST_ELEMENTS)
+        elements = min(asked.width, MOST_ELEMENTS)
         resource = (*buffer_words(asked.address, form, elements, generation), 0, 0, 0, 0)
     clamps = [_CLAMPS[one] for one in (asked.clamp_x, asked.clamp_y, asked.clamp_z)]
     if not asked.normalised:

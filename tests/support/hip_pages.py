@@ -21,7 +21,7 @@ _GROUPS = (
     ("graphs, stream capture", r"hip(Drv)?Graph|hipUserObject|hipStream\w*Capture|hipThreadExchange"),
     (
         "textures, surfaces, arrays",
-        r"hip\w*(Tex|Array|Surface|Mipmap|ChannelDesc)|__hipRegister(Tex|Surf)|hipMemcpy(Ato|DtoA|HtoA)",
+        r"(_Z\d+)?hip\w*(Tex|Array|Surface|Mipmap|ChannelDesc)|__hipRegister(Tex|Surf)|hipMemcpy(Ato|DtoA|HtoA)",
     ),
     ("compilation at run time", r"hiprtc|hipLink"),
     ("code objects (`libamd_comgr.so.2`)", r"amd_comgr"),

@@ -185,6 +185,7 @@ def _field(draw: random.Random, opcode: Opcode, kinds: dict[str, str], name: str
         return int(draw.random() < 0.1 and not re.search("atomic|resinfo|pck|gather4", opcode.mnemonic))
     if name == "dmask":
         every = [3, 15] if "cmpswap" in opcode.mnemonic else [1, 3] if "atomic" in flags else range(1, 16)
+        every = [1, 2, 4, 8] if "gather4" in opcode.mnemonic else every
         return draw.choice([*every])
     if name == "offset" and encoding == "smem":
         return draw.randrange(100) if "offset" in kinds else 0

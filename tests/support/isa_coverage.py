@@ -54,13 +54,17 @@ builder in {samples} random valid encodings of every form it has (plain, SDWA, D
 What is refused is refused when a kernel is loaded, with mnemonic, encoding and address, before anything runs. Beyond
 single opcodes a kernel is refused for
 
-- the bit GDS of any DS instruction, the bits TFE and LDS of any buffer instruction, the bit TFE of a FLAT one;
+- the bit GDS of any DS instruction, the bits TFE and LDS of any buffer instruction, the bit TFE of a FLAT one,
+  TFE, LWE, D16, R128 and A16 of an image instruction;
+- image resources and samplers that say more than is there: [images](execution.md#images) has what is allowed, and a
+  kernel that meets another one is stopped there with the reason;
 - `s_setreg` on bits of MODE other than rounding, denormals, DX10_CLAMP and IEEE (bits 9:0);
 - `s_set_gpr_idx_on` where the mode at an instruction depends on the way taken or lasts across a jump through a
   register, where M0 is written otherwise in it, and for operands of `v_readlane` and its kin and of instructions with
   a lane mask, with SDWA, DPP or other modifiers.
 """
-_NEVER = ("tfe", "lds", "gds")  # bits that no instruction is executed with; the page says so once
+# bits that no instruction is executed with; the page says so once
+_NEVER = ("tfe", "lds", "gds", "lwe", "d16", "r128", "a16")
 
 
 @dataclass(frozen=True)

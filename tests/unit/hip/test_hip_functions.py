@@ -32,7 +32,7 @@ compiled = pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="no 
 
 def test_names_are_unique_and_nodes_are_amds() -> None:
     names = [f.name for f in functions()]
-    assert len(set(names)) == len(names) == 497
+    assert len(set(names)) == len(names) == 497 + 2  # surfaces by their names of C++
     releases = [f"hip_{n}" for n in ("4.2", "4.3", "4.4", "4.5", "5.0", "5.1", "5.2", "5.3", "5.5", "5.6")]
     assert {f.node for f in functions()} == {*releases, "hip_6.0", "hip_6.1", "hip_6.2", "hip_6.4"}
     by_name = {f.name: f.node for f in functions()}

@@ -6,8 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from isa import trace
+from isa.checking.checker import checked
 from isa.device_memory import DeviceMemory
 from isa.execution.emulator import run_functional
+from isa.execution.executor import FunctionalContext
 from isa.execution.faults import ExecutionFault
 from isa.image_resource import (
     CLAMP_BORDER,
@@ -25,6 +28,7 @@ from isa.image_resource import (
 from isa.launch import Launch
 from tests.support.assembly import Assembly
 from tests.support.images import as_registers, random_texels, sampled, taken
+from tests.unit.isa.test_executor_context import call, records, slot_trace
 
 ASSEMBLY = Assembly(Path(__file__).resolve().parents[2] / "data" / "isa" / "images.hsaco")
 ADDRESS = 0x1_0000_1000  # of a memory's first allocation
@@ -74,23 +78,28 @@ for _name, _text in {
     _kernel(_name, f"    {_text}\n")
 
 
+def launched(name: str, words: tuple[int, ...], rows: object, texels: np.ndarray, sampler: Sampler | None = None):
+    """A launch of a wavefront, and the allocation that holds everything."""
+    memory = DeviceMemory(1 << 20)
+    held = np.zeros(BYTES, np.uint8)
+    held[: 4 * len(words)] = np.array(words, np.uint32).view(np.uint8)
+    if sampler is not None:
+        held[32:48] = np.array(sampler.words(), np.uint32).view(np.uint8)
+    for k, row in enumerate(rows):  # type: ignore[arg-type]
+        held[ROWS + 256 * k :][:256] = np.ascontiguousarray(np.broadcast_to(row, 64)).view(np.uint8)
+    held[IMAGE : IMAGE + texels.size] = texels
+    allocation = memory.upload(held, "all")
+    assert allocation.address == ADDRESS
+    return Launch(ASSEMBLY[name], memory, b"", (64, 1, 1), (64, 1, 1)), allocation
+
+
 class Run:
     """What a kernel left: `out`: uint32 [4, lanes]; `floats`: the same bits; `image`: the bytes from the image on."""
 
     def __init__(self, name: str, words: tuple[int, ...], rows: object, texels: np.ndarray, sampler: Sampler | None):
-        memory = DeviceMemory(1 << 20)
-        held = np.zeros(BYTES, np.uint8)
-        held[: 4 * len(words)] = np.array(words, np.uint32).view(np.uint8)
-        if sampler is not None:
-            held[32:48] = np.array(sampler.words(), np.uint32).view(np.uint8)
-        for k, row in enumerate(rows):  # type: ignore[arg-type]
-            held[ROWS + 256 * k :][:256] = np.ascontiguousarray(np.broadcast_to(row, 64)).view(np.uint8)
-        held[IMAGE : IMAGE + texels.size] = texels
-        allocation = memory.upload(held, "all")
-        assert allocation.address == ADDRESS
-        launch = Launch(ASSEMBLY[name], memory, b"", (64, 1, 1), (64, 1, 1))
+        launch, allocation = launched(name, words, rows, texels, sampler)
         self.result = run_functional(launch)
-        after = memory.view(allocation, np.uint8)
+        after = launch.memory.view(allocation, np.uint8)
         self.out = after[OUT : OUT + 1024].view(np.uint32).reshape(4, 64).copy()
         self.floats = self.out.view(np.float32)
         self.image = after[IMAGE:].copy()
@@ -138,6 +147,7 @@ def name_of(form: TexelFormat) -> str:
     return f"{form.channels}x{form.bits}{form.number}"
 
 
+@pytest.mark.compiled_tier
 @pytest.mark.parametrize("form", FORMS, ids=name_of)
 def test_loads_of_every_format(form: TexelFormat) -> None:
     texels = random_texels(form, 1, 5, 11)
@@ -154,6 +164,7 @@ def test_loads_of_every_format(form: TexelFormat) -> None:
     np.testing.assert_array_equal(run("load_zw", texels, form, x, y).out[:2], expected.T[2:])
 
 
+@pytest.mark.compiled_tier
 @pytest.mark.parametrize("form", FORMS, ids=name_of)
 def test_stores_round_and_stop_at_the_limits(form: TexelFormat) -> None:
     texels = random_texels(form, 1, 4, 16)
@@ -185,6 +196,7 @@ def test_stores_round_and_stop_at_the_limits(form: TexelFormat) -> None:
     np.testing.assert_array_equal(done.image[: laid_out(expected)[0].size], laid_out(expected)[0])
 
 
+@pytest.mark.compiled_tier
 def test_layers_and_levels() -> None:
     form = TexelFormat(32, 1, "uint")
     texels = random_texels(form, 3, 4, 8)
@@ -203,6 +215,7 @@ def test_layers_and_levels() -> None:
 CLAMPS = (WRAP, MIRROR, LAST_TEXEL, MIRROR_ONCE, CLAMP_BORDER, MIRROR_ONCE_BORDER)
 
 
+@pytest.mark.compiled_tier
 @pytest.mark.parametrize("linear", [False, True], ids=["nearest", "linear"])
 @pytest.mark.parametrize("dimensions", [1, 2, 3])
 @pytest.mark.parametrize("clamp", CLAMPS)
@@ -212,7 +225,6 @@ def test_samples(clamp: int, dimensions: int, linear: bool) -> None:
     texels = texels.reshape((1,) * (4 - texels.ndim) + texels.shape)
     draw = np.random.default_rng(dimensions)
     coordinates = [draw.uniform(-1.7, 2.6, 64).astype(np.float32) for _ in range(dimensions)]
-    sampler = Sampler((clamp, CLAMPS[(clamp + 1) % 6 if clamp < 4 else 2], WRAP), linear, normalised=True)
     sampler = Sampler((clamp, clamp, clamp), linear, normalised=True)
     done = run("sample_lz", texels, form, *coordinates, sampler=sampler, dimensions=dimensions)
     np.testing.assert_array_equal(done.floats.T, sampled(texels, form, coordinates, sampler))
@@ -220,6 +232,7 @@ def test_samples(clamp: int, dimensions: int, linear: bool) -> None:
     assert 0 < lines <= 64 * (2**dimensions if linear else 1)
 
 
+@pytest.mark.compiled_tier
 def test_coordinates_in_texels_by_instruction_and_by_sampler() -> None:
     form = TexelFormat(16, 1, "float")
     texels = random_texels(form, 1, 6, 9)
@@ -232,6 +245,7 @@ def test_coordinates_in_texels_by_instruction_and_by_sampler() -> None:
             np.testing.assert_array_equal(run(name, texels, form, x, y, sampler=sampler).floats.T, expected)
 
 
+@pytest.mark.compiled_tier
 def test_coordinates_are_rounded_to_256ths_or_down() -> None:
     class Truncating(Sampler):
         def words(self) -> tuple[int, ...]:
@@ -259,6 +273,7 @@ def test_offsets_count_texels() -> None:
     np.testing.assert_array_equal(done.floats.T, sampled(texels, form, [x * 9 - 3, y * 6 + 3], sampler))
 
 
+@pytest.mark.compiled_tier
 def test_layers_of_samples_are_rounded_and_limited() -> None:
     form = TexelFormat(32, 1, "float")
     texels = random_texels(form, 3, 4, 8)
@@ -270,6 +285,7 @@ def test_layers_of_samples_are_rounded_and_limited() -> None:
     np.testing.assert_array_equal(done.floats.T, of_each[np.clip(np.rint(layer), 0, 2).astype(int), LANE])
 
 
+@pytest.mark.compiled_tier
 @pytest.mark.parametrize("how", range(8))
 def test_comparisons(how: int) -> None:
     form = TexelFormat(32, 1, "float")
@@ -329,6 +345,7 @@ def test_atomics() -> None:
     np.testing.assert_array_equal(done.image[: laid_out(held)[0].size], laid_out(held)[0])
 
 
+@pytest.mark.compiled_tier
 @pytest.mark.parametrize("form", FORMS, ids=name_of)
 def test_buffers_of_texels(form: TexelFormat) -> None:
     texels = random_texels(form, 50)
@@ -348,10 +365,44 @@ def test_buffers_of_texels(form: TexelFormat) -> None:
     np.testing.assert_array_equal(done.image[: kept.nbytes], kept.view(np.uint8).ravel())
 
 
+@pytest.mark.compiled_tier
+@pytest.mark.parametrize(("form", "busy"), [((32, 1, "float"), 16), ((16, 4, "float"), 32), ((32, 4, "float"), 64)])
+def test_lines_and_cycles_of_a_sample(form: tuple[int, int, str], busy: int) -> None:
+    held = TexelFormat(*form)
+    texels = random_texels(held, 1, 4, 64)
+    sampler = Sampler((LAST_TEXEL,) * 3, True, normalised=False)
+    rows = [(LANE + 0.75).astype(np.float32), np.full(64, 2.25, np.float32)]  # texels 1 and 2 of a column
+    launch, _ = launched("sample_lz", resource(texels, held).words(8), rows, laid_out(texels)[0], sampler)
+    context = FunctionalContext(launch, 1, 1)
+    call(context.start_address, context.address, 0, 0, 0)
+    assert call(context.produce_address, context.address, 0, 0, 0) == trace.END
+    header, lines, _ = [one for one in records(slot_trace(context, 0)) if not one[0] & trace.RECORD_SCALAR][12]
+    row = 64 * held.texel_bytes // 64
+    first = (ADDRESS + IMAGE) // 64
+    assert sorted(lines) == [first + y * row + k for y in (1, 2) for k in range(row)]
+    assert header >> trace.BUSY_SHIFT & trace.BUSY_MASK == busy
+    assert header >> trace.ASKED_SHIFT & trace.ASKED_MASK == 64 * held.texel_bytes
+
+
+@pytest.mark.compiled_tier
+def test_texels_are_checked() -> None:
+    form = TexelFormat(8, 4, "unorm")
+    texels = random_texels(form, 1, 4, 16)
+    x, y = (LANE % 16).astype(np.int32), (LANE // 16).astype(np.int32)
+    for where, expected in ((x, set()), (x // 2, {"race"}), (x + 16, set())):  # the last beyond the edge
+        rows = [where, y, *[np.zeros(64, np.uint32)] * 6, *[LANE.astype(np.uint32)] * 4]
+        launch, _ = launched("store_x", resource(texels, form).words(8), rows, laid_out(texels)[0])
+        findings = checked(launch, launch.workgroup_at_a_time).findings
+        assert {one.kind for one in findings} == expected, findings
+        if expected:
+            assert "image_store" in findings[0].text and "two lanes write different values" in findings[0].text
+
+
 def changed(words: tuple[int, ...], number: int, clear: int, bits: int) -> tuple[int, ...]:
     return (*words[:number], words[number] & ~clear | bits, *words[number + 1 :])
 
 
+@pytest.mark.compiled_tier
 @pytest.mark.parametrize(
     ("word", "clear", "bits", "message"),
     [
@@ -369,6 +420,7 @@ def test_resources_that_are_not_supported(word: int, clear: int, bits: int, mess
         Run("load", words, [LANE.astype(np.int32) % 4] * 2, laid_out(texels)[0], None)
 
 
+@pytest.mark.compiled_tier
 @pytest.mark.parametrize(
     ("word", "clear", "bits", "message"),
     [

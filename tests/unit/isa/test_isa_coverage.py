@@ -29,4 +29,5 @@ def test_refusals_are_found(found):
     states = {row.opcode.mnemonic: row.state for rows in found["gfx803"].values() for row in rows}
     assert states["s_getreg_b32"] == PARTLY and states["v_mac_f32"] == IMPLEMENTED
     assert states["ds_gws_barrier"] == states["ds_gws_init"] == IMPLEMENTED
-    assert states["ds_gws_sema_p"] == states["image_load"] == states["s_setvskip"] == "no"
+    assert states["image_load"] == states["image_sample_lz"] == states["buffer_load_format_xyzw"] == IMPLEMENTED
+    assert states["ds_gws_sema_p"] == states["image_get_lod"] == states["s_setvskip"] == "no"
