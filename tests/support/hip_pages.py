@@ -9,7 +9,7 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from gpusim.hip.functions import COMGR_TABLE, functions
+from gpusim.hip.functions import COMGR_TABLE, OPENCL_TABLE, functions
 
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCHES = "tests/hip/programs/launches.py"
@@ -25,6 +25,7 @@ _GROUPS = (
     ),
     ("compilation at run time", r"hiprtc|hipLink"),
     ("code objects (`libamd_comgr.so.2`)", r"amd_comgr"),
+    ("OpenCL (`libOpenCL.so.1`)", r"cl[A-Z]"),
     ("other processes, other programming interfaces", r"hipIpc|hipGraphics|hipGL|hip\w*External"),
     (
         "virtual memory, pools",
@@ -45,7 +46,7 @@ _GROUPS = (
 def functions_table() -> str:
     """A line for each group: how many gpusim has of how many, and those that it has not where they are few."""
     held: dict[str, list[tuple[str, bool]]] = defaultdict(list)
-    for function in (*functions(), *functions(COMGR_TABLE)):
+    for function in (*functions(), *functions(COMGR_TABLE), *(f for f in functions(OPENCL_TABLE) if f.exported)):
         name = next(title for title, pattern in _GROUPS if re.match(pattern, function.name))
         held[name].append((function.name, function.implemented))
     lines = ["| functions | implemented | not |", "| --- | --- | --- |"]

@@ -75,6 +75,33 @@ def test_a_program_computes(program: str) -> None:
     assert case("basic", program=program) == "sum 249750.0\n"
 
 
+def opencl(cases: tuple[str, ...], folder: Path, *options: str) -> "subprocess.CompletedProcess[str]":
+    (folder / "headers").mkdir()
+    (folder / "headers/by.h").write_text("")
+    process = start([*SMALL, *options], PROGRAMS / "opencl", *cases, cwd=folder)
+    out, err = process.communicate(timeout=300)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def test_an_opencl_program_finds_the_gpu_and_copies(tmp_path: Path) -> None:
+    done = opencl(("info", "copies"), tmp_path, "--timing", "off", "--gpu", "mi6")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "gpusim MI6\n4 units, 64 MiB\n"
+
+
+@pytest.mark.skipif(without_library() is None, reason="no clang with lld")
+def test_an_opencl_program_compiles_and_launches_kernels_and_is_told_what_is_not_there(tmp_path: Path) -> None:
+    result = tmp_path / "result.json"
+    done = opencl(("vector", "local", "errors", "binary"), tmp_path, "--json", str(result))
+    assert done.returncode == 0, done.stderr
+    kernels = {row["name"]: row["launches"] for row in json.loads(result.read_text())["rows"]}
+    assert kernels == {"add": 1, "second": 2, "sum": 1, "twice": 2}
+    told_ns = int(re.findall(r"kernel (\d+) ns", done.stdout)[0])
+    (add,) = (one for one in json.loads(result.read_text())["launches"] if one["kernel"]["name"] == "add")
+    assert told_ns == round(1e3 * add["kernel"]["time_us"]) > 1000
+    assert "gpusim: clCreateImage is not supported\n" in done.stderr
+
+
 @pytest.mark.parametrize("program", ["runtime", "runtime6"])
 def test_the_device_is_the_configured_gpu(program: str) -> None:
     told = case("device", "--gpu", "mi6", "--set", "clock_ghz=1.5", program=program)

@@ -1,4 +1,5 @@
-// An ordinary OpenCL program: `opencl CASE` tries a part of the interface, and ends with code 0 if it found what it should.
+// An ordinary OpenCL program: `opencl CASE...` tries parts of the interface, and ends with code 0 if it found what it
+// should.
 // `vector`, `local`, `errors` and `binary` compile kernels, and need a compiler.
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_0_APIS
@@ -358,12 +359,12 @@ int main(int count, char** arguments) {
     void (*run)(void);
   } cases[] = {{"info", info}, {"vector", vector}, {"local", local_memory}, {"copies", copies}, {"errors", errors}, {"binary", binary}};
   open_device();
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-    if (count > 1 && !strcmp(arguments[1], cases[i].name)) {
-      cases[i].run();
-      close_device();
-      return 0;
-    }
-  fprintf(stderr, "no such case\n");
-  return 2;
+  for (int argument = 1; argument < count; argument++) {
+    size_t i = 0;
+    while (i < sizeof cases / sizeof *cases && strcmp(arguments[argument], cases[i].name)) i++;
+    CHECK(i < sizeof cases / sizeof *cases);
+    cases[i].run();
+  }
+  close_device();
+  return 0;
 }

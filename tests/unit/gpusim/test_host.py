@@ -73,3 +73,22 @@ def test_a_copy_takes_its_latency_and_its_packets() -> None:
     default = HostLinkSpec()
     gb_s = 1 << 30, default.copy_us(1 << 30) * 1e3
     assert 14.0 < gb_s[0] / gb_s[1] < 15.0
+
+
+def test_a_marked_command_tells_its_times() -> None:
+    queue = StreamQueue(launch_us=5.0)
+    queue.copy(1, 3.0, over_link=True, blocking=True)
+    queue.kernel(1, 10.0)
+    queue.mark(7, 1)
+    queue.kernel(1, 2.0)
+    queue.mark(8, 1)
+    queue.record(9, 1)
+    assert queue.times_us(7) == (3.0, 3.0, 8.0, 18.0)
+    assert queue.host_us == 18.0  # to ask is to wait
+    assert queue.times_us(8) == (3.0, 18.0, 23.0, 25.0)
+    assert queue.times_us(9) == (3.0, 25.0, 25.0, 25.0)
+    queue.kernel(2, 1.0)
+    queue.wait(2, 8)
+    queue.kernel(2, 1.0)
+    queue.mark(8, 2)
+    assert queue.times_us(8)[0] == 25.0
