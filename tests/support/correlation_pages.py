@@ -55,6 +55,8 @@ FAR = 2.0  # a ratio, or its reciprocal, from which on a row is explained by its
 CHANNELS_BYTES = 4096  # after which Vega 10's 16 channels of 256 bytes come again
 EXACT, SAMPLED = "-exact", "-sampled"  # behind its name: some of its points run whole, and the same as they are usually
 EXTRAPOLATED = "-extrapolated"  # behind its name: the whole table by a version that extrapolated what is large
+MOVED = 0.05  # of a ratio, by a change of the model: less is no change
+HASHED = "-hashed"  # behind its name: some of its points with channel numbers of which all bits are hashed
 SEARCH = "-search"  # behind a table's name: what `--fit` has found
 HEAD = ("GPU", "layer", "dense before", "dense after", "engine before", "engine after")
 
@@ -160,6 +162,37 @@ def beyond() -> str:
     return table([*heads, "modelled, µs a round", "others of its tile", "what tells it from them"], rows)
 
 
+def hashed() -> str:
+    """Points of Vega 10 with all bits of L2's and DRAM's channel numbers hashed, beside the shipped card's."""
+    rows: list[Sequence[str]] = []
+    off: list[tuple[float, float]] = []
+    moved: dict[bool, list[str]] = {True: [], False: []}
+    for name in ("vega10-sgemm", "vega10-hgemm"):
+        shipped = _rows("", name)
+        for label, row in _rows(HASHED, name).items():
+            point, before = row.prediction.point, shipped[label]
+            assert isinstance(point, Point)
+            ratios = [(p.time_us + before.launch_us) / point.time_us for p in (before.prediction, row.prediction)]
+            off.append((abs(ratios[0] - 1), abs(ratios[1] - 1)))
+            if abs(ratios[1] / ratios[0] - 1) > MOVED:
+                moved[off[-1][1] < off[-1][0]].append(label)
+            apart = " and ".join(f"{one:,}" for one in _strides_bytes(point))
+            rows.append([name, label, apart, *(f"{ratio:.2f}" for ratio in ratios)])
+    heads = ["table", "product", "rows of A and B apart, bytes", "ratio as shipped", "ratio with hashed channels"]
+    before_off, after_off = (100 * mean(one[of] for one in off) for of in (0, 1))
+    nearer, away = (f"{len(labels)} ({', '.join(labels)})" for labels in (moved[True], moved[False]))
+    return (
+        f"{table(heads, rows)}\n\nMean error {before_off:.0f} % as shipped, {after_off:.0f} % hashed. Of those that"
+        f" move by more than {100 * MOVED:.0f} %, nearer to the card come {nearer}, away from it {away}."
+    )
+
+
+def _strides_bytes(point: Point) -> tuple[int, int]:
+    """Return how far the rows of A and B lie apart."""
+    strides = (point.m if point.transposes[0] == "N" else point.k, point.k if point.transposes[1] == "N" else point.n)
+    return strides[0] * point.element_bytes, strides[1] * point.element_bytes
+
+
 def _tile_of(row: Compared) -> tuple[str | int, ...]:
     """Return what rows have in common whose workgroups do the same work: kind, operands, tile, K."""
     point = row.prediction.point
@@ -180,8 +213,7 @@ def _said_of_row(row: Compared, near: Sequence[Compared], times: Sequence[tuple[
     if near:
         slower = [times[0][of] / median(time[of] for time in times[1:]) for of in (0, 1)]
         said.append(f"a round takes {slower[0]:.1f} times theirs on the card, {slower[1]:.1f} times in the model")
-    strides = (point.m if point.transposes[0] == "N" else point.k, point.k if point.transposes[1] == "N" else point.n)
-    apart = [stride * point.element_bytes for stride in strides]
+    apart = _strides_bytes(point)
     if any(one % CHANNELS_BYTES == 0 for one in apart):
         said.append(f"rows {' and '.join(f'{one / 1024:g}' for one in apart)} KiB apart, which meet in one channel")
     split = re.search(r"_GSU(\d+)_", point.kernel)

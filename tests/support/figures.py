@@ -187,6 +187,7 @@ SLOW: dict[str, dict[str, Callable[[], str]]] = {
         "rx560": correlation_pages.rx560,
         "vega": correlation_pages.vega,
         "beyond": correlation_pages.beyond,
+        "hashed": correlation_pages.hashed,
         "clocks": correlation_pages.clocks,
         "cards": correlation_pages.cards,
         "bandwidths": correlation_pages.bandwidths,

@@ -22,6 +22,8 @@ SAME, OWN = "miopen-vega20", "miopen-vega20-own"
 NETWORKS = ("alexnet", "alexnet-owt", "vgg16", "resnet18")
 BAR = 0.20  # of the networks' sums for the solver that is the same
 FAR = 1.3  # a ratio, or its reciprocal, from which on a point is far off
+SHORT_US = 100  # of kernels: shorter ones show what a measurement holds beside them
+LEFT_US = ((10, 30), (30, 40), (40, 70))
 DRAWS = 10_000  # resamples of the median
 NOTHING = "–"
 
@@ -61,8 +63,11 @@ def _fit() -> tuple[float, float]:
 
 def _left(same: Sequence[Compared]) -> list[float]:
     """Return what of the measured time no simulated kernel takes, of the points with the shortest kernels first."""
-    ordered = sorted(same, key=lambda row: row.prediction.time_us)
-    return [row.prediction.point.time_us - row.prediction.time_us for row in ordered]
+    return [row.prediction.point.time_us - row.prediction.time_us for row in _shortest_first(same)]
+
+
+def _shortest_first(same: Sequence[Compared]) -> list[Compared]:
+    return sorted(same, key=lambda row: row.prediction.time_us)
 
 
 def rows() -> list[Row]:
@@ -292,6 +297,13 @@ def _sentences() -> Iterator[str]:
         f" {interval[1]:.1f} by resampling): {100 * share:.0f} % of the simulated sum. What the smallest two"
         f" leave beside their kernels is {' and '.join(f'{us:.1f}' for us in _left(same)[:2])} µs."
     )
+    shortest = zip(_shortest_first(same), _left(same), strict=True)
+    short = [us for row, us in shortest if row.prediction.time_us < SHORT_US]
+    counts = [sum(low <= us < high for us in short) for low, high in LEFT_US]
+    said = ", ".join(f"{count} have {low} to {high} µs" for count, (low, high) in zip(counts, LEFT_US, strict=True))
+    is_apart = counts[1] < min(counts[0], counts[2])
+    apart = ": two sorts of measurements, for which one time cannot stand" if is_apart else ""
+    yield f"Of the {len(short)} points whose kernels take less than {SHORT_US} µs, {said} beside them{apart}."
     yield f"One by one they are {100 * mean(off):.1f} % off in the mean, {100 * median(off):.1f} % in the median."
     if spread:
         yield (

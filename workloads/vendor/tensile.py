@@ -272,9 +272,11 @@ class TensileGemm:
         resident = min(kernel.persistent * p.compute_units, tiles[0] * tiles[1] * kernel.split_k)
         magic, shift = magic_division(tiles[0])
         rest = tiles[1] % kernel.group_columns or kernel.group_columns
+        buffers = 1 if p.one_b else p.batch
         c = Pointer(self.c)
         known: dict[str, Any] = {
-            **dict(sizeC=p.m * p.n * p.batch, sizeA=p.m * p.k * p.batch, sizeB=p.k * p.n * (1 if p.one_b else p.batch)),
+            # where buffers end: behind one product of a strided batch, as rocBLAS 5.5.1 passes it
+            **dict(sizeC=p.m * p.n * p.batch, sizeA=p.m * p.k * buffers, sizeB=p.k * p.n * buffers),
             **dict(D=c, C=c, A=Pointer(self.a), B=Pointer(self.b)),
             **dict(alpha=scalar(p.alpha), beta=scalar(1.0 if kernel.split_k > 1 else p.beta)),
             **dict(strideD0=p.m, strideC0=p.m, strideA0=p.lda, strideB0=p.ldb),

@@ -172,9 +172,10 @@ def function(name: str) -> Any:
     """Make a kernel with some of the arguments of Tensile's."""
     sizes = [f"Sizes{name}" for name in ("Free0", "Free1", "Free2", "Sum0")]
     pointers = [KernelArgument(name, "global_buffer", 8 * at, 8) for at, name in enumerate("DCAB")]
-    values = [KernelArgument(name, "by_value", 32 + 4 * at, 4) for at, name in enumerate([*sizes, "strideB1"])]
+    names = [*sizes, "strideB1", "sizeA", "sizeB"]
+    values = [KernelArgument(name, "by_value", 32 + 4 * at, 4) for at, name in enumerate(names)]
     arguments = (*pointers, *values)
-    return SimpleNamespace(name=name, short_name=name, arguments=arguments, kernarg_bytes=56, lds_bytes=0)
+    return SimpleNamespace(name=name, short_name=name, arguments=arguments, kernarg_bytes=64, lds_bytes=0)
 
 
 ONE_BY_ONE = Convolution((6, 3, 5, 4), 8, (1, 1))
@@ -208,7 +209,9 @@ def test_filters_of_one_by_one_have_solvers_of_their_own(
     m, n, images, k = (int.from_bytes(held[f"Sizes{name}"], "little") for name in ("Free0", "Free1", "Free2", "Sum0"))
     assert (m, n, k, images) == product[1:]
     if solver in IN_ONE:
-        assert int.from_bytes(held["strideB1"], "little") == 0, "all images have the same filters"
+        stride, *ends = (int.from_bytes(held[name], "little") for name in ("strideB1", "sizeA", "sizeB"))
+        assert stride == 0, "all images have the same filters"
+        assert ends == [m * k, k * n], "where an image's buffers end"
     if solver in IN_TURN:
         assert made.times == 6 and made.gap_us == table.gpu.kernel_launch_us
         assert made.warm_up[0].kernarg != one.kernarg, "another image"

@@ -9,12 +9,23 @@ from gpusim.base.errors import UserError
 from gpusim.config.measured import load_measured
 from gpusim.correlation import report
 from tests.support import silicon_pages
-from tests.support.correlation_pages import EXACT, EXTRAPOLATED, SAMPLED, SEARCH, held_to_whole, result, vega
+from tests.support.correlation_pages import (
+    EXACT,
+    EXTRAPOLATED,
+    HASHED,
+    SAMPLED,
+    SEARCH,
+    beyond,
+    hashed,
+    held_to_whole,
+    result,
+    vega,
+)
 from tests.support.figures import section
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 RESULTS = sorted(
-    p for p in (DOCS / "correlation").glob("*.json") if not p.stem.endswith((EXACT, EXTRAPOLATED, SAMPLED))
+    p for p in (DOCS / "correlation").glob("*.json") if not p.stem.endswith((EXACT, EXTRAPOLATED, HASHED, SAMPLED))
 )
 SEARCHES = [path for path in RESULTS if path.stem.endswith(SEARCH)]
 # values of which the points allow others as well, and something else decides (docs/correlation.md)
@@ -52,7 +63,8 @@ def test_a_result_written_again_is_the_same(path: Path) -> None:
 def test_what_is_sampled_is_within_its_bar_of_the_whole_run() -> None:
     page = (DOCS / "correlation.md").read_text(encoding="utf-8")
     assert section(page, "held to whole") == held_to_whole()
-    assert section(page, "vega") == vega()
+    for name, made in (("vega", vega), ("beyond", beyond), ("hashed", hashed)):
+        assert section(page, name) == made()
     assert "| no |" not in held_to_whole()
 
 
