@@ -6,20 +6,19 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
-import numba
 import numpy as np
 
 from gpusim.jit import (
     JIT_DISABLED,
     address_of,
     ctz,
+    jit,
     ld_i64,
     new_record,
     record_dtype,
     registered,
     st_i64,
 )
-from gpusim.jit.compile import compile_functions
 from memory.address_map import ADDRESS_MAP, configure_address_map, dram_channel
 from memory.dram.checker import Command, record_commands, recorded_commands
 from memory.dram.constants import COMMAND_NAMES as NAMES
@@ -31,6 +30,7 @@ from memory.ports import ENGINE_FROM_DRAM, PORTS, port_ready, port_take
 from memory.unit_classes import DRAM as DRAM_CLASS
 from memory.waiting import WAITING
 from memory.wheel import SIZE, WHEEL, due
+from tests.support.compiled import compile_part, take_back
 from tests.support.machines import allow_further_layouts
 
 RECORD = record_dtype((WHEEL, WAITING, PORTS, ADDRESS_MAP, DRAM))
@@ -41,7 +41,8 @@ MAX_COMMANDS = 100_000
 GDDR5_CLOCK_HZ = 1.75e9
 
 
-def _drive(m, script, streams, sent, done, answers, poll, limit):  # type: ignore[no-untyped-def]
+@jit
+def drive(m, script, streams, sent, done, answers, poll, limit):  # type: ignore[no-untyped-def]
     """Send the requests of each stream in its order, none before its cycle, refused ones again in the next cycle.
 
     sent: by stream, the position in `script` of its next request, and of its end. A stream whose request is refused
@@ -93,16 +94,17 @@ def _drive(m, script, streams, sent, done, answers, poll, limit):  # type: ignor
     return -1
 
 
-drive = _drive if JIT_DISABLED else numba.njit(nogil=True, error_model="numpy")(_drive)
+if not JIT_DISABLED:
+    take_back([drive])  # no other machine is driven by it
 
 
 @cache
 def _compile() -> None:
-    """Compile what `drive` calls, callees first, and itself."""
+    """Compile `drive` and what it calls."""
     if not JIT_DISABLED:
         rooms = ("gpusim.jit", "memory.address_map", "memory.dram", "memory.ports", "memory.waiting", "memory.wheel")
         callees = [d for d in registered("timing") if d.py_func.__module__.startswith(rooms)]
-        compile_functions([*callees, drive], new_record(RECORD))
+        compile_part([drive], callees, new_record(RECORD))
         allow_further_layouts()
 
 

@@ -26,7 +26,6 @@ from gpusim.jit import (
     record_dtype,
     registered,
 )
-from gpusim.jit.compile import compile_functions
 from isa.device_memory import VIRTUAL_BASE
 from isa.region import SparseRegion
 from isa.trace import LINE_SPARSE
@@ -43,7 +42,7 @@ from spartan.configure import EngineBuffers, configure_engine
 from spartan.counters import ENGINE_COUNTERS
 from spartan.engine_spec import EngineSpec
 from spartan.state import ENGINE
-from tests.support.compiled import take_back
+from tests.support.compiled import compile_part, take_back
 from tests.support.machines import allow_further_layouts
 
 MAX_READS_LOGGED = 1 << 16
@@ -198,7 +197,7 @@ def drive(m, requests, limit):
 
 
 @jit
-def finish(m, now):
+def finish(m, now) -> None:
     """Call of the engine's own function with the compiled record type."""
     engine_finish(m, now)
 
@@ -218,7 +217,9 @@ def _compile() -> None:
         return
     rooms = ("memory.address_map", "memory.ports", "memory.waiting", "memory.wheel", "spartan.", "gpusim.jit")
     callees = [d for d in registered("timing") if d.py_func.__module__.startswith(rooms)]
-    compile_functions([d for d in callees if d.py_func.__module__ not in ON_DRAM] + _own, new_record(RECORD))
+    callees = [d for d in callees if d.py_func.__module__ not in ON_DRAM] + _own
+    entry_points = [drive, finish]
+    compile_part(entry_points, [d for d in callees if d not in entry_points], new_record(RECORD))
     allow_further_layouts()
 
 
