@@ -4,8 +4,9 @@ python -m tests.support.torchvision_models [--jobs N] [--known FILE.json] [MODEL
 
 A model is made with random weights, exported, and read. "runs": one image goes through every kernel on the simulated
 GPU, without timing; each result is compared with NumPy in FP64, and the network's with PyTorch's own. "trains": one
-iteration on one image (two where statistics over a batch of one value would be needed), each result compared.
-Rows that are done are kept in FILE.json (known-torchvision.json), so that a stopped run goes on.
+iteration on one image (two where statistics over a batch of one value would be needed), each result compared, and the
+loss with PyTorch's own where the model has no dropout, whose zeros are drawn. Rows that are done are kept in FILE.json
+(known-torchvision.json), so that a stopped run goes on; a row that lacks a stage which is asked for gets that one.
 """
 
 import argparse
@@ -89,8 +90,8 @@ def exported(name: str, size: int, values: bool) -> tuple[Network, Any]:
     return network_of(described_by_module(torch, module, torch.zeros((1, 3, size, size)), name)), module.eval()
 
 
-def trained(network: Network, image: np.ndarray) -> str:
-    """What one iteration says: its loss, or why there is none."""
+def trained(network: Network, module: Any, image: np.ndarray) -> str:
+    """What one iteration says: its loss and how far from PyTorch's it is, or why there is none."""
     settings = NetworkSettings(gpu=load_gpu("mi6"))
     images = 1
     try:
@@ -101,16 +102,42 @@ def trained(network: Network, image: np.ndarray) -> str:
         images = 2
         iteration = Training(network, settings, images)
     labels = np.arange(images, dtype=np.uint32) % 1000
-    loss = iteration.step(
-        {next(iter(network.inputs)): np.concatenate([image] * images), "labels": labels}, compared=True
-    )
-    return f"loss {loss:.3f}" if np.isfinite(loss) else f"no: the loss is {loss}"
+    batch = np.concatenate([image] * images)
+    loss = iteration.step({next(iter(network.inputs)): batch, "labels": labels}, compared=True)
+    if not np.isfinite(loss):
+        return f"no: the loss is {loss}"
+    wanted = _loss(module, batch, labels)
+    if wanted is None:
+        return f"loss {loss:.3f}"
+    off = abs(loss - wanted) / wanted
+    return f"loss {loss:.3f}, {off:.0e} off" if off < CLOSE else f"no: loss {loss:.6f} where PyTorch has {wanted:.6f}"
 
 
-def row_of(name: str, whole: bool, stages: str) -> dict[str, Any]:
-    """A model's row."""
+def _loss(module: Any, batch: np.ndarray, labels: np.ndarray) -> float | None:
+    """PyTorch's loss of the model as it is read: normalizations in training mode alone; None for one with dropouts."""
+    import torch
+
+    if any(isinstance(part, torch.nn.Dropout) and part.p for part in module.modules()):
+        return None
+    module.eval()
+    for part in module.modules():
+        if isinstance(part, torch.nn.BatchNorm2d):
+            part.train()
+    with torch.no_grad():
+        answers = module(torch.from_numpy(batch))
+    return float(torch.nn.functional.cross_entropy(answers, torch.from_numpy(labels.astype(np.int64))))
+
+
+def lacks(row: dict[str, Any], stages: str) -> str:
+    """Those of `stages` that a row has not been through."""
+    done = {"r": bool(row.get("runs")), "t": row.get("trains", "") not in ("", "scheduled")}
+    return "".join(stage for stage in stages if not done[stage])
+
+
+def row_of(name: str, whole: bool, stages: str, known: dict[str, Any]) -> dict[str, Any]:
+    """A model's row; known: what it has of earlier stages."""
     began, found = time.process_time(), {"model": name, "size": size_of(name, whole), "layers": 0}
-    found |= {"loads": "", "runs": "", "trains": ""}
+    found |= {"loads": "", "runs": "", "trains": ""} | known
     stage = "loads"
     try:
         network, module = exported(name, found["size"], bool(stages))
@@ -133,10 +160,10 @@ def row_of(name: str, whole: bool, stages: str) -> dict[str, Any]:
             found["runs"] = f"no: {wrong[0]}" if wrong else "yes" if off < CLOSE else f"no: off by {off:.1e}"
         if "t" in stages:
             stage = "trains"
-            found["trains"] = trained(network, image)
+            found["trains"] = trained(network, module, image)
     except GpusimError as error:
         found[stage] = f"no: {str(error).splitlines()[0][:200]}"
-    found["cpu_s"] = round(time.process_time() - began, 1)
+    found["cpu_s"] = round(known.get("cpu_s", 0.0) + time.process_time() - began, 1)
     return found
 
 
@@ -178,9 +205,13 @@ def main(arguments: list[str]) -> None:
         import torchvision
 
         names = asked.models or torchvision.models.list_models(module=torchvision.models)
-        wanted = [name for name in names if name not in known]
+        wanted = {name: lacks(known.get(name, {}), asked.stages) for name in names}
         with ProcessPoolExecutor(asked.jobs) as pool:
-            running = [pool.submit(row_of, name, asked.whole, asked.stages) for name in wanted]
+            running = [
+                pool.submit(row_of, name, asked.whole, stages, known.get(name, {}))
+                for name, stages in wanted.items()
+                if stages or name not in known
+            ]
             for done in as_completed(running):
                 row = done.result()
                 known[row["model"]] = row

@@ -271,7 +271,7 @@ def test_a_task_without_reference_is_not_verified(machine: Machine) -> None:
         (["run.engine=on", "kernels.sparse=fastest_engine"], [("", "sgemm_dib_tiled", True)]),  # until it is decided
         (["run.engine=on", "kernels.sparse=fastest_software"], [("", "software", False)]),
         (["run.engine=both"], [("dense", "sgemm", False), ("sparse", "sgemm_dib_tiled", True)]),
-        (["run.engine=off", "workload={kind: gemm, m: 2, n: 3, k: 4}"], [("", "sgemm_tiled16", False)]),
+        (["run.engine=off", "workload={kind: gemm, m: 2, n: 3, k: 4}"], [("", "few_columns", False)]),
         (["run.engine=off", "kernels.dense=sgemm_wide"], [("", "sgemm_wide", False)]),
     ],
 )

@@ -110,7 +110,7 @@ def test_gpu_by_own_file_and_by_base(tmp_path: Path) -> None:
         (
             "mi6",
             ["workload.data=reel"],
-            ["did you mean 'real'", "(allowed: synthetic, synthetic_maps, real, resampled)"],
+            ["did you mean 'real'", "(allowed: synthetic, synthetic_maps, real, resampled, transposed)"],
         ),
         (
             "mi6",
