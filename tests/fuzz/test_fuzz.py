@@ -16,8 +16,8 @@ EXAMPLES = int(os.environ.get("GPUSIM_FUZZ_EXAMPLES", "60"))
 # half of them: these fill 350 registers before they begin
 PRIMED = settings(max_examples=max(1, EXAMPLES // 2), deadline=None, suppress_health_check=list(HealthCheck))
 FAST = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-SLOW_PRIMED = settings(max_examples=max(1, EXAMPLES // 10), deadline=None, suppress_health_check=list(HealthCheck))
-SLOW = settings(max_examples=max(1, EXAMPLES // 5), deadline=None, suppress_health_check=list(HealthCheck))
+SLOW_PRIMED = settings(max_examples=max(1, EXAMPLES // 20), deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(max_examples=max(1, EXAMPLES // 10), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from tests.mutation.mutations import mutations_of
 from tests.mutation.trial import Reached, Tree
 from tests.structure.imports import ROOT
 
-SAMPLE = 3
+SAMPLE = 2
 LIMIT_S = 10.0
 
 

@@ -59,7 +59,7 @@ TRAFFIC = st.lists(
 
 
 @pytest.mark.parametrize("values", VARIANTS)
-@settings(max_examples=3 if JIT_DISABLED else 25, deadline=None)
+@settings(max_examples=3 if JIT_DISABLED else 12, deadline=None)  # of each of the variants
 @given(reads=TRAFFIC, writes=TRAFFIC)
 def test_random_traffic_keeps_the_rules(values, reads, writes):
     spec = DramSpec(**values, **SMALL)

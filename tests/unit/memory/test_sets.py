@@ -88,7 +88,7 @@ EVENTS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(SHAPES, EVENTS)
 def test_a_row_holds_what_a_plain_set_holds(shape: tuple[str, int], events: list[tuple[str, int, bool]]) -> None:
     policy, ways = shape
