@@ -402,4 +402,6 @@ def step_of(line: Line) -> Step | None:
         return _buffer(line)
     if name.startswith("ds_"):
         return _ds(line)
+    if name.startswith("image_"):
+        raise NotStatedError(line.text)  # tests.support.images has what samplers make of texels
     return None

@@ -22,6 +22,7 @@ from tests.support.oracle_isa.text import Line, NotStatedError, parsed
 
 ELSEWHERE = (
     "flat_",
+    "image_",
     "buffer_",
     "tbuffer_",
     "ds_",
