@@ -183,9 +183,11 @@ def page(rows: list[dict[str, Any]]) -> str:
         key: sum(bool(row[key]) and not row[key].startswith("no") for row in rows)
         for key in ("loads", "runs", "trains")
     }
+    losses = sum(row["trains"].startswith("loss") for row in rows)
     lines += [
         "",
-        f"Of {len(rows)}: {count['loads']} load, {count['runs']} run, {count['trains']} train or are laid out.",
+        f"Of {len(rows)}: {count['loads']} load, {count['runs']} run, {count['trains']} train or are laid out,"
+        f" {losses} of these trained.",
     ]
     return "\n".join(lines)
 
