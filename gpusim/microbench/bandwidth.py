@@ -11,6 +11,7 @@ KIB = 1 << 10
 FAR_STRIDE = 33 * KIB  # an odd number of KiB: a wavefront comes through the whole set before it is where it was
 DRAM_BYTES = 12 << 20  # moved by a measured stream
 MIN_SET_BYTES = 16 << 20
+ARRAYS = {"read": 1, "write": 1, "copy": 2, "triad": 3}  # that a stream goes through; it writes the last
 L2_STEPS = (4, 8)
 
 
@@ -37,8 +38,8 @@ def rate_kernel(bench: Bench, kernel: str, lane_bytes: int, iterations: int) -> 
 
 
 def dram_stream(bench: Bench, kernel: str, groups: int, least_bytes: int, between_bytes: int = 0) -> float:
-    """Bytes a cycle of a stream through a set of 8 times L2 and at least 16 MiB; of a copy, those read and written.
-    between_bytes: of other memory between what is read and what is written.
+    """Bytes a cycle of a stream through a set of 8 times L2 and at least 16 MiB; read and written, of all arrays.
+    between_bytes: of other memory between an array and the next.
 
     It goes through the set once before, so that translations are cached as far as they can be, and comes to lines that
     L2 has long replaced.
@@ -50,13 +51,16 @@ def dram_stream(bench: Bench, kernel: str, groups: int, least_bytes: int, betwee
 
     def run(steps: int) -> RunFacts:
         memory = bench.memory()
-        source = memory.allocate(set_bytes, "source")
-        if between_bytes:
-            memory.allocate(between_bytes, "between")
-        target = source if kernel == "read" else memory.allocate(set_bytes, "target")
-        return stream(bench, kernel, memory, source, target, steps, access, set_bytes - 1, groups)
+        arrays = [memory.allocate(set_bytes, "array 0")]
+        for number in range(1, 1 if kernel == "read" else max(2, ARRAYS[kernel])):
+            if between_bytes:
+                memory.allocate(between_bytes, "between")
+            arrays.append(memory.allocate(set_bytes, f"array {number}"))
+        apart = arrays[1].address - arrays[0].address if len(arrays) > 1 else 0
+        ends = arrays[0], arrays[-1]
+        return stream(bench, kernel, memory, *ends, steps, access, set_bytes - 1, groups, apart_bytes=apart)
 
-    return (2 if kernel == "copy" else 1) * more * step / bench.longer(run, once, once + more)
+    return ARRAYS[kernel] * more * step / bench.longer(run, once, once + more)
 
 
 def measure(bench: Bench, results: Results) -> None:
@@ -70,6 +74,10 @@ def measure(bench: Bench, results: Results) -> None:
         "dram_read": ("DRAM reads", lambda: dram_stream(bench, "read", full_load(gpu), DRAM_BYTES)),
         "dram_write": ("DRAM writes", lambda: dram_stream(bench, "write", full_load(gpu), DRAM_BYTES)),
         "dram_copy": ("DRAM copy, read and written", lambda: dram_stream(bench, "copy", full_load(gpu), DRAM_BYTES)),
+        "dram_triad": (
+            "DRAM triad of FP64, all three",
+            lambda: dram_stream(bench, "triad", full_load(gpu), DRAM_BYTES),
+        ),
     }
     limited = gpu.dram.model != "ideal" or gpu.dram.ideal_bandwidth_gb_s > 0
     for name in bench.each("bandwidth: whole GPU", todo):

@@ -1,7 +1,10 @@
 """Issue rates by instruction class, over one to ten wavefronts a SIMD, inside one compute unit."""
 
+import re
+
 from gpusim.microbench.bench import Bench, Results
 from gpusim.microbench.launches import lane_table, timed_loop
+from isa.opcodes import ARCHITECTURES
 
 CLASSES = {
     "fp32_add": "v_add_f32, each needs the one before",
@@ -14,6 +17,10 @@ CLASSES = {
     "fp64_add": "v_add_f64, dependent",
     "fp64_fma": "v_fma_f64, dependent",
     "int64_shift": "v_lshlrev_b64, dependent",
+    "fp16_pk_fma": "v_pk_fma_f16, dependent",
+    "fp16_dot2": "v_dot2_f32_f16, dependent",
+    "int8_dot4": "v_dot4_i32_i8, dependent",
+    "int4_dot8": "v_dot8_i32_i4, dependent",
     "scalar_add": "s_add_u32, dependent",
     "saveexec": "s_and_saveexec_b64",
     "branch_taken": "s_cbranch_execnz, taken",
@@ -29,8 +36,19 @@ CLASSES = {
     "lds_add_u32": "ds_add_u32, no bank conflict",
 }
 # operations of a work-item an instruction (or pair) stands for, where peaks are published in operations
-OPERATIONS = {"fp32_mac": 2, "int32_mad": 2, "fp64_fma": 2}
+OPERATIONS = {
+    **dict.fromkeys(("fp32_mac", "int32_mad", "fp64_fma"), 2),
+    **dict.fromkeys(("fp16_pk_fma", "fp16_dot2"), 4),
+    "int8_dot4": 8,
+    "int4_dot8": 16,
+}
 _LDS_LANE_BYTES = {"lds_read_b64": 8, "lds_read_b128": 16, "lds_write_b64": 8}
+
+
+def classes(architecture: str) -> list[str]:
+    """Return the classes of CLASSES whose first instruction an architecture has."""
+    known = {opcode.mnemonic for opcode in ARCHITECTURES[architecture].opcodes()}
+    return [name for name, what in CLASSES.items() if re.split(r"[ ,]", what)[0] in known]
 
 
 def measure(bench: Bench, results: Results) -> None:
@@ -39,7 +57,7 @@ def measure(bench: Bench, results: Results) -> None:
     counts = range(1, most + 1)
     axes = ("wavefronts a SIMD", "instructions a cycle and compute unit")
     memory = bench.memory()
-    for name in bench.each("issue rates", CLASSES):
+    for name in bench.each("issue rates", classes(bench.gpu.architecture)):
         width = _LDS_LANE_BYTES.get(name, 4)
         table = lane_table(memory, [width * lane for lane in range(64)])
         lone = timed_loop(bench, name, memory, table, 1, waves=1)

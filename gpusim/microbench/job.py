@@ -74,7 +74,7 @@ class MicrobenchJob(Job):
             launches = [PartLaunch(name)] * count
             record.parts.append(PartRecord(name, launches=launches, facts=facts))
         record.launch_count = sum(len(part.launches) for part in record.parts)
-        record.values = said(results)
+        record.values = said(results, self.gpu.architecture)
 
 
 def measured_again(document: Mapping[str, Any]) -> Results:

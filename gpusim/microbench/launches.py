@@ -33,11 +33,18 @@ def stream(
     mask: int,
     workgroups: int | None = None,
     warm: WarmCaches | None = None,
+    apart_bytes: int = 0,
 ) -> RunFacts:
-    """Wavefront w touches offset (w * 1024 + i * stride) & mask in access i. workgroups: of four wavefronts each."""
+    """Wavefront w touches offset (w * 1024 + i * stride) & mask in access i.
+
+    workgroups: of four wavefronts each; apart_bytes: from a triad's first source to its second.
+    """
     groups = full_load(bench.gpu) if workgroups is None else workgroups
     block = struct.pack("<QQIIII", source.address, target.address, stride, mask, steps, GROUP_WAVES)
-    return bench.run(("streams", kernel), memory, block, groups, warm=warm)
+    file = "streams"
+    if kernel == "triad":
+        file, block = kernel, block + struct.pack("<II", apart_bytes, 0)
+    return bench.run((file, kernel), memory, block, groups, warm=warm)
 
 
 def full_load(gpu: GpuSpec) -> int:

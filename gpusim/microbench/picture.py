@@ -20,7 +20,7 @@ SHOWN_FROM = 5  # percent
 def picture(results: Results, gpu: GpuSpec) -> Picture:
     """Make a picture with a panel for each group; raises UserError if nothing that was measured is a curve."""
     groups = list(dict.fromkeys(curve.group for curve in results.curves))
-    off = _deviations(results)
+    off = _deviations(results, gpu.architecture)
     count = len(groups) + bool(off)
     if not count:
         raise UserError("--picture: none of the microbenchmarks chosen with --only has a curve or a published figure")
@@ -32,7 +32,8 @@ def picture(results: Results, gpu: GpuSpec) -> Picture:
         panels = list(figure.subplots(lines, width, squeeze=False).flat)
         figure.suptitle(title)
         for panel, group in zip(panels, groups, strict=False):
-            _draw_group(panel, group, [curve for curve in results.curves if curve.group == group])
+            curves = [curve for curve in results.curves if curve.group == group]
+            _draw_group(panel, group, curves, gpu.architecture)
         if off:
             _draw_deviations(panels[len(groups)], off)
         for panel in panels[count:]:
@@ -47,7 +48,7 @@ def picture(results: Results, gpu: GpuSpec) -> Picture:
     return Picture("microbenchmarks", title, said, ("group", "curve", "x", "y"), rows, draw, size, framed=True)
 
 
-def _draw_group(panel: Any, group: str, curves: list[Curve]) -> None:
+def _draw_group(panel: Any, group: str, curves: list[Curve], architecture: str) -> None:
     spread = max(x for c in curves for x, _ in c.points) / max(1.0, min(x for c in curves for x, _ in c.points))
     for number, curve in enumerate(curves):
         x, y = zip(*curve.points, strict=True)
@@ -59,7 +60,7 @@ def _draw_group(panel: Any, group: str, curves: list[Curve]) -> None:
     panel.set_title(group)
     panel.set_xlabel(curves[0].x)
     panel.set_ylabel(curves[0].y)
-    for row in published(PUBLISHED_IN.get(group, "")):
+    for row in published(PUBLISHED_IN.get(group, ""), architecture):
         panel.axhspan(row.low, row.high, alpha=0.15, color="grey", label=f"DRAM, published: {row.part}")
     if group in LOGARITHMIC:
         panel.set_yscale("log", base=2)
@@ -71,12 +72,12 @@ def _draw_group(panel: Any, group: str, curves: list[Curve]) -> None:
         panel.legend(fontsize="x-small", ncols=1 + len(curves) // 6)
 
 
-def _deviations(results: Results) -> list[tuple[str, float]]:
+def _deviations(results: Results, architecture: str) -> list[tuple[str, float]]:
     """Figures that are more than SHOWN_FROM off a published one, with the deviation in percent."""
     found = [
         (f"{figure.name}, {row.part}", 100 * row.deviation(figure.value))
         for figure in results.figures
-        for row in published(figure.name)
+        for row in published(figure.name, architecture)
     ]
     return [(name, share) for name, share in found if abs(share) >= SHOWN_FROM]
 

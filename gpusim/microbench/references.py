@@ -1,6 +1,7 @@
 """Published figures of GCN parts, each beside the microbenchmark of the same quantity.
 
-A figure that nobody seems to have published has no row: DRAM write and copy bandwidth, atomics at L2. Of latencies of
+A figure that nobody seems to have published has no row: DRAM write bandwidth, atomics at L2. What differs by generation
+has rows of architectures, and a GPU is set beside those of its own alone. Of latencies of
 L1, L2, scalar cache and LDS hits none was found of GCN3; the rows are of CDNA parts, whose compute units are GCN's:
 16 KB of vector L1 in lines of 64 bytes, 16 KB of scalar cache for up to three CUs, 64 KB of LDS in 32 banks. Their
 loads from DRAM are no row, as those go over a fabric that GCN3 lacks. Where a published number had to be converted,
@@ -14,7 +15,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Published:
-    """What `source` says of `part`: the figure lies between `low` and `high`, equal where it is one number."""
+    """What `source` says of `part`: the figure lies between `low` and `high`, equal where it is one number.
+
+    architectures: of the GPUs that the figure is of; empty: of all.
+    """
 
     figure: str
     low: float
@@ -22,6 +26,7 @@ class Published:
     unit: str
     part: str
     source: str
+    architectures: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -46,16 +51,90 @@ _PERFTEST = "sebbbi/perftest, AMD GCN3 results"
 _CLPEAK = "clpeak results"
 _GCN = "GCN"
 _DP16 = "GCN with FP64 at 1/16"
+_GFX8, _VEGA10, _VEGA20 = ("gfx803",), ("gfx900",), ("gfx906",)
+_SLOW_DP = (*_GFX8, *_VEGA10)
 _FURY, _NANO, _RX570, _R9_380X = "R9 Fury (Fiji)", "R9 Nano (Fiji)", "RX 570 (Polaris 10)", "R9 380X (Tonga)"
+_FURY_X = "R9 Fury X (Fiji)"
+_VEGA64, _VEGA56 = "RX Vega 64 (Vega 10)", "RX Vega 56 (Vega 10)"
+_MI25, _MI60 = "Instinct MI25 (Vega 10)", "Instinct MI60 (Vega 20)"
+_PRO_VII, _VII = "Radeon Pro VII (Vega 20)", "Radeon VII (Vega 20)"
 _HD7970 = "HD 7970 (Tahiti)"
 _MI100, _MI210 = "MI100 (CDNA)", "MI210 (CDNA 2)"
 _MT4G = "caps-tum/mt4g, sample results"
 _GPU_BENCHES = "te42kyfo/gpu-benches, gpu-latency at 1700 MHz"
 
 
-def _row(figure: str, value: float | tuple[float, float], unit: str, part: str, source: str) -> Published:
+def _row(
+    figure: str,
+    value: float | tuple[float, float],
+    unit: str,
+    part: str,
+    source: str,
+    architectures: tuple[str, ...] = (),
+) -> Published:
     low, high = value if isinstance(value, tuple) else (value, value)
-    return Published(figure, low, high, unit, part, source)
+    return Published(figure, low, high, unit, part, source, architectures)
+
+
+def _of_memory() -> Iterable[Published]:
+    """Yield shares of the pins' bandwidth that benchmarks reached; copies and triads are of FP64, of 200 MB and more.
+
+    On the Vega cards their arrays lie 0xca00000 bytes apart, as the pointers that were printed say: docs/correlation.md
+    has the model's streams with such a distance.
+    """
+    read, pins = "bandwidth.dram_read_share", "% of pins"
+    yield _row(read, 86.2, pins, _RX570, f"{_CLPEAK}: 193.05 of 224 GB/s", _GFX8)
+    yield _row(read, 88.6, pins, _NANO, f"{_CLPEAK}: 453.39 of 512 GB/s", _GFX8)
+    yield _row(read, 83.2, pins, _NANO, "mixbench results, HIP read-only: 426.13 of 512 GB/s", _GFX8)
+    text = "clpeak, results/…/Radeon-MI50-PCIeGen4-rocm3.10.log: 767.5 of 1024 GB/s"
+    yield _row(read, 75.0, pins, "Instinct MI50 (Vega 20)", text, _VEGA20)
+    yield _row(read, 80.8, pins, _PRO_VII, "clpeak, issue 109: 827.75 of 1024 GB/s", _VEGA20)
+    yield _row(read, 82.1, pins, _VII, "clpeak, issue 103: 840.63 of 1024 GB/s", _VEGA20)
+    of_nano, of_x = "BabelStream, results/v2.0/furynano, HIP", "BabelStream, results/v2.0/furyx, OpenCL"
+    of_64 = "ROCm/legacy-rocm-build, issue 1399, GPU-STREAM 1.0 in HIP"
+    of_56 = "rocm-arch, issue 258, GPU-STREAM 1.0 in HIP"
+    for part, source, peak, copy, triad, architectures in (
+        (_NANO, of_nano, 512.0, 414.098, 417.453, _GFX8),
+        (_FURY_X, of_x, 512.0, 429.587, 442.069, _GFX8),
+        (_VEGA64, of_64, 483.8, 384.548, 349.327, _VEGA10),
+        (_VEGA56, of_56, 409.6, 330.015, 311.379, _VEGA10),
+    ):
+        for name, gb_s in (("copy", copy), ("triad", triad)):
+            text = f"{source}: {gb_s:.1f} of {peak:.4g} GB/s"
+            yield _row(f"bandwidth.dram_{name}_share", round(100 * gb_s / peak, 1), pins, part, text, architectures)
+
+
+def _of_later_arithmetic() -> Iterable[Published]:
+    """Yield what Vega's vector ALUs do in a cycle: data sheets' peaks, and measurements."""
+    operations = "operations/cycle/CU"
+    for name, mi25, mi60, unit in (
+        ("fp32_mac", 12.3, 14.7, "TFLOPS"),
+        ("fp64_fma", 0.768, 7.4, "TFLOPS"),
+        ("fp16_pk_fma", 24.6, 29.5, "TFLOPS"),
+        ("int8_dot4", 0.0, 58.9, "TOPS"),
+        ("int4_dot8", 0.0, 118.0, "TOPS"),
+    ):
+        for part, tera, ghz, architectures in ((_MI25, mi25, 1.5, _VEGA10), (_MI60, mi60, 1.8, _VEGA20)):
+            if tera:
+                text = f"AMD, data sheet: {tera:g} {unit} of 64 CUs at {1000 * ghz:.0f} MHz, peak"
+                value = round(1000 * tera / 64 / ghz, 1)
+                yield _row(f"issue.{name}_operations", value, operations, part, text, architectures)
+    for name, what, pro, other in (
+        ("fp32_mac", "float", 12880.65, 13705.64),
+        ("fp16_pk_fma", "half2", 25210.47, 26691.18),
+        ("fp64_fma", "double", 6455.92, 0.0),  # the Radeon VII is sold with half of the rate
+        ("int32_mad", "int", 4274.61, 4536.94),
+    ):
+        for part, issue, giga, ghz in ((_PRO_VII, 109, pro, 1.7), (_VII, 103, other, 1.801)):
+            if giga:
+                text = f"clpeak, issue {issue}, `{what}`: {giga:.0f} G/s of 60 CUs at {1000 * ghz:.0f} MHz"
+                yield _row(f"issue.{name}_operations", round(giga / 60 / ghz, 2), operations, part, text, _VEGA20)
+    cycles = "cycles/instruction"
+    fast = "LLVM AMDGPU.td, gfx900 and gfx906: FeatureFastFMAF32"
+    yield _row("issue.fp32_fma_cycles", 4, cycles, "Vega 10, Vega 20", fast, (*_VEGA10, *_VEGA20))
+    text = "LLVM AMDGPU.td, gfx906: FeatureHalfRate64Ops"
+    for name in ("fp64_add", "fp64_fma"):
+        yield _row(f"issue.{name}_cycles", 8, cycles, "Vega 20", text, _VEGA20)
 
 
 def _rows() -> Iterable[Published]:
@@ -79,10 +158,7 @@ def _rows() -> Iterable[Published]:
     yield _row("bandwidth.l2_channel", 64, "B/cycle/channel", _HD7970, f"{_AMD}, section 2.4: peak")
     text = "ROCm/rocm-amdgpu-bench, issue 4: 2530 GB/s of 32 channels at 1502 MHz, measured"
     yield _row("bandwidth.l2_channel", 52.6, "B/cycle/channel", _MI100, text)
-    pins = "% of pins"
-    yield _row("bandwidth.dram_read_share", 86.2, pins, _RX570, f"{_CLPEAK}: 193.05 of 224 GB/s")
-    yield _row("bandwidth.dram_read_share", 88.6, pins, _NANO, f"{_CLPEAK}: 453.39 of 512 GB/s")
-    yield _row("bandwidth.dram_read_share", 83.2, pins, _NANO, "mixbench results, HIP read-only: 426.13 of 512 GB/s")
+    yield from _of_memory()
     operations = "operations/cycle/CU"
     for name, nano, rx570, tonga in (
         ("fp32_mac", 7590.98, 5133.96, 4178.26),
@@ -91,15 +167,18 @@ def _rows() -> Iterable[Published]:
     ):
         for part, giga, cus, ghz in ((_NANO, nano, 64, 1.0), (_RX570, rx570, 32, 1.268), (_R9_380X, tonga, 32, 1.04)):
             text = f"{_CLPEAK}: {giga:.0f} G/s of {cus} CUs at {1000 * ghz:.0f} MHz"
-            yield _row(f"issue.{name}_operations", round(giga / cus / ghz, 2), operations, part, text)
+            yield _row(f"issue.{name}_operations", round(giga / cus / ghz, 2), operations, part, text, _GFX8)
+    yield from _of_later_arithmetic()
     for name, value in (("fp32_add", 4), ("fp32_mac", 4), ("int32_add", 4), ("int32_mul", 16), ("transcendental", 16)):
         yield _row(f"issue.{name}_cycles", value, cycles, _GCN, f"{_CLRX}; rate {4 / value:g} in {_AMD}, table 2.3")
     for name, value in (("fp64_add", 32), ("fp64_fma", 64)):
-        yield _row(f"issue.{name}_cycles", value, cycles, _DP16, f"{_CLRX}; rate 4/{value} in {_AMD}, table 2.3")
-    yield _row("issue.fp32_fma_cycles", 16, cycles, _DP16, _CLRX)
-    yield _row("issue.fp32_fma_cycles", 64, cycles, _DP16, f"{_AMD}, table 2.3: rate 1/16")
+        yield _row(
+            f"issue.{name}_cycles", value, cycles, _DP16, f"{_CLRX}; rate 4/{value} in {_AMD}, table 2.3", _SLOW_DP
+        )
+    yield _row("issue.fp32_fma_cycles", 16, cycles, _DP16, _CLRX, _GFX8)
+    yield _row("issue.fp32_fma_cycles", 64, cycles, _DP16, f"{_AMD}, table 2.3: rate 1/16", _GFX8)
     yield _row("issue.int64_shift_cycles", 8, cycles, _GCN, f"{_LLVM}: 2 turns; Mesa ACO, aco_statistics.cpp: valu64")
-    yield _row("issue.int64_shift_cycles", 32, cycles, _DP16, _CLRX)
+    yield _row("issue.int64_shift_cycles", 32, cycles, _DP16, _CLRX, _SLOW_DP)
     yield _row("issue.scalar_add_cycles", 4, cycles, _GCN, f"{_CLRX}; {_AMD}, section 2.9")
     yield _row("issue.saveexec_cycles", 8, cycles, _GCN, _CLRX)
     yield _row("issue.scalar_load_dword_cycles", 4, cycles, _GCN, f"{_CLRX}, without the data")
@@ -136,6 +215,10 @@ def _rows() -> Iterable[Published]:
 PUBLISHED: tuple[Published, ...] = tuple(_rows())
 
 
-def published(figure: str) -> list[Published]:
-    """Return the published figures for a name; none if nothing was found."""
-    return [row for row in PUBLISHED if row.figure == figure]
+def published(figure: str, architecture: str) -> list[Published]:
+    """Return the published figures for a name that are of GPUs of an architecture; none if nothing was found."""
+    return [
+        row
+        for row in PUBLISHED
+        if row.figure == figure and (not row.architectures or architecture in row.architectures)
+    ]

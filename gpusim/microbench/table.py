@@ -16,13 +16,13 @@ NOTHING = "none found"
 ELSEWHERE = "in another unit"  # the same quantity has a published figure in another row
 
 
-def rows(figures: Sequence[Figure]) -> list[tuple[str, ...]]:
-    """Make a row, in COLUMNS, for each published figure of each measured one; one that says so where there is none."""
+def rows(figures: Sequence[Figure], architecture: str) -> list[tuple[str, ...]]:
+    """Make a row, in COLUMNS, for each figure published of an architecture; one that says so where there is none."""
     out: list[tuple[str, ...]] = []
-    compared = {_quantity(figure) for figure in figures if published(figure.name)}
+    compared = {_quantity(figure) for figure in figures if published(figure.name, architecture)}
     for figure in figures:
         head = (figure.name, figure.what, number(figure.value), figure.unit)
-        found = published(figure.name)
+        found = published(figure.name, architecture)
         if not found:
             out.append((*head, ELSEWHERE if _quantity(figure) in compared else NOTHING, "", "", ""))
         for row in found:
@@ -45,12 +45,12 @@ def deviation_text(share: float) -> str:
     return f"{text}, far off" if abs(share) >= FAR_OFF else text
 
 
-def show(results: Results, gpu: str, out: TextIO | None = None) -> None:
-    """Print tables on a terminal, lines with tabs and without heads on a pipe. gpu: its name."""
+def show(results: Results, gpu: GpuSpec, out: TextIO | None = None) -> None:
+    """Print tables on a terminal, lines with tabs and without heads on a pipe."""
     out = out or sys.stdout
     if not out.isatty():
         curves = [[c.group, c.name, number(x), number(y)] for c in results.curves for x, y in c.points]
-        for lines in (rows(results.figures), curves):
+        for lines in (rows(results.figures, gpu.architecture), curves):
             out.write(Table(columns(*COLUMNS)[: len(lines[0])], lines).tabbed(heads=False) if lines else "")
         return
     _beside(results.figures, gpu).show(out)
@@ -59,17 +59,17 @@ def show(results: Results, gpu: str, out: TextIO | None = None) -> None:
         replace(across, title=f"{first.group}: {first.y}").show(out)
 
 
-def _beside(figures: Sequence[Figure], gpu: str) -> Table:
+def _beside(figures: Sequence[Figure], gpu: GpuSpec) -> Table:
     """Make few columns of many: further published figures of a measurement stand below the first."""
     lines, before = [], ""
-    for name, what, model, unit, figure, deviation, part, source in rows(figures):
+    for name, what, model, unit, figure, deviation, part, source in rows(figures, gpu.architecture):
         style = "bold yellow" if deviation.endswith("far off") else "" if source else "dim"
         measured = ("", "") if name == before else (what, f"{model} {unit}")
         beside = (f"{figure}\n{deviation}".strip(), f"{part}: {source}" if source else "")
         lines.append([Cell(text, text, style=style) for text in (*measured, *beside)])
         before = name
     heads = [Column("what"), Column("model", right=True), Column("published", right=True), Column("part, source")]
-    return Table(heads, lines, title=f"{gpu}: measured on the model, beside published figures")
+    return Table(heads, lines, title=f"{gpu.name}: measured on the model, beside published figures")
 
 
 def _curves(results: Results) -> Iterator[tuple[Curve, Table]]:
@@ -86,14 +86,14 @@ def markdown(results: Results, gpu: GpuSpec) -> str:
     """Return a page of tables, as in docs/microbenchmarks."""
     text = f"# {gpu.name}, measured on the model\n\n"
     text += "What is measured, how, and why the model differs: [microbenchmarks](../microbenchmarks.md).\n\n"
-    text += Table(columns(*COLUMNS[1:]), [row[1:] for row in rows(results.figures)]).markdown()
+    text += Table(columns(*COLUMNS[1:]), [row[1:] for row in rows(results.figures, gpu.architecture)]).markdown()
     for first, across in _curves(results):
         text += f"\n## {first.group}\n\n" + replace(across, title=f"{first.y}, over {first.x}:").markdown()
     return text
 
 
-def said(results: Results) -> dict[str, Any]:
-    """Return figures, published ones with each, and curves as plain data."""
+def said(results: Results, architecture: str) -> dict[str, Any]:
+    """Return figures, with each those published of an architecture, and curves as plain data."""
     figures = []
     for figure in results.figures:
         known = [
@@ -105,7 +105,7 @@ def said(results: Results) -> dict[str, Any]:
                 "source": row.source,
                 "deviation": row.deviation(figure.value),
             }
-            for row in published(figure.name)
+            for row in published(figure.name, architecture)
         ]
         figures.append({**vars(figure), "published": known})
     return {"figures": figures, "curves": [vars(curve) for curve in results.curves]}

@@ -26,6 +26,7 @@ from tests.support import (
     energy_pages,
     hip_pages,
     library_accuracy,
+    microbenchmark_page,
     monitor_pages,
     network_pages,
     photograph_maps,
@@ -151,6 +152,7 @@ def waits() -> str:
 
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "README": correlation_pages.SECTIONS,
+    "microbenchmarks": {"generations": microbenchmark_page.generations},
     "kernels": {
         "dense": dense_kernels.choices_table,
         **sparse_kernels.SECTIONS,

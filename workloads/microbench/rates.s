@@ -90,6 +90,18 @@
 .macro body_int64_shift
     v_lshlrev_b64 v[4:5], 1, v[4:5]
 .endm
+.macro body_fp16_pk_fma
+    v_pk_fma_f16 v4, v4, v5, v4
+.endm
+.macro body_fp16_dot2
+    v_dot2_f32_f16 v4, v4, v5, v4
+.endm
+.macro body_int8_dot4
+    v_dot4_i32_i8 v4, v4, v5, v4
+.endm
+.macro body_int4_dot8
+    v_dot8_i32_i4 v4, v4, v5, v4
+.endm
 
 // scalar ALU, branches, s_nop
 .macro body_scalar_add
@@ -182,3 +194,12 @@
     rate load_dwordx4
     rate store_dword
     rate store_dwordx4
+
+    .if .amdgcn.gfx_generation_number >= 9
+    rate fp16_pk_fma
+    .if .amdgcn.gfx_generation_stepping == 6
+    rate fp16_dot2
+    rate int8_dot4
+    rate int4_dot8
+    .endif
+    .endif

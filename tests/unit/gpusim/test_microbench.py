@@ -21,6 +21,7 @@ from gpusim.microbench import (
     atomics,
     dram_mapping,
     front_end,
+    issue,
     job,
     latency,
     lds,
@@ -30,9 +31,10 @@ from gpusim.microbench import (
     table,
 )
 from gpusim.microbench.bench import Bench, Results
-from gpusim.microbench.launches import lane_table, timed_loop
-from gpusim.microbench.references import PUBLISHED, Published
+from gpusim.microbench.launches import lane_table, stream, timed_loop
+from gpusim.microbench.references import PUBLISHED, Published, published
 from isa.device_memory import DeviceMemory
+from isa.opcodes import ARCHITECTURES
 from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec
 from memory.cache.scalar import ScalarCacheSpec
@@ -166,30 +168,93 @@ class _Untimed(Bench):
         return RunFacts.of(kernel={"name": "none", "clock_ghz": 1.0, "cycles": 1000 * self.launches})
 
 
-@pytest.fixture(scope="module")
-def names() -> Results:
-    untimed, found = _Untimed(gpu(memory_mib=512, dram=DramSpec()), Reporter(quiet=True)), Results()
+def _named(architecture: str) -> Results:
+    small, found = gpu(memory_mib=512, dram=DramSpec(), architecture=architecture), Results()
     for measure in job.GROUPS.values():
-        measure(untimed, found)
+        measure(_Untimed(small, Reporter(quiet=True)), found)
     return found
 
 
-def test_every_published_figure_is_measured_in_its_unit(names: Results) -> None:
-    units = {figure.name: figure.unit for figure in names.figures}
-    assert len(units) == len(names.figures)
-    for row in PUBLISHED:
-        assert units.get(row.figure) == row.unit, row
+@pytest.fixture(scope="module")
+def measured_on() -> dict[str, Results]:
+    return {name: _named(name) for name in ARCHITECTURES}
+
+
+@pytest.fixture(scope="module")
+def names(measured_on: dict[str, Results]) -> Results:
+    return measured_on["gfx803"]
+
+
+def test_every_published_figure_is_measured_in_its_unit(measured_on: dict[str, Results]) -> None:
+    for architecture, names in measured_on.items():
+        units = {figure.name: figure.unit for figure in names.figures}
+        assert len(units) == len(names.figures)
+        for row in PUBLISHED:
+            if not row.architectures or architecture in row.architectures:
+                assert units.get(row.figure) == row.unit, (architecture, row)
 
 
 def test_every_published_figure_has_a_part_and_a_source() -> None:
     assert all(row.part and len(row.source) > 5 and 0 < row.low <= row.high for row in PUBLISHED)
+    assert all(set(row.architectures) <= set(ARCHITECTURES) for row in PUBLISHED)
     assert len(PUBLISHED) == len({(row.figure, row.part, row.source) for row in PUBLISHED})
 
 
-def test_the_table_has_units_and_sources_or_says_that_nothing_is_published(names: Results) -> None:
-    lines = table.rows(names.figures)
-    assert all(len(line) == len(table.COLUMNS) and line[3] for line in lines)
-    assert all(bool(line[6] and line[7]) != (line[4] in (table.NOTHING, table.ELSEWHERE)) for line in lines)
+def test_the_table_has_units_and_sources_or_says_that_nothing_is_published(measured_on: dict[str, Results]) -> None:
+    for architecture, names in measured_on.items():
+        lines = table.rows(names.figures, architecture)
+        assert all(len(line) == len(table.COLUMNS) and line[3] for line in lines)
+        assert all(bool(line[6] and line[7]) != (line[4] in (table.NOTHING, table.ELSEWHERE)) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("figure", "operations"),
+    [  # of data sheets: a generation's share of FP32's 128 operations
+        ("issue.fp64_fma_operations", {"gfx803": 8, "gfx900": 8, "gfx906": 64}),
+        ("issue.fp16_pk_fma_operations", {"gfx900": 256, "gfx906": 256}),
+        ("issue.int8_dot4_operations", {"gfx906": 512}),
+        ("issue.int4_dot8_operations", {"gfx906": 1024}),
+    ],
+)
+def test_what_is_published_differs_by_generation(figure: str, operations: dict[str, float]) -> None:
+    for architecture in ("gfx803", "gfx900", "gfx906"):
+        values = [row.low for row in published(figure, architecture)]
+        assert bool(values) == (architecture in operations)
+        for value in values:
+            assert value == pytest.approx(operations[architecture], rel=0.05)
+
+
+@pytest.mark.parametrize("architecture", ["gfx900", "gfx906"])
+def test_a_generations_arithmetic_is_measured_on_it(architecture: str) -> None:
+    """Of a full compute unit, within 5 % of the data sheet."""
+    measured = bench(architecture=architecture)
+    memory = measured.memory()
+    held = lane_table(memory, [0] * 64)
+    peaks = [row for row in PUBLISHED if row.architectures[:1] == (architecture,) and "data sheet" in row.source]
+    assert len(peaks) >= 3
+    for row in peaks:
+        name = row.figure.removeprefix("issue.").removesuffix("_operations")
+        rate = 4 * 4 / timed_loop(measured, name, memory, held, 4, iterations=4)
+        assert 64 * issue.OPERATIONS[name] * rate == pytest.approx(row.low, rel=0.05), row
+
+
+def test_each_generation_has_the_classes_that_it_executes() -> None:
+    later = {"fp16_pk_fma", "fp16_dot2", "int8_dot4", "int4_dot8"}
+    assert set(issue.CLASSES) - set(issue.classes("gfx803")) == later
+    assert set(issue.CLASSES) - set(issue.classes("gfx900")) == later - {"fp16_pk_fma"}
+    assert issue.classes("gfx906") == list(issue.CLASSES)
+
+
+def test_a_triad_adds_three_times_the_other_array() -> None:
+    measured = bench(memory_mib=64)
+    memory = measured.memory()
+    half = 16 << 10
+    source, target = memory.allocate(2 * half, "source"), memory.allocate(half, "target")
+    values = np.random.default_rng(2).standard_normal(2 * half // 8)
+    memory.view(source, np.float64)[:] = values
+    stream(measured, "triad", memory, source, target, 1, 4 << 10, half - 1, 1, apart_bytes=half)
+    found = memory.view(target, np.float64)
+    assert np.allclose(found, values[: half // 8] + 3 * values[half // 8 :], rtol=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -202,10 +267,11 @@ def test_deviation_is_counted_from_the_nearer_end(value: float, share: float, te
     assert table.deviation_text(found) == text
 
 
-@pytest.mark.parametrize("page", ["mi6.md", "r9nano.md"])
-def test_the_shipped_tables_hold_every_figure_and_source(names: Results, page: str) -> None:
-    text = (Path(__file__).parents[3] / "docs" / "microbenchmarks" / page).read_text(encoding="utf-8")
-    for line in table.rows(names.figures):
+@pytest.mark.parametrize("name", ["mi6", "r9nano", "mi25", "mi60"])
+def test_the_shipped_tables_hold_every_figure_and_source(measured_on: dict[str, Results], name: str) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "microbenchmarks" / f"{name}.md").read_text(encoding="utf-8")
+    architecture = load_gpu(name).architecture
+    for line in table.rows(measured_on[architecture].figures, architecture):
         assert f"| {line[1]} |" in text
         assert all(f"| {part} |" in text for part in line[6:] if part)
 
