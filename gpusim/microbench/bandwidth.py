@@ -52,7 +52,7 @@ def dram_stream(bench: Bench, kernel: str, groups: int, least_bytes: int, betwee
     def run(steps: int) -> RunFacts:
         memory = bench.memory()
         arrays = [memory.allocate(set_bytes, "array 0")]
-        for number in range(1, ARRAYS[kernel]):
+        for number in range(1, 1 if kernel == "read" else max(2, ARRAYS[kernel])):
             if between_bytes:
                 memory.allocate(between_bytes, "between")
             arrays.append(memory.allocate(set_bytes, f"array {number}"))

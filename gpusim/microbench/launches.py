@@ -41,9 +41,10 @@ def stream(
     """
     groups = full_load(bench.gpu) if workgroups is None else workgroups
     block = struct.pack("<QQIIII", source.address, target.address, stride, mask, steps, GROUP_WAVES)
+    file = "streams"
     if kernel == "triad":
-        block += struct.pack("<II", apart_bytes, 0)
-    return bench.run(("streams", kernel), memory, block, groups, warm=warm)
+        file, block = kernel, block + struct.pack("<II", apart_bytes, 0)
+    return bench.run((file, kernel), memory, block, groups, warm=warm)
 
 
 def full_load(gpu: GpuSpec) -> int:

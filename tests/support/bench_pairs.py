@@ -1,9 +1,10 @@
 """`gpusim bench` of this checkout, or of a second one, against another one's, by turns:
-`python -m tests.support.bench_pairs THEN [--now NOW] [--pairs N] [--only CASE] [--set PATH=VALUE]`.
+`python -m tests.support.bench_pairs THEN [--now NOW] [--pairs N] [--only CASE] [--set PATH=VALUE | --short]`.
 
 Prints the table of docs/performance.md. Each measurement is a process of its own; of a case's times the least counts,
 as whatever else the host does only adds to them. `--set` changes the machine of the later one alone: where its model
-differs, it can be given the machine that was.
+differs, it can be given the machine that was. `--short`, for a busy host: a process of each checkout, which run
+launches of a sixteenth of a case's size by turns; of many short ones some find the host quiet.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +64,47 @@ def pairs_table(before: Path, after: Path, cases: Sequence[str], pairs: int, set
     return table(["case", "CPU seconds: then, now", "ratio", "middle pair", "thousand simulated cycles"], rows)
 
 
+def short_table(before: Path, after: Path, cases: Sequence[str], pairs: int) -> str:
+    """A row a case: CPU milliseconds of short launches, their ratio by the least, the tenth and the middle one."""
+    with ExitStack() as stack:
+        workers = [stack.enter_context(_worker(checkout)) for checkout in (before, after)]
+        for worker in workers:
+            assert worker.stdout is not None and worker.stdout.readline() == "ready\n"
+        rows = [_short_row(case, workers, pairs) for case in cases]
+        for worker in workers:
+            assert worker.stdin is not None
+            worker.stdin.close()
+    mean = math.exp(sum(math.log(float(row[2])) for row in rows) / len(rows))
+    rows.append(["geometric mean", "", f"{mean:.3f}", "", "", ""])
+    heads = ["case", "CPU ms: then, now", "ratio", "at a tenth", "in the middle", "simulated cycles"]
+    return table(heads, rows)
+
+
+def _worker(checkout: Path) -> "subprocess.Popen[str]":
+    command = [sys.executable, str(HERE / "tests/support/bench_worker.py")]
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=checkout, env=environment, stdin=pipe, stdout=pipe, text=True)
+
+
+def _short_row(case: str, workers: Sequence["subprocess.Popen[str]"], pairs: int) -> list[str]:
+    taken: tuple[list[float], list[float]] = ([], [])
+    cycles = [0, 0]
+    for pair in range(pairs):
+        for side in (0, 1) if pair % 2 else (1, 0):
+            worker = workers[side]
+            assert worker.stdin is not None and worker.stdout is not None
+            print(case, file=worker.stdin, flush=True)
+            cpu_s, simulated = worker.stdout.readline().split()
+            taken[side].append(1000 * float(cpu_s))
+            cycles[side] = int(simulated)
+    then, now = map(sorted, taken)
+    ratios = [f"{now[at] / then[at]:.3f}" for at in (0, len(then) // 10, len(then) // 2)]
+    row = [f"`{case}`", f"{then[0]:.1f}, {now[0]:.1f}", *ratios, ", ".join(map(str, dict.fromkeys(cycles)))]
+    print(" | ".join(row), file=sys.stderr, flush=True)
+    return row
+
+
 def main() -> None:
     """The command."""
     from gpusim.bench.cases import CASES
@@ -69,12 +112,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("then", type=Path, metavar="THEN", help="another working tree of the project")
     parser.add_argument("--now", type=Path, metavar="NOW", default=HERE, help="a third one, in place of this")
-    parser.add_argument("--pairs", type=int, default=5, help="pairs of runs a case")
+    parser.add_argument("--pairs", type=int, help="pairs of runs a case; 5 by default")
     parser.add_argument("--only", action="append", default=[], metavar="CASE", help="this case; repeatable")
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="for the later one alone")
+    parser.add_argument("--short", action="store_true", help="short launches, 60 pairs by default")
     given = parser.parse_args()
     cases = given.only or [case.name for case in CASES]
-    print(pairs_table(given.then.resolve(), given.now.resolve(), cases, given.pairs, given.set))
+    if given.short:
+        print(short_table(given.then.resolve(), given.now.resolve(), cases, given.pairs or 60))
+        return
+    print(pairs_table(given.then.resolve(), given.now.resolve(), cases, given.pairs or 5, given.set))
 
 
 if __name__ == "__main__":
