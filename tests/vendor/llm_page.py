@@ -46,6 +46,7 @@ RUNS = {
     "decode, mi60": _NET.format("-decode", "", _MI60),
     "decode, FP16, mi60": _NET.format("-decode", _HALF, _MI60),
     "prefill, mi60": _NET.format("", "", _MI60),
+    "prefill, FP16, mi60": _NET.format("", _HALF, _MI60),
     "rows of 4160, r9nano": f"gpusim net tests/vendor/llama-gate-4160.yaml {_SAMPLED} --gpu r9nano",
     "llama.cpp decode, r9nano": _BENCH.format("--gpu r9nano", f"-p 0 -n {TOKENS}", root="{root}"),
     "llama.cpp decode, rx570": _BENCH.format(RX570, f"-p 0 -n {TOKENS}", root="{root}"),
@@ -65,6 +66,8 @@ PUBLISHED = (
     ("RX 570, Gemma 3 1B, IQ1_S, llama.cpp", "prefill", 669.73, 0.698e9, "llama.cpp prefill, rx570",
      "[ollama 2453](https://github.com/ollama/ollama/issues/2453)"),
     ("MI50, Llama 3 8B, Q4_0, llama.cpp, 128 at a time", "prefill", 753.17, 6.979e9, "prefill, mi60",
+     "[llama.cpp 27841](https://github.com/ggml-org/llama.cpp/pull/27841)"),
+    ("MI50, Llama 3 8B, Q4_0, llama.cpp, 128 at a time", "prefill", 753.17, 6.979e9, "prefill, FP16, mi60",
      "[llama.cpp 27841](https://github.com/ggml-org/llama.cpp/pull/27841)"),
 )  # fmt: skip
 
