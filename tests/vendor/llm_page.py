@@ -73,6 +73,8 @@ PUBLISHED = (
      "[llama.cpp 27841](https://github.com/ggml-org/llama.cpp/pull/27841)"),
     ("MI50, Qwen3 4B, Q4_0, llama.cpp", "decode", 127.95, 3.633e9, "decode, mi60",
      "[llama.cpp-gfx906](https://github.com/iacopPBK/llama.cpp-gfx906)"),
+    ("MI50, Qwen3 4B, Q4_0, llama.cpp", "decode", 127.95, 3.633e9, "decode, FP16, mi60",
+     "[llama.cpp-gfx906](https://github.com/iacopPBK/llama.cpp-gfx906)"),
 )  # fmt: skip
 
 
