@@ -67,11 +67,11 @@ PUBLISHED = (
      "[ollama 2453](https://github.com/ollama/ollama/issues/2453)"),
     ("RX 570, Gemma 3 1B, IQ1_S, llama.cpp", "prefill", 669.73, 0.698e9, "llama.cpp prefill, rx570",
      "[ollama 2453](https://github.com/ollama/ollama/issues/2453)"),
-    ("MI50, Llama 3 8B, Q4_0, llama.cpp, 128 at a time", "prefill", 753.17, 6.979e9, "prefill, mi60",
+    ("MI50, Llama 3 8B, Q4_0, llama.cpp, 128 at a time", "prefill", 753.17, 6.979e9, "llama.cpp prefill, mi50",
      "[llama.cpp 27841](https://github.com/ggml-org/llama.cpp/pull/27841)"),
     ("MI50, Llama 3 8B, Q4_0, llama.cpp, 128 at a time", "prefill", 753.17, 6.979e9, "prefill, FP16, mi60",
      "[llama.cpp 27841](https://github.com/ggml-org/llama.cpp/pull/27841)"),
-    ("MI50, Qwen3 4B, Q4_0, llama.cpp", "decode", 127.95, 3.633e9, "decode, mi60",
+    ("MI50, Qwen3 4B, Q4_0, llama.cpp", "decode", 127.95, 3.633e9, "llama.cpp decode, mi50",
      "[llama.cpp-gfx906](https://github.com/iacopPBK/llama.cpp-gfx906)"),
     ("MI50, Qwen3 4B, Q4_0, llama.cpp", "decode", 127.95, 3.633e9, "decode, FP16, mi60",
      "[llama.cpp-gfx906](https://github.com/iacopPBK/llama.cpp-gfx906)"),
@@ -88,6 +88,8 @@ def kept_of(name: str, text: str, cpu_s: float | None = None) -> dict[str, Any]:
         return {"passed": int(passed[0]), "tests": int(passed[1]), "launches": launches}
     result = json.loads(text)
     gpu, total = result["config"]["gpu"], result["total"]
+    if not total.get("launches"):
+        raise SystemExit(f"{name}: no kernel was launched; `gpusim hip` shows what its program says")
     held = {
         "launches": total["launches"], "time_us": total["time_us"], "half_width_us": total.get("time_us_half_width", 0),
         "simulated": (total.get("sampling") or {}).get("fraction", 1.0), "launch_us": gpu["kernel_launch_us"],

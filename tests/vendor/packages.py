@@ -33,7 +33,10 @@ RUNTIME = (
 )
 # llama.cpp is newer than Debian 13: its HIP backend is in the backports; its programs, in unstable, need its libraries
 LLAMA: dict[str, tuple[str, ...]] = {
-    SUITE: ("librocblas0", "librocsolver0", "librocsparse0", "libhipblas0", "libblas3", "libgfortran5", "libquadmath0"),
+    SUITE: (
+        *("librocblas0", "librocsolver0", "librocsparse0", "libhipblas0"),
+        *("libblas3", "libfmt10", "libgfortran5", "libquadmath0"),
+    ),
     f"{SUITE}-backports": ("libggml0", "libggml0-backend-hip"),
     "sid": (
         *("llama.cpp-tools", "libllama0", "libc6", "libstdc++6", "libgcc-s1", "libgomp1"),
