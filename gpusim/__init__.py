@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from gpusim.api.device import LaunchError as LaunchError
     from gpusim.api.device_array import DeviceArray as DeviceArray
     from gpusim.api.device_array import DeviceArrayError as DeviceArrayError
+    from gpusim.api.device_image import DeviceImage as DeviceImage
+    from gpusim.api.device_image import DeviceSampler as DeviceSampler
     from gpusim.api.launch_result import LaunchResult as LaunchResult
     from gpusim.api.launch_result import QueueResult as QueueResult
     from gpusim.api.module import KernelFunction as KernelFunction
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from isa.execution.faults import ExecutionFault as ExecutionFault
     from isa.execution.translation import ProgramError as ProgramError
     from isa.grid import GridError as GridError
+    from isa.image_resource import ImageError as ImageError
     from isa.kernarg import KernargError as KernargError
     from isa.kernarg import Local as Local
     from isa.kernarg import Pointer as Pointer
@@ -60,11 +63,14 @@ _EXPORTED = {
     "Device": "gpusim.api.device",
     "DeviceArray": "gpusim.api.device_array",
     "DeviceArrayError": "gpusim.api.device_array",
+    "DeviceImage": "gpusim.api.device_image",
     "DeviceMemoryError": "isa.device_memory",
+    "DeviceSampler": "gpusim.api.device_image",
     "ExecutionFault": "isa.execution.faults",
     "GpuSpec": "gpusim.core.gpu_spec",
     "GpusimError": "gpusim.base.errors",
     "GridError": "isa.grid",
+    "ImageError": "isa.image_resource",
     "KernargError": "isa.kernarg",
     "KernelFunction": "gpusim.api.module",
     "KernelNameError": "isa.object.names",

@@ -4,6 +4,9 @@ GCN3 ISA manual, section 8.2.5 (image resource, sampler), table 8.5 (buffer reso
 What is different from generation to generation: a linear image's tiling, which is an index into the tile mode table on
 GFX8 (8: ARRAY_LINEAR_ALIGNED; Linux, gfx_v8_0.c) and a mode on GFX9 (0: SW_LINEAR); where an array's last layer stands;
 whether a buffer's size counts bytes or elements.
+
+Programs pass an image by the address of its words in memory: behind the resource stand four that AMD's device library
+reads of its format and width, by the numbers of HSA's image extension.
 """
 
 from dataclasses import dataclass
@@ -20,6 +23,12 @@ _DATA_FORMATS = {
     **{(8, 1): 1, (16, 1): 2, (8, 2): 3, (32, 1): 4, (16, 2): 5},
     **{(8, 4): 10, (32, 2): 11, (16, 4): 12, (32, 4): 14},
 }
+_CHANNEL_TYPES = {  # hsa_ext_image_channel_type_t
+    **{("snorm", 8): 0, ("snorm", 16): 1, ("unorm", 8): 2, ("unorm", 16): 3},
+    **{("sint", 8): 8, ("sint", 16): 9, ("sint", 32): 10, ("uint", 8): 11, ("uint", 16): 12, ("uint", 32): 13},
+    **{("float", 16): 14, ("float", 32): 15},
+}
+_CHANNEL_ORDERS = {1: 1, 2: 3, 4: 8}  # hsa_ext_image_channel_order_t: R, RG, RGBA
 _ZERO, _ONE, _FIRST_CHANNEL = 0, 1, 4
 _BILINEAR, _LINEAR_Z, _POINT_Z = 1, 2, 1
 
@@ -60,6 +69,10 @@ class TexelFormat:
         """DST_SEL of x, y, z, w: the channels in order; 0 for one that is missing, 1 for w."""
         chosen = [_FIRST_CHANNEL + c if c < self.channels else _ONE if c == 3 else _ZERO for c in range(4)]
         return sum(one << 3 * c for c, one in enumerate(chosen))
+
+    def described(self, width: int) -> tuple[int, int, int, int]:
+        """Return the words behind the resource of an image so wide: channels' type and order, width, a free one."""
+        return _CHANNEL_TYPES[self.number, self.bits], _CHANNEL_ORDERS[self.channels], width, 0
 
 
 @dataclass(frozen=True)

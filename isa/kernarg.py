@@ -20,6 +20,7 @@ from isa.object.names import short
 if TYPE_CHECKING:
     from isa.object.code_object import Kernel, KernelArgument
 
+IMAGE_TYPES = ("image1d_t", "image1d_array_t", "image2d_t", "image2d_array_t", "image3d_t")
 LDS_ALIGNMENT_BYTES = 16  # of each dynamic LDS argument: the widest LDS access
 
 
@@ -55,11 +56,29 @@ class Local:
             raise KernargError(f"gpusim.Local({self.size_bytes}): a size cannot be negative")
 
 
+@dataclass(frozen=True)
+class ImageWords:
+    """The device address of an image's words, as isa/image_resource.py lays them out; type_name: OpenCL C's."""
+
+    address: int
+    type_name: str
+
+
+@dataclass(frozen=True)
+class SamplerWords:
+    """The device address of the words of a sampler."""
+
+    address: int
+
+
 class Kernarg(NamedTuple):
     """A packed argument block. block: its bytes; dynamic_lds_bytes: LDS after the kernel's own, for its arguments."""
 
     block: bytes
     dynamic_lds_bytes: int
+
+
+_WORDS_OF_KINDS: dict[str, type[ImageWords] | type[SamplerWords]] = {"image": ImageWords, "sampler": SamplerWords}
 
 
 def explicit(kernel: "Kernel") -> list["KernelArgument"]:
@@ -101,9 +120,10 @@ def pack(
 ) -> Kernarg:
     """Build the argument block for `values`, in order or by name.
 
-    A value is a Pointer or None for global memory, a Local for local memory; by value a NumPy scalar, array or `bytes`
-    of the argument's size, or a Python number where the argument is a scalar. Element types are checked where the
-    metadata names them (isa/argument_types.py). Raises KernargError.
+    A value is a Pointer or None for global memory, a Local for local memory, ImageWords for an image, SamplerWords for
+    a sampler; by value a NumPy scalar, array or `bytes` of the argument's size, or a Python number where the argument
+    is a scalar. Types of elements and images are checked where the metadata names them (isa/argument_types.py). Raises
+    KernargError.
     """
     ordered = in_order(kernel, values) if isinstance(values, Mapping) else list(values)
     arguments = explicit(kernel)
@@ -131,6 +151,8 @@ def pack(
             raw = start.to_bytes(8, "little")
         elif argument.kind == "by_value":
             raw = _by_value(where, argument, value)
+        elif argument.kind in _WORDS_OF_KINDS:
+            raw = _words(where, argument, value).to_bytes(8, "little")
         else:
             raise KernargError(f"{where}: arguments of kind '{argument.kind}' are not supported")
         block[argument.offset : argument.offset + argument.size] = raw[: argument.size]
@@ -192,6 +214,16 @@ def _pointer(where: str, argument: "KernelArgument", value: Any) -> int:
     return int(value.address)
 
 
+def _words(where: str, argument: "KernelArgument", value: Any) -> int:
+    if argument.kind == "image" and argument.type_name not in ("", *IMAGE_TYPES):
+        raise KernargError(f"{where}: {argument.type_name} is not supported: {', '.join(IMAGE_TYPES)} are")
+    if not isinstance(value, _WORDS_OF_KINDS[argument.kind]):
+        raise _mismatch(where, argument, value)
+    if isinstance(value, ImageWords) and argument.type_name not in ("", value.type_name):
+        raise _mismatch(where, argument, value)
+    return value.address
+
+
 def _by_value(where: str, argument: "KernelArgument", value: Any) -> bytes:
     wanted = argument_types.by_value(argument)
     if isinstance(value, bytes | bytearray | memoryview):
@@ -241,6 +273,7 @@ def _named(argument: "KernelArgument") -> str:
 
 def _kind_text(argument: "KernelArgument") -> str:
     texts = {"global_buffer": "global pointer", "dynamic_shared_pointer": "local pointer"}
+    texts |= {kind: kind for kind in _WORDS_OF_KINDS}
     return texts.get(argument.kind, f"{argument.size} bytes")
 
 
@@ -250,6 +283,8 @@ def _mismatch(where: str, argument: "KernelArgument", value: Any) -> KernargErro
         expected = f"a device array{named}"
     elif argument.kind == "dynamic_shared_pointer":
         expected = f"gpusim.Local(size in bytes){named}"
+    elif argument.kind in _WORDS_OF_KINDS:
+        expected = f"{'an image' if argument.kind == 'image' else 'a sampler'} of the device{named}"
     else:
         expected = f"a value of {argument.size} bytes{named}"
     return KernargError(f"{where}: expected {expected}, found {_found(value)}")
@@ -265,6 +300,10 @@ def _found(value: Any) -> str:
         return f"{len(bytes(value))} bytes"
     if isinstance(value, Pointer):
         return "a device array"
+    if isinstance(value, ImageWords):
+        return f"an image ({value.type_name})"
+    if isinstance(value, SamplerWords):
+        return "a sampler"
     if value is None:
         return "None"
     if isinstance(value, Local):

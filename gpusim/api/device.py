@@ -16,10 +16,12 @@ from weakref import WeakSet
 import numpy as np
 
 from gpusim.api import checks
-from gpusim.api.device_array import DeviceArray, dtype_of, host_array, shape_of
+from gpusim.api.device_array import DeviceArray, DeviceArrayError, dtype_of, host_array, shape_of
+from gpusim.api.device_image import DeviceImage, DeviceSampler
 from gpusim.api.launch_result import LaunchResult
 from gpusim.api.module import KernelFunction, Module
 from gpusim.api.queue import Queue
+from gpusim.base.errors import unknown_name
 from gpusim.base.host_memory import peak_memory_mb
 from gpusim.base.progress import Reporter
 from gpusim.config.files import SHIPPED, plain
@@ -32,14 +34,16 @@ from gpusim.host.command_processor import LaunchError as LaunchError
 from gpusim.results.record import RunRecord
 from isa.device_memory import DeviceMemory
 from isa.grid import Grid, Size, grid
-from isa.kernarg import Kernarg, Pointer, pack
+from isa.kernarg import Kernarg, pack
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
 from isa.object.code_object import Kernel
+from isa.opcodes import ARCHITECTURES
 
 if TYPE_CHECKING:
     from gpusim.timeline.timeline import Timeline
 
 Caches = Literal["flushed", "warm"]
+FILTERS = ("nearest", "linear")
 MAX_LIMIT = 1 << 60  # of instructions: what the core's counter holds
 
 
@@ -92,6 +96,35 @@ class Device:
         """Allocate an array of zeros in device memory."""
         kind, whole = dtype_of(dtype), shape_of(shape)
         return DeviceArray(self.memory, None, whole, kind, self._name(name, kind, whole), True)
+
+    def image(self, host: Any, kind: str = "2d", *, fractions: bool = False, name: str = "") -> DeviceImage:
+        """Copy `host` to device memory as an image, for OpenCL C's image2d_t and its like; raise DeviceArrayError.
+
+        kind: '1d', '2d', '3d', '1d_array' or '2d_array'; host: axes [layer or z, y, x, channel], without the last for
+        one channel, of 1, 2 or 4; fractions: whole numbers are read as parts of the largest one (UNORM, SNORM).
+        """
+        values = host_array(host)
+        name = self._name(name, values.dtype, values.shape)
+        fractions = checks.switch("fractions", fractions)
+        generation = ARCHITECTURES[self.gpu.architecture].image_generation
+        return DeviceImage(self.memory, values, kind, fractions, name, generation)
+
+    def sampler(
+        self,
+        filter: str = "nearest",
+        address: str = "none",
+        *,
+        normalized: bool = False,
+        name: str = "sampler",
+    ) -> DeviceSampler:
+        """Return a sampler for OpenCL C's sampler_t; raise DeviceArrayError.
+
+        address: beyond the image, 'none', 'clamp' (the border: zeros), 'clamp_to_edge', and where coordinates are
+        normalized (0 to 1 from edge to edge) 'repeat' and 'mirrored_repeat'.
+        """
+        if filter not in FILTERS:
+            raise DeviceArrayError(f"sampler '{name}': {unknown_name('filter', filter, FILTERS)}")
+        return DeviceSampler(self.memory, filter == "linear", address, checks.switch("normalized", normalized), name)
 
     def launch(
         self,
@@ -249,15 +282,15 @@ class Device:
         return pack(kernel, [self._pointed(value) for value in given], places.offset)
 
     def _pointed(self, value: Any) -> Any:
-        if not isinstance(value, DeviceArray):
+        if not isinstance(value, DeviceArray | DeviceSampler):
             return value
         self._check_owner(value)
-        return Pointer(value.address, value.dtype)
+        return value.argument()
 
-    def _check_owner(self, array: DeviceArray) -> None:
-        """Raise LaunchError for an array of another device."""
-        if not array.belongs_to(self.memory):
-            raise LaunchError(f"array '{array.name}' lies on another device")
+    def _check_owner(self, held: DeviceArray | DeviceSampler) -> None:
+        """Raise LaunchError for what lies on another device."""
+        if not held.belongs_to(self.memory):
+            raise LaunchError(f"'{held.name}' lies on another device")
 
     def _name(self, name: str, dtype: np.dtype, shape: tuple[int, ...]) -> str:
         self._arrays += 1

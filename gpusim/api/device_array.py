@@ -37,7 +37,7 @@ class DeviceArray:
             raise DeviceArrayError(f"array '{name}': shape {shape} has no elements")
         self._memory = memory
         if host is None:
-            self._allocation: Allocation | None = memory.allocate(self.nbytes, name, writable)
+            self._allocation: Allocation | None = memory.allocate(self.held_bytes, name, writable)
         else:
             self._allocation = memory.upload(np.ascontiguousarray(host), name, writable)
         self._finalizer = weakref.finalize(self, memory.free, self._allocation)
@@ -50,8 +50,17 @@ class DeviceArray:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of device memory."""
+        """Bytes of the elements."""
         return self.size * self.dtype.itemsize
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of device memory."""
+        return self.nbytes
+
+    def argument(self) -> Any:
+        """Return what a kernel's argument block says of the array."""
+        return Pointer(self.address, self.dtype)
 
     @property
     def address(self) -> int:

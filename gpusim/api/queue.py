@@ -8,6 +8,7 @@ import numpy as np
 
 from gpusim.api import checks
 from gpusim.api.device_array import DeviceArray, DeviceArrayError, host_array
+from gpusim.api.device_image import DeviceImage, DeviceSampler
 from gpusim.api.launch_result import QueueResult
 from gpusim.api.module import KernelFunction
 from gpusim.base.errors import UserError
@@ -33,7 +34,7 @@ class Queue:
     def __init__(self, device: "Device", options: RunOptions, observer: Observer | None) -> None:
         self._device, self._options, self._observer = device, options, observer
         self._commands: list[HostCommand] = []
-        self._held: list[DeviceArray] = []  # not freed before the queue has run
+        self._held: list[DeviceArray | DeviceSampler] = []  # not freed before the queue has run
         self._result: QueueResult | None = None
         self._closed = False
 
@@ -73,7 +74,7 @@ class Queue:
         command = self._device.command(kernel, global_size, local_size, args, **options)
         given = checks.arguments(args)
         values = given.values() if isinstance(given, Mapping) else given
-        self._add(command, *(value for value in values if isinstance(value, DeviceArray)))
+        self._add(command, *(value for value in values if isinstance(value, DeviceArray | DeviceSampler)))
 
     def write(self, array: DeviceArray, host: Any) -> None:
         """Copy `host` to the array, which must have its shape and type, or fill it with one number."""
@@ -114,6 +115,8 @@ class Queue:
             target._check_like(source)
             for array in (source, target):
                 self._device._check_owner(array)
+                if isinstance(array, DeviceImage):
+                    raise DeviceArrayError(f"image '{array.name}': copies within the device are of arrays: read, write")
             launch = copy_launch(self._device.memory, source.address, target.address, source.nbytes)
             self._add(LaunchCommand(launch), source, target)
 
@@ -121,7 +124,7 @@ class Queue:
         if not isinstance(array, DeviceArray):
             raise DeviceArrayError(f"array: {checks.shown(array)} is no device array; gpu.array(host) makes one")
 
-    def _add(self, command: HostCommand, *arrays: DeviceArray) -> None:
+    def _add(self, command: HostCommand, *arrays: DeviceArray | DeviceSampler) -> None:
         if self._closed:
             raise QueueError("the queue has run: make another by gpu.queue()")
         for array in arrays:

@@ -22,14 +22,32 @@ from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS
 
 EXAMPLE_FOLDER = "examples"
 
-_SOURCES = ("npy", "fill", "random", "value", "local_bytes", "null")
+_SOURCES = ("npy", "fill", "random", "value", "local_bytes", "sampler", "null")
 _SCALAR_TYPES = Literal[
     "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"
 ]
 
 
+class SamplerSpec(Spec):
+    """How a kernel samples its images: OpenCL C's sampler_t."""
+
+    filter: Literal["nearest", "linear"] = param("nearest", "what a sample is of: the texel, or those around it", "")
+    address: Literal["none", "clamp", "clamp_to_edge", "repeat", "mirrored_repeat"] = param(
+        "none", "what is beyond the image; clamp: zeros, as with none, which promises that nothing is", ""
+    )
+    normalized: bool = param(False, "coordinates from 0 to 1, else in texels", "")
+
+    @model_validator(mode="after")
+    def _is_one_of_opencl(self) -> "SamplerSpec":
+        if self.address in ("repeat", "mirrored_repeat") and not self.normalized:
+            raise ValueError(f"address {self.address} needs normalized: true, as OpenCL says")
+        return self
+
+
 class ArgumentSpec(Spec):
-    """One kernel argument: an array in device memory (npy, fill or random), a number, local memory, or null."""
+    """One kernel argument: an array or image in device memory (npy, fill or random), a number, local memory, a sampler,
+    or null.
+    """
 
     npy: str | None = param(None, "array: file written by numpy.save", "user")
     fill: int | float | None = param(None, "array: every element", "user")
@@ -40,12 +58,17 @@ class ArgumentSpec(Spec):
     )
     value: int | float | None = param(None, "a number, passed by value", "user")
     local_bytes: int | None = param(None, "dynamic LDS that the argument points to", "user", ge=0)
+    sampler: SamplerSpec | None = param(None, "how images are sampled", "user")
     null: bool = param(False, "the null pointer", "user")
     dtype: _SCALAR_TYPES | None = param(None, "type of the elements or of the value", "user")
     shape: tuple[int, ...] | None = param(None, "of an array that is filled or random", "user", min_length=1)
     seed: int = param(0, "of a random array", "arbitrary", ge=0, lt=2**63)
     low: FiniteFloat = param(0.0, "smallest random element", "")
     high: FiniteFloat = param(1.0, "end of the random elements", "")
+    image: Literal["1d", "2d", "3d", "1d_array", "2d_array"] | None = param(
+        None, "the array is an image, of axes [layer or z, y, x, channel], without the last for one channel", "user"
+    )
+    fractions: bool = param(False, "an image's whole numbers are read as parts of the largest one", "user")
     expected: str | int | float | None = param(
         None, "what the array holds after the kernel: a file written by numpy.save, or one number", "user"
     )
@@ -72,6 +95,10 @@ class ArgumentSpec(Spec):
             raise ValueError(f"shape {list(self.shape)} has no elements")
         if not self.is_array and (self.expected is not None or self.output is not None):
             raise ValueError("only an array has an expected content and an output file")
+        if not self.is_array and self.image is not None:
+            raise ValueError("only an array is an image: npy, fill or random")
+        if self.fractions and self.image is None:
+            raise ValueError("only an image has fractions")
         if self.random is not None and self.low >= self.high:
             raise ValueError(f"low {self.low:g} must be less than high {self.high:g}")
         return self

@@ -1,8 +1,7 @@
 """Texture and surface objects: what a kernel finds at their address, as AMD's runtime lays it out.
 
-Eight words of the image's resource (of a buffer's four), three that the device library reads of its format and width
-(`hsa_ext_image_channel_type_t`, `..._order_t`), one that is free, four of the sampler (HIP's headers:
-HIP_SAMPLER_OBJECT_OFFSET_DWORD is 12).
+Eight words of the image's resource (of a buffer's four), four that the device library reads of its format and width
+(isa/image_resource.py), four of the sampler (HIP's headers: HIP_SAMPLER_OBJECT_OFFSET_DWORD is 12).
 """
 
 import struct
@@ -21,12 +20,6 @@ from isa.image_resource import (
 
 _NUMBERS = ("sint", "uint", "float", "snorm", "unorm")  # hipChannelFormatKind, then the first two as fractions
 _CLAMPS = (WRAP, LAST_TEXEL, MIRROR, CLAMP_BORDER)  # hipTextureAddressMode
-_CHANNEL_TYPES = {
-    **{("snorm", 8): 0, ("snorm", 16): 1, ("unorm", 8): 2, ("unorm", 16): 3},
-    **{("sint", 8): 8, ("sint", 16): 9, ("sint", 32): 10, ("uint", 8): 11, ("uint", 16): 12, ("uint", 32): 13},
-    **{("float", 16): 14, ("float", 32): 15},
-}
-_CHANNEL_ORDERS = {1: 1, 2: 3, 4: 8}
 MOST_ELEMENTS = 1 << 27  # of a linear texture, as programs are told
 
 
@@ -70,5 +63,4 @@ def object_words(asked: ObjectRequest, generation: int) -> bytes:
     if not asked.normalised:
         clamps = [LAST_TEXEL if one in (WRAP, MIRROR) else one for one in clamps]
     sampler = Sampler((clamps[0], clamps[1], clamps[2]), bool(asked.linear), bool(asked.normalised)).words()
-    described = (_CHANNEL_TYPES[form.number, form.bits], _CHANNEL_ORDERS[form.channels], asked.width, 0)
-    return struct.pack("<16I", *resource, *described, *sampler)
+    return struct.pack("<16I", *resource, *form.described(asked.width), *sampler)

@@ -15,25 +15,41 @@ from workloads.operators.verify import Expected
 
 
 def value_of(device: Device, name: str, spec: ArgumentSpec, path: Path) -> Any:
-    """Return what a launch passes for the argument: an array, a number, Local or None. path: the execution's file."""
+    """Return what a launch passes for the argument: an array, an image, a sampler, a number, Local or None.
+
+    path: the execution's file.
+    """
     if spec.local_bytes is not None:
         return Local(spec.local_bytes)
     if spec.null:
         return None
     if spec.value is not None:
         return _number(f"{path}: arguments.{name}.value", spec.value, spec.dtype or "")[()]
+    if spec.sampler is not None:
+        return device.sampler(**spec.sampler.model_dump(), name=name)
     if spec.npy is not None:
-        return device.array(_loaded(file_beside(spec.npy, path)), name=name)
+        values = _loaded(file_beside(spec.npy, path))
+        return device.array(values, name=name) if spec.image is None else _image(device, name, spec, values)
     shape = spec.shape or ()
     if spec.fill is not None:
         element = _number(f"{path}: arguments.{name}.fill", spec.fill, spec.dtype or "")
-        array = device.zeros(shape, element.dtype, name=name)
+        array = _zeros(device, name, spec)
         if element:
             array.write(element)
         return array
-    array = device.zeros(shape, spec.dtype, name=name)  # before the numbers: device memory may be too small for them
+    array = _zeros(device, name, spec)  # before the numbers: device memory may be too small for them
     array.write(_random(f"{path}: arguments.{name}", spec, shape))
     return array
+
+
+def _zeros(device: Device, name: str, spec: ArgumentSpec) -> DeviceArray:
+    if spec.image is None:
+        return device.zeros(spec.shape or (), spec.dtype, name=name)
+    return _image(device, name, spec, np.broadcast_to(np.zeros((), spec.dtype), spec.shape or ()))
+
+
+def _image(device: Device, name: str, spec: ArgumentSpec, values: np.ndarray) -> DeviceArray:
+    return device.image(values, spec.image or "", fractions=spec.fractions, name=name)
 
 
 def expected_of(array: DeviceArray, spec: ArgumentSpec, path: Path) -> Expected:

@@ -141,7 +141,8 @@ def _read_sampler(image: Image, sampler, unnormalised):
     if magnified != (word2 >> 22) & 3:
         return IMAGE_TWO_FILTERS
     image.linear = 3 if magnified else 0
-    if (word2 >> 24) & 3 == 2:
+    in_depth = (word2 >> 24) & 3
+    if in_depth == 2 or (in_depth == 0 and magnified):  # none of its own: as in x and y
         image.linear |= 4
     for d in range(3):
         image.clamp[d] = (word0 >> 3 * d) & 7

@@ -20,8 +20,9 @@ _IRREGULAR_KINDS = {"HiddenMultiGridSyncArg": "hidden_multigrid_sync_arg"}
 class KernelArgument(NamedTuple):
     """One argument of the kernel argument block.
 
-    kind: 'by_value', 'global_buffer', 'dynamic_shared_pointer' or a hidden kind's metadata name ('hidden_...');
-    type_name: as the source wrote it, value_type: of the element ('f32'), each empty where the metadata has none.
+    kind: 'by_value', 'global_buffer', 'dynamic_shared_pointer', 'image', 'sampler' or a hidden kind's metadata name
+    ('hidden_...'); type_name: as the source wrote it, value_type: of the element ('f32'), each empty where the metadata
+    has none.
     """
 
     name: str

@@ -2,7 +2,7 @@
 # Builds the code objects of the test kernels; needs clang-19 and lld-19.
 cd "$(dirname "$0")" || exit 1
 for source in *.cl; do
-    case $source in device_library.cl | prints.cl) continue ;; esac # gpusim kernels build, with rocm-device-libs
+    case $source in device_library.cl | images.cl | prints.cl) continue ;; esac # gpusim kernels build, with rocm-device-libs
     name=${source%.cl}
     case $name in
         opencl_*) more="-cl-kernel-arg-info -include ../../../gpusim/opencl/library.h" ;;

@@ -52,3 +52,36 @@ def test_what_is_allowed_is_the_absolute_difference_and_the_part_of_the_expected
     found = expected_of(value_of(gpusim.Device(SMALL, timing=False, quiet=True), "a", spec, file), spec, file)
     np.testing.assert_array_equal(found.value, wanted)
     np.testing.assert_allclose(found.bound, [0.5, 0.6, 0.5, 1e28], rtol=1e-6)
+
+
+def test_images_are_filled_as_arrays_are(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.arange(24, dtype=np.float16).reshape(3, 4, 2))
+    device = gpusim.Device(SMALL, timing=False, quiet=True)
+    given = {
+        "npy": {"npy": str(tmp_path / "x.npy")},
+        "fill": {"fill": 7, "dtype": "uint8", "shape": (3, 4, 2), "fractions": True},
+        "random": {"random": "integers", "high": 9, "dtype": "int16", "shape": (3, 4, 2)},
+    }
+    for values in given.values():
+        array, image = (
+            value_of(device, "a", ArgumentSpec(**{**values, **more}), HERE)  # type: ignore[arg-type]
+            for more in ({"fractions": False}, {"image": "2d"})
+        )
+        assert isinstance(image, gpusim.DeviceImage)
+        np.testing.assert_array_equal(image, array)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"value": 1, "dtype": "int32", "image": "2d"}, "only an array is an image"),
+        ({"fill": 1, "dtype": "int32", "shape": (4,), "fractions": True}, "only an image has fractions"),
+        ({"sampler": {"address": "repeat"}}, "needs normalized: true"),
+        ({"sampler": {}, "null": True}, "given: sampler, null"),
+        ({"sampler": {}, "expected": 1}, "only an array has an expected content"),
+        ({"npy": "x.npy", "image": "1d_buffer"}, "'2d_array'"),
+    ],
+)
+def test_what_goes_together(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ArgumentSpec(**values)

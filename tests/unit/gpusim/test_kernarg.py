@@ -102,7 +102,12 @@ def test_values_pass_as_their_bytes(argument: KernelArgument, given_value: objec
         (value("struct box", 12), b"123", "expected a value of 12 bytes (struct box), found 3 bytes"),
         (value("int", 4), None, "expected a value of 4 bytes (int), found None"),
         (value("int", 4), "1", "found str '1'"),
-        (KernelArgument("i", "image", 0, 8, "image2d_t"), None, "arguments of kind 'image' are not supported"),
+        (KernelArgument("p", "pipe", 0, 8, "pipe int"), None, "arguments of kind 'pipe' are not supported"),
+        (
+            KernelArgument("i", "image", 0, 8, "image2d_t"),
+            None,
+            "an image of the device (image2d_t), found None",
+        ),
     ],
 )
 def test_wrong_arguments_are_told(argument: KernelArgument, wrong: object, message: str) -> None:
