@@ -83,7 +83,7 @@ def hip(
         list[str] | None, typer.Argument(metavar="-- PROGRAM [ARGUMENTS]...", help="The program and its arguments.")
     ] = None,
 ) -> int:
-    """Run an unmodified HIP or OpenCL program on the simulated GPU: its output and its exit code are its own."""
+    """Run a HIP or OpenCL program, as it is, on the simulated GPU: its output and its exit code are its own."""
     from gpusim.cli.outcome import LISTED_HOTSPOTS, JobAsked, run_job, timeline_of
     from gpusim.config.files import opened
     from gpusim.config.gpu import GPU_FOLDER, gpus_that_run

@@ -50,7 +50,7 @@ SECTIONS: Sections = {
         "run": Command("gpusim.cli.run.run", "Simulate a layer and report what it cost."),
         "exec": Command("gpusim.cli.exec.exec_", "Execute a kernel of your own, as a file describes it."),
         "check": Command("gpusim.cli.check.check", "Look for races and unwritten values in a kernel."),
-        "hip": Command("gpusim.cli.hip.hip", "Run an unmodified HIP or OpenCL program on the simulated GPU."),
+        "hip": Command("gpusim.cli.hip.hip", "Run a HIP or OpenCL program on the simulated GPU."),
         "net": Command("gpusim.cli.net.net", "Run a network's layers, forward and backward."),
         "train": Command("gpusim.cli.train.train", "Train a network: losses, and the time of an iteration."),
         "train-phase": Command("gpusim.cli.train_phase.train_phase", "Say what bounds a training, and how it scales."),

@@ -57,7 +57,7 @@ def microbench(
         if as_page:
             out.write(as_markdown(measured_again(result), spec))
         else:
-            show(measured_again(result), spec, out)
+            show(measured_again(result), spec.name, spec.architecture, out)
 
     job = make_job("microbench", spec, wanted(only or []))
     assert isinstance(job, MicrobenchJob)

@@ -301,6 +301,7 @@ def _show_result(stored: "StoredRun", wanted: "Wanted") -> None:
         from gpusim.microbench.job import measured_again
         from gpusim.microbench.table import show
 
-        show(measured_again(document), stored.row["gpu"], sys.stdout)
+        gpu = document["config"]["gpu"]
+        show(measured_again(document), gpu["name"], gpu.get("architecture", "gfx803"), sys.stdout)
     else:
         terminal.show(document, wanted=wanted)

@@ -45,31 +45,31 @@ def deviation_text(share: float) -> str:
     return f"{text}, far off" if abs(share) >= FAR_OFF else text
 
 
-def show(results: Results, gpu: GpuSpec, out: TextIO | None = None) -> None:
-    """Print tables on a terminal, lines with tabs and without heads on a pipe."""
+def show(results: Results, gpu: str, architecture: str, out: TextIO | None = None) -> None:
+    """Print tables of a GPU, by its name, on a terminal, lines with tabs and without heads on a pipe."""
     out = out or sys.stdout
     if not out.isatty():
         curves = [[c.group, c.name, number(x), number(y)] for c in results.curves for x, y in c.points]
-        for lines in (rows(results.figures, gpu.architecture), curves):
+        for lines in (rows(results.figures, architecture), curves):
             out.write(Table(columns(*COLUMNS)[: len(lines[0])], lines).tabbed(heads=False) if lines else "")
         return
-    _beside(results.figures, gpu).show(out)
+    _beside(results.figures, gpu, architecture).show(out)
     for first, across in _curves(results):
         print(file=out)
         replace(across, title=f"{first.group}: {first.y}").show(out)
 
 
-def _beside(figures: Sequence[Figure], gpu: GpuSpec) -> Table:
+def _beside(figures: Sequence[Figure], gpu: str, architecture: str) -> Table:
     """Make few columns of many: further published figures of a measurement stand below the first."""
     lines, before = [], ""
-    for name, what, model, unit, figure, deviation, part, source in rows(figures, gpu.architecture):
+    for name, what, model, unit, figure, deviation, part, source in rows(figures, architecture):
         style = "bold yellow" if deviation.endswith("far off") else "" if source else "dim"
         measured = ("", "") if name == before else (what, f"{model} {unit}")
         beside = (f"{figure}\n{deviation}".strip(), f"{part}: {source}" if source else "")
         lines.append([Cell(text, text, style=style) for text in (*measured, *beside)])
         before = name
     heads = [Column("what"), Column("model", right=True), Column("published", right=True), Column("part, source")]
-    return Table(heads, lines, title=f"{gpu.name}: measured on the model, beside published figures")
+    return Table(heads, lines, title=f"{gpu}: measured on the model, beside published figures")
 
 
 def _curves(results: Results) -> Iterator[tuple[Curve, Table]]:

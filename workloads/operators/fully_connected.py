@@ -206,7 +206,8 @@ class FullyConnectedForward(FullyConnected):
         return made
 
     def reference(self, inputs: Mapping[str, np.ndarray], first: int = 0) -> Mapping[str, Value]:
-        x, weight = inputs["x"].reshape(len(inputs["x"]), -1), inputs["weight"].astype(np.float32)
+        x, weight = inputs["x"].reshape(len(inputs["x"]), -1), inputs["weight"]
+        weight = weight.astype(np.float32) if self.half else weight
         y = x.astype(np.float64) @ weight.T.astype(np.float64)
         magnitude = np.abs(x) @ np.abs(weight).T
         if self.bias:

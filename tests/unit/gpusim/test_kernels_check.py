@@ -9,7 +9,7 @@ from isa.object.code_object import load_code_object
 from isa.object.targets import supported
 
 KERNELS = Path(__file__).resolve().parents[2] / "data/kernels"
-GRAPHICS = 0xF0000000  # an image instruction
+GRAPHICS = 0xC4000000  # exp
 
 
 def damaged(tmp_path: Path) -> Path:

@@ -260,9 +260,9 @@ def test_stores_past_the_allocation_are_faults():
 def test_a_later_instruction_is_named_with_its_generation():
     word = ASSEMBLY["vector_forms"].code.index((0xD3A80000).to_bytes(4, "little")[2:]) - 2
     code = ASSEMBLY["vector_forms"].code[word : word + 8]  # v_dot4_i32_i8
-    with pytest.raises(DecodeError, match=r"GFX9 has v_dot4_i32_i8 there .gfx906."):
+    with pytest.raises(DecodeError, match=r"v_dot4_i32_i8: gfx906 .GFX9. and later; this GPU is gfx900"):
         decode_one(code, 0, 0, 8, ARCHITECTURES["gfx900"])
-    with pytest.raises(DecodeError, match=r"GFX9 has v_dot4_i32_i8 there .gfx906."):
+    with pytest.raises(DecodeError, match=r"v_dot4_i32_i8: gfx906 .GFX9. and later; this GPU is gfx803"):
         decode_one(code, 0, 0, 8)
 
 
