@@ -11,7 +11,6 @@ from gpusim.base.errors import UserError
 from gpusim.base.progress import Progress, Rate, Reporter, clock, scaled
 from gpusim.cli.metrics import metrics
 from gpusim.cli.show import show
-from gpusim.config.gpu import load_gpu
 from gpusim.microbench import table as microbench_table
 from gpusim.microbench.bench import Results
 from gpusim.microbench.references import PUBLISHED as REFERENCES
