@@ -101,7 +101,8 @@ def watch_read(check: Check, shadow, me, what, touched, synchronises, address, s
 def watch_write(check: Check, shadow, me, what, touched, synchronises, address, space, data, same):
     """Note that `me` writes the bytes `touched` of the word with this shadow, and report accesses that race with it.
 
-    data: address of the row that holds the lanes' values; same: 1 if the word holds the value already.
+    data: address of the row that holds the lanes' values, 0 where a lane's store has been done before the next one's is
+    watched; same: 1 if the word holds the value already.
     """
     pc = what & PC_MASK
     writer = ld_i64(shadow, S_WRITER)
@@ -112,7 +113,10 @@ def watch_write(check: Check, shadow, me, what, touched, synchronises, address, 
     together = written == what and (writer ^ me) & WAVE_MASK == 0  # by another lane of the same instruction
     if held & touched and not writer & synchronises:
         if together:
-            if ld_u32(data, writer & (LANES - 1)) != ld_u32(data, me & (LANES - 1)):
+            differs = not same
+            if data:
+                differs = ld_u32(data, writer & (LANES - 1)) != ld_u32(data, me & (LANES - 1))
+            if differs:
                 note(check, RACE_LANES, pc, pc, me, writer & WHO_MASK, address, space)
         elif not same and _collides(check, me, epoch, writer, written):
             note(check, RACE_WRITES, pc, written & PC_MASK, me, writer & WHO_MASK, address, space)
@@ -423,8 +427,8 @@ def watch_texels(context: Context, check: Check, wave: Wavefront, row: ProgramRo
                 if loads:
                     watch_read(check, shadow, me, what, touched, synchronises, address, MEMORY)
                 else:
-                    data = wave.vectors + row.data
-                    watch_write(check, shadow, me, what, touched, synchronises, address, MEMORY, data, 0)
+                    same = (image.kept >> lane) & 1
+                    watch_write(check, shadow, me, what, touched, synchronises, address, MEMORY, 0, same)
             if written:
                 if loads:
                     whole &= _all_written(written, image.texel)

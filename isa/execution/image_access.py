@@ -415,6 +415,7 @@ def _move_texel(context: Context, image: Image, vectors, row: ProgramRow, lane):
         return
     if address == BORDER:
         return
+    kept = 1
     for channel in range(image.channels):
         held = vectors + row.data
         bits = 0
@@ -425,7 +426,8 @@ def _move_texel(context: Context, image: Image, vectors, row: ProgramRow, lane):
                     bits = ld_u32(held, lane)
                     found = 1
                 held += ROW_BYTES
-        store_channel(image, host, channel, bits)
+        kept &= store_channel(image, host, channel, bits)
+    image.kept |= kept << lane
 
 
 @jit
@@ -511,6 +513,7 @@ def image_access(context_address, slot, row_address, out):  # type: ignore[no-un
     need = READABLE if row.access == Access.LOAD else WRITABLE
     apart = 1 if row.access == Access.ATOMIC else 0
     begin_lines(work)
+    image.kept = 0
     count = 0
     inside = 0
     for lane in range(LANES):

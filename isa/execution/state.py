@@ -231,6 +231,7 @@ IMAGE = State(
         "weight": Field((6,), "their weights, in 256ths"),
         "taps": Field((LANES,), "texels of each lane in memory"),
         "tap": Field((LANES * TAPS,), "their device addresses"),
+        "kept": Field((), "lanes whose stores have found their texels as they leave them"),
     },
 )
 

@@ -139,7 +139,10 @@ def component(context: Context, image: Image, address, c):
 
 @jit
 def store_channel(image: Image, host, channel, bits):
-    """Store the 32 bits of a register as number `channel` of the texel at host address `host`."""
+    """Store the 32 bits of a register as number `channel` of the texel at host address `host`.
+
+    Returns 1 if that was the number already, else 0.
+    """
     width = image.bits
     number = image.number
     raw = bits
@@ -159,9 +162,14 @@ def store_channel(image: Image, host, channel, bits):
             most >>= 1
         value = least if value < least else (value if value <= 1.0 else (1.0 if value > 1.0 else 0.0))  # NaN: 0
         raw = floor(value * most + 0.5)
+    raw &= (1 << width) - 1
     if width == 8:
+        held = ld_u8(host, channel)
         st_u8(host, channel, raw)
     elif width == 16:
-        st_i16(host, channel, raw)
+        held = ld_u16(host, channel)
+        st_i16(host, channel, raw - ((raw >> 15) << 16))
     else:
-        st_i32(host, channel, raw)
+        held = ld_u32(host, channel)
+        st_i32(host, channel, raw - ((raw >> 31) << 32))
+    return 1 if held == raw else 0

@@ -1,5 +1,6 @@
 """Do image instructions load, store, sample and refuse what the manuals and a plain definition in NumPy say?"""
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -72,6 +73,10 @@ for _name, _text in {
     "gather4_c": f"image_gather4_c_lz v[16:19], v[8:10], {SAMPLER} dmask:0x1",
     "atomic_add": f"image_atomic_add v16, v[8:9], {RESOURCE} dmask:0x1 unorm glc",
     "atomic_cmpswap": f"image_atomic_cmpswap v[16:17], v[8:9], {RESOURCE} dmask:0x3 unorm glc",
+    # v17 times the workgroup's number; all of OUT would be another race
+    "store_of_group": "v_mul_u32_u24 v16, s0, v17\n"
+    f"    image_store v16, v[8:9], {RESOURCE} dmask:0x1 unorm\n    s_endpgm",
+    "store_two": f"image_store v[16:17], v[8:9], {RESOURCE} dmask:0x3 unorm\n    s_endpgm",
     "buffer_load": "buffer_load_format_xyzw v[16:19], v8, s[8:11], 0 idxen",
     "buffer_store": "buffer_store_format_xy v[16:17], v8, s[8:11], 0 idxen",
 }.items():
@@ -390,12 +395,37 @@ def test_texels_are_checked() -> None:
     texels = random_texels(form, 1, 4, 16)
     x, y = (LANE % 16).astype(np.int32), (LANE // 16).astype(np.int32)
     for where, expected in ((x, set()), (x // 2, {"race"}), (x + 16, set())):  # the last beyond the edge
-        rows = [where, y, *[np.zeros(64, np.uint32)] * 6, *[LANE.astype(np.uint32)] * 4]
+        rows = [where, y, *[np.zeros(64, np.uint32)] * 6, *[(LANE / 64).astype(np.float32)] * 4]
         launch, _ = launched("store_x", resource(texels, form).words(8), rows, laid_out(texels)[0])
         findings = checked(launch, launch.workgroup_at_a_time).findings
         assert {one.kind for one in findings} == expected, findings
         if expected:
             assert "image_store" in findings[0].text and "two lanes write different values" in findings[0].text
+
+
+@pytest.mark.compiled_tier
+@pytest.mark.parametrize("factor", [0, 1])
+def test_to_store_what_is_there_is_no_race(factor: int) -> None:
+    form = TexelFormat(32, 1, "uint")
+    texels = np.zeros((1, 4, 16, 1), np.uint32)
+    x, y = (LANE % 16).astype(np.int32), (LANE // 16).astype(np.int32)
+    rows = [x, y, *[np.zeros(64, np.uint32)] * 7, np.full(64, factor, np.uint32)]
+    launch, _ = launched("store_of_group", resource(texels, form).words(8), rows, laid_out(texels)[0])
+    launch = replace(launch, global_size=(128, 1, 1))
+    findings = checked(launch, launch.workgroup_at_a_time).findings
+    assert {one.kind for one in findings} == ({"race"} if factor else set())
+
+
+@pytest.mark.compiled_tier
+@pytest.mark.parametrize("second", [0, 1])
+def test_lanes_that_differ_in_a_second_component_race(second: int) -> None:
+    form = TexelFormat(8, 2, "uint")
+    texels = random_texels(form, 1, 4, 16)
+    zeros = np.zeros(64, np.uint32)
+    rows = [zeros, zeros, *[zeros] * 6, zeros + 3, (LANE * second % 4).astype(np.uint32)]
+    launch, _ = launched("store_two", resource(texels, form).words(8), rows, laid_out(texels)[0])
+    findings = checked(launch, launch.workgroup_at_a_time).findings
+    assert {one.kind for one in findings} == ({"race"} if second else set())
 
 
 def changed(words: tuple[int, ...], number: int, clear: int, bits: int) -> tuple[int, ...]:
