@@ -27,7 +27,8 @@ from isa.checking.state import (
     check_at,
     check_row_at,
 )
-from isa.execution.codes import Kind
+from isa.execution.buffer_access import find_buffer_addresses
+from isa.execution.codes import Access, Kind
 from isa.execution.interpreter import run_slice
 from isa.execution.producer import enter_float_mode, leave_float_mode
 from isa.execution.program_table import row_at
@@ -155,6 +156,9 @@ def _step(context: Context, check: Check, wave: Wavefront, slot):
         watch_lanes(context, check, wave, row, watched, what, active, 0)
         if kind == Kind.LDS and row.paired:
             watch_lanes(context, check, wave, row, watched, what, active, 1)
+    elif kind == Kind.BUFFER and row.access == Access.STORE:  # before it has written what it is compared with
+        find_buffer_addresses(context, wave, row, active)
+        watch_lanes(context, check, wave, row, watched, what, work_at(context.work, 0).active, 0)
     elif kind == Kind.SMEM:
         known = watch_scalar(context, check, wave, row, what)
         origin = pc
@@ -177,7 +181,8 @@ def _step(context: Context, check: Check, wave: Wavefront, slot):
             set_known_lanes(check, wave, register, active, -1, -1)
     elif kind == Kind.BUFFER:
         inside = work_at(context.work, 0).active
-        watch_lanes(context, check, wave, row, watched, what, inside, 0)
+        if row.access != Access.STORE:
+            watch_lanes(context, check, wave, row, watched, what, inside, 0)
         for k in range(watched.vector_writes):  # lanes out of range get zeros
             set_known_lanes(check, wave, watched.vector_written[k], active & ~inside, -1, -1)
     elif kind == Kind.IMAGE:

@@ -11,11 +11,11 @@ from isa.execution.state import PATTERN_WAYS, Context, Pattern, Wavefront, Work,
 from isa.trace import BUSY_SHIFT, LINE_BYTES
 
 
-@jit
-def buffer_access(context: Context, slot, wave: Wavefront, row: ProgramRow, active, out):
-    """Execute a MUBUF instruction (GCN3 ISA manual, section 8.1.5); out-of-range lanes get 0 and store nothing.
+@jit(inline=True)
+def find_buffer_addresses(context: Context, wave: Wavefront, row: ProgramRow, active):
+    """Note the lanes' addresses, and which lanes are in range; the others get 0.
 
-    A lane out of the wavefront's private memory is a fault instead.
+    Returns bit 0: the memory is private; bit 1: elements are swizzled, and narrower than the access.
     NUM_RECORDS counts records where the resource is swizzled and has a stride, else bytes.
     """
     work = work_at(context.work, 0)
@@ -68,11 +68,26 @@ def buffer_access(context: Context, slot, wave: Wavefront, row: ProgramRow, acti
                     st_i32(vectors + row.destination + d * ROW_BYTES, i, 0)
             work.address[i] = base + scalar_offset + at
     work.active = inside
+    return private | (2 if swizzled and size > element_bytes else 0)
+
+
+@jit
+def buffer_access(context: Context, slot, wave: Wavefront, row: ProgramRow, active, out):
+    """Execute a MUBUF instruction (GCN3 ISA manual, section 8.1.5); out-of-range lanes get 0 and store nothing.
+
+    A lane out of the wavefront's private memory is a fault instead.
+    """
+    form = find_buffer_addresses(context, wave, row, active)
+    work = work_at(context.work, 0)
+    vectors = wave.vectors
+    private = form & 1
+    size = row.size
+    inside = work.active
     if inside == 0:
         st_i64(out, 0, record_flags(row) | (1 << BUSY_SHIFT))
         return 1
     load = 1 if row.access == Access.LOAD else 0
-    if swizzled and size > element_bytes:
+    if form & 2:
         return private_lanes(context, slot, vectors, row, inside, out)
     first = work.address[ctz(inside)]
     pattern = pattern_at(row.patterns, (first >> 2) & (PATTERN_WAYS - 1))

@@ -76,6 +76,7 @@ for _name, _text in {
     # v17 times the workgroup's number; all of OUT would be another race
     "store_of_group": "v_mul_u32_u24 v16, s0, v17\n"
     f"    image_store v16, v[8:9], {RESOURCE} dmask:0x1 unorm\n    s_endpgm",
+    "buffer_of_group": "v_mul_u32_u24 v16, s0, v17\n    buffer_store_dword v16, v8, s[8:11], 0 idxen\n    s_endpgm",
     "store_two": f"image_store v[16:17], v[8:9], {RESOURCE} dmask:0x3 unorm\n    s_endpgm",
     "buffer_load": "buffer_load_format_xyzw v[16:19], v8, s[8:11], 0 idxen",
     "buffer_store": "buffer_store_format_xy v[16:17], v8, s[8:11], 0 idxen",
@@ -410,10 +411,13 @@ def test_to_store_what_is_there_is_no_race(factor: int) -> None:
     texels = np.zeros((1, 4, 16, 1), np.uint32)
     x, y = (LANE % 16).astype(np.int32), (LANE // 16).astype(np.int32)
     rows = [x, y, *[np.zeros(64, np.uint32)] * 7, np.full(64, factor, np.uint32)]
-    launch, _ = launched("store_of_group", resource(texels, form).words(8), rows, laid_out(texels)[0])
-    launch = replace(launch, global_size=(128, 1, 1))
-    findings = checked(launch, launch.workgroup_at_a_time).findings
-    assert {one.kind for one in findings} == ({"race"} if factor else set())
+    of_image, of_buffer = resource(texels, form).words(8), buffer_words(ADDRESS + IMAGE, form, 64, 8)
+    for name, words in (("store_of_group", of_image), ("buffer_of_group", of_buffer)):
+        rows[0] = x if name == "store_of_group" else LANE.astype(np.int32)
+        launch, _ = launched(name, words, rows, laid_out(texels)[0])
+        launch = replace(launch, global_size=(128, 1, 1))
+        findings = checked(launch, launch.workgroup_at_a_time).findings
+        assert {one.kind for one in findings} == ({"race"} if factor else set()), name
 
 
 @pytest.mark.compiled_tier
