@@ -4,7 +4,7 @@ import re
 import shutil
 import struct
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -52,6 +52,12 @@ def parsed(text: str, address: int, size: int) -> Line:
     return Line(address, size, re.sub(r"_(e32|e64|sdwa|dpp)$", "", name), operands, modifiers, text)
 
 
+def to_number(line: Line, word: int) -> Line:
+    """Give a branch to a symbol, whose name the disassembler prints, the distance that its word has."""
+    branch = line.name.startswith(("s_branch", "s_cbranch")) and not line.operands[-1][0].isdigit()
+    return replace(line, operands=(str(word & 0xFFFF),)) if branch and len(line.operands) == 1 else line
+
+
 def tool(name: str) -> str | None:
     """An LLVM tool's path, of the newest release that the disassembly was tried with."""
     return next((path for one in (f"{name}-19", name, f"{name}-14") if (path := shutil.which(one))), None)
@@ -68,10 +74,12 @@ def disassembled(path: Path, gpu: str, start: int, end: int) -> dict[int, Line]:
         [program, "-d", f"--mcpu={gpu}", *limits, str(path)], capture_output=True, text=True, check=True
     )
     lines = {}
-    for line in done.stdout.splitlines():
-        if found := _LINE.match(line):
+    for printed in done.stdout.splitlines():
+        if found := _LINE.match(printed):
             address = int(found[2], 16)
-            lines[address] = parsed(" ".join(found[1].split()), address, 4 * len(found[3].split()))
+            words = found[3].split()
+            line = parsed(" ".join(found[1].split()), address, 4 * len(words))
+            lines[address] = to_number(line, int(words[0], 16))
     return lines
 
 

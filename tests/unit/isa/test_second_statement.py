@@ -18,7 +18,7 @@ from tests.support.oracle_isa.beside import OneWave, bare_kernel, random_wave
 from tests.support.oracle_isa.numbers import fma
 from tests.support.oracle_isa.operands import vector_number
 from tests.support.oracle_isa.state import Wave
-from tests.support.oracle_isa.text import Line, NotStatedError, parsed
+from tests.support.oracle_isa.text import Line, NotStatedError, parsed, to_number
 
 ELSEWHERE = (
     "flat_",
@@ -115,3 +115,10 @@ def test_a_fused_product_is_rounded_once() -> None:
             near = [dtype(found), np.nextafter(found, dtype(-math.inf)), np.nextafter(found, dtype(math.inf))]
             errors = [abs(Fraction(float(each)) - exact) for each in near]
             assert errors[0] == min(errors)
+
+
+def test_a_branch_to_a_symbol_goes_where_its_word_says() -> None:
+    """The disassembler prints the symbol's name, as of rocBLAS's assembly, in place of the distance."""
+    back = to_number(parsed("s_cbranch_scc1 label_AlphaNonZero", 0x100, 4), 0xBF85FFFE)
+    assert back.target == 0x100 + 4 - 8
+    assert to_number(parsed("s_branch 3", 0x100, 4), 0xBF820003).target == 0x100 + 4 + 12
