@@ -10,12 +10,21 @@ reads of its format and width, by the numbers of HSA's image extension.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gpusim.base.errors import UserError
 
 TYPE_1D, TYPE_2D, TYPE_3D, TYPE_1D_ARRAY, TYPE_2D_ARRAY = 8, 9, 10, 12, 13
 WRAP, MIRROR, LAST_TEXEL, MIRROR_ONCE, CLAMP_BORDER, MIRROR_ONCE_BORDER = 0, 1, 2, 3, 6, 7
 LINEAR_INDEX, LINEAR_MODE = 8, 0  # a linear image's tiling on GFX8, on GFX9
+# CL_ADDRESS_...; with `none` the program promises to stay inside, AMD's device library takes the border
+CLAMPS = {
+    "none": CLAMP_BORDER,
+    "clamp": CLAMP_BORDER,
+    "clamp_to_edge": LAST_TEXEL,
+    "repeat": WRAP,
+    "mirrored_repeat": MIRROR,
+}
 PITCH_ALIGNMENT = 256  # bytes from row to row are a multiple of, as an image's address is
 MOST_TEXELS, MOST_LAYERS = 1 << 14, 1 << 13  # in x and y; in z, and layers
 NUMBERS = {"unorm": 0, "snorm": 1, "uint": 4, "sint": 5, "float": 7}
@@ -73,6 +82,29 @@ class TexelFormat:
     def described(self, width: int) -> tuple[int, int, int, int]:
         """Return the words behind the resource of an image so wide: channels' type and order, width, a free one."""
         return _CHANNEL_TYPES[self.number, self.bits], _CHANNEL_ORDERS[self.channels], width, 0
+
+
+class ImageKind(NamedTuple):
+    """How an image's axes are meant: `dimensions` of a picture, before them that of an array's layers."""
+
+    dimensions: int
+    arrayed: bool
+
+
+IMAGE_KINDS = {  # OpenCL C's image1d_t, ...
+    "1d": ImageKind(1, False),
+    "1d_array": ImageKind(1, True),
+    "2d": ImageKind(2, False),
+    "2d_array": ImageKind(2, True),
+    "3d": ImageKind(3, False),
+}
+
+
+def why_no_sampler(address: str, normalized: bool) -> str:
+    """Return what is wrong with a sampler that goes on so beyond the image (CLAMPS), '' if nothing is."""
+    if CLAMPS[address] in (WRAP, MIRROR) and not normalized:
+        return f"address: {address} needs normalized coordinates, as OpenCL says"
+    return ""
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,13 @@ import numpy as np
 
 from gpusim.base.errors import UserError
 from isa import argument_types
+from isa.image_resource import IMAGE_KINDS
 from isa.object.names import short
 
 if TYPE_CHECKING:
     from isa.object.code_object import Kernel, KernelArgument
 
-IMAGE_TYPES = ("image1d_t", "image1d_array_t", "image2d_t", "image2d_array_t", "image3d_t")
+IMAGE_TYPES = tuple(f"image{kind}_t" for kind in IMAGE_KINDS)
 LDS_ALIGNMENT_BYTES = 16  # of each dynamic LDS argument: the widest LDS access
 
 

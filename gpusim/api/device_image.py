@@ -1,7 +1,7 @@
 """Images and samplers in device memory, as scripts hold them: arguments of OpenCL C's `image2d_t` and `sampler_t`."""
 
 import weakref
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -9,43 +9,18 @@ from gpusim.api.device_array import DeviceArray, DeviceArrayError
 from gpusim.base.errors import unknown_name
 from isa.device_memory import DeviceMemory
 from isa.image_resource import (
-    CLAMP_BORDER,
-    LAST_TEXEL,
-    MIRROR,
+    CLAMPS,
+    IMAGE_KINDS,
     PITCH_ALIGNMENT,
-    WRAP,
     ImageResource,
     Sampler,
     TexelFormat,
+    why_no_sampler,
 )
 from isa.kernarg import ImageWords, Pointer, SamplerWords
 
 _TEXELS = PITCH_ALIGNMENT  # bytes from the image's words to its first texel
 _NUMBERS = {("u", False): "uint", ("i", False): "sint", ("u", True): "unorm", ("i", True): "snorm"}
-# CL_ADDRESS_...; with `none` the program promises to stay inside, AMD's device library takes the border
-CLAMPS = {
-    "none": CLAMP_BORDER,
-    "clamp": CLAMP_BORDER,
-    "clamp_to_edge": LAST_TEXEL,
-    "repeat": WRAP,
-    "mirrored_repeat": MIRROR,
-}
-
-
-class ImageKind(NamedTuple):
-    """How an image's axes are meant: `dimensions` of a picture, before them that of an array's layers."""
-
-    dimensions: int
-    arrayed: bool
-
-
-IMAGE_KINDS = {
-    "1d": ImageKind(1, False),
-    "2d": ImageKind(2, False),
-    "3d": ImageKind(3, False),
-    "1d_array": ImageKind(1, True),
-    "2d_array": ImageKind(2, True),
-}
 
 
 class DeviceImage(DeviceArray):
@@ -111,8 +86,8 @@ class DeviceSampler:
     def __init__(self, memory: DeviceMemory, linear: bool, address: str, normalized: bool, name: str) -> None:
         if address not in CLAMPS:
             raise DeviceArrayError(f"sampler '{name}': {unknown_name('address', address, CLAMPS)}")
-        if CLAMPS[address] in (WRAP, MIRROR) and not normalized:
-            raise DeviceArrayError(f"sampler '{name}': address: {address} needs normalized coordinates, as OpenCL says")
+        if problem := why_no_sampler(address, normalized):
+            raise DeviceArrayError(f"sampler '{name}': {problem}")
         words = Sampler((CLAMPS[address],) * 3, linear, normalized).words()
         self._memory, self.name = memory, name
         allocation = memory.upload(np.array(words, np.uint32), name, writable=False)

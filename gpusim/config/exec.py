@@ -18,6 +18,7 @@ from gpusim.core.perturbation import MOST as MOST_PERTURBATIONS
 from gpusim.core.perturbation import MOST_DRAWS
 from gpusim.energy.spec import EnergySpec
 from gpusim.sampling.spec import SamplingSpec
+from isa.image_resource import why_no_sampler
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS
 
 EXAMPLE_FOLDER = "examples"
@@ -39,8 +40,8 @@ class SamplerSpec(Spec):
 
     @model_validator(mode="after")
     def _is_one_of_opencl(self) -> "SamplerSpec":
-        if self.address in ("repeat", "mirrored_repeat") and not self.normalized:
-            raise ValueError(f"address {self.address} needs normalized: true, as OpenCL says")
+        if problem := why_no_sampler(self.address, self.normalized):
+            raise ValueError(problem)
         return self
 
 

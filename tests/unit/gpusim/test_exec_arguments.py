@@ -76,7 +76,7 @@ def test_images_are_filled_as_arrays_are(tmp_path: Path) -> None:
     [
         ({"value": 1, "dtype": "int32", "image": "2d"}, "only an array is an image"),
         ({"fill": 1, "dtype": "int32", "shape": (4,), "fractions": True}, "only an image has fractions"),
-        ({"sampler": {"address": "repeat"}}, "needs normalized: true"),
+        ({"sampler": {"address": "repeat"}}, "repeat needs normalized coordinates"),
         ({"sampler": {}, "null": True}, "given: sampler, null"),
         ({"sampler": {}, "expected": 1}, "only an array has an expected content"),
         ({"npy": "x.npy", "image": "1d_buffer"}, "'2d_array'"),

@@ -1,14 +1,18 @@
 """Do kernels of OpenCL C find images and samplers in their arguments as a plain definition in NumPy has them?"""
 
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 import yaml
 
 import gpusim
+from gpusim.api.device import FILTERS
 from gpusim.cli.main import invoke
-from isa.image_resource import CLAMP_BORDER, LAST_TEXEL, MIRROR, WRAP, Sampler, TexelFormat
+from gpusim.config.exec import ArgumentSpec, SamplerSpec
+from isa import image_resource
+from isa.image_resource import CLAMP_BORDER, IMAGE_KINDS, LAST_TEXEL, MIRROR, WRAP, Sampler, TexelFormat
 from tests.support.images import random_texels, sampled
 
 IMAGES = Path(__file__).parents[2] / "data/kernels/images.hsaco"
@@ -176,3 +180,10 @@ def test_what_is_no_sampler(gpu: gpusim.Device) -> None:
 def test_an_image_is_no_pointer(gpu: gpusim.Device) -> None:
     with pytest.raises(gpusim.DeviceArrayError, match="not by a pointer"):
         gpu.image(np.zeros((4, 4), np.float32)).pointer()
+
+
+def test_a_file_and_a_script_have_the_same_names() -> None:
+    kinds, _ = get_args(ArgumentSpec.model_fields["image"].annotation)
+    assert set(get_args(kinds)) == set(IMAGE_KINDS)
+    assert get_args(SamplerSpec.model_fields["address"].annotation) == tuple(image_resource.CLAMPS)
+    assert get_args(SamplerSpec.model_fields["filter"].annotation) == FILTERS
