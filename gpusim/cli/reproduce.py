@@ -3,7 +3,7 @@
 import math
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gpusim.config.reproduction import Reproduction
     from gpusim.reproduce.kept import Results
     from gpusim.reproduce.network_points import Asked
+    from gpusim.reproduce.page.blocks import Block
 
 EXIT_SOME_FAILED = 1
 
@@ -64,6 +65,10 @@ class ReproduceOptions:
         Path | None,
         typer.Option("--out", metavar="DIR", help="Write pictures, CSV files and claims here. [default: its name]"),
     ] = None
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write page, pictures and claims as one HTML file too."),
+    ] = None
     draw: Annotated[
         bool, typer.Option("--draw", help="Run nothing: make tables and pictures of what the folder has.")
     ] = False
@@ -78,7 +83,7 @@ def reproduce(
         typer.Argument(
             metavar="PUBLICATION",
             help="A publication's file, or the name of a shipped one (bcm, icpe2018, layerwise, spartan,"
-            " training-phase).",
+            " training-phase, transformers).",
         ),
     ],
     options: ReproduceOptions,
@@ -102,10 +107,11 @@ def reproduce(
     where = options.out or Path(reproduction.name)
     reporter = Reporter(options.quiet)
     if options.draw:
-        _write(reproduction, load(where, reproduction.name), figures, where, reporter, drawn=True)
+        check_outputs({"--html": options.html})
+        _write(reproduction, load(where, reproduction.name), figures, where, options, reporter)
         return 0
     store = store_to_read(options.storing)
-    check_outputs({"--store": store})
+    check_outputs({"--store": store, "--html": options.html})
     with live_view(live.live, f"reproduce {reproduction.name}", reporter):
         return _run(reproduction, figures, store, where, options, reporter, asked)
 
@@ -193,7 +199,7 @@ def _run(
     )
     with Keeper(store) as keeper:
         results = collected(reproduction.name, whole, keeper, ran.errors, said, earlier, metric_paths(reproduction))
-    _write(reproduction, results, figures, where, reporter, drawn=False)
+    _write(reproduction, results, figures, where, options, reporter)
     reporter.say(sentence)
     if interrupt.asked:
         reporter.say(f"{interrupt.reason}: the same command goes on")
@@ -206,30 +212,41 @@ def _write(
     results: "Results",
     figures: "Mapping[str, Figure]",
     where: Path,
+    options: ReproduceOptions,
     reporter: Reporter,
-    drawn: bool,
 ) -> None:
-    """Write the folder's files. drawn: the pictures are wanted, and Matplotlib's absence is an error."""
-    from gpusim.reproduce.page.writing import contents, pictures, write
+    """Write the folder's files, and print what they come to. Where nothing was to be run, pictures are what is wanted,
+    and Matplotlib's absence is an error.
+    """
+    from gpusim.base.files import write_together
+    from gpusim.reproduce.page.writing import contents, made, on_screen, one_page, pictures, write
 
-    files: dict[str, str | bytes] = {**contents(reproduction, results, figures)}
+    of = made(reproduction, results)
+    files: dict[str, str | bytes] = {**contents(reproduction, results, figures, of)}
+    page: dict[Path, str | bytes] = {}
     try:
         files |= pictures(reproduction, results, figures)
+        if options.html is not None:
+            page[options.html] = one_page(reproduction, results, of)
     except MissingExtraError as error:
-        if drawn:
+        if options.draw or options.html is not None:
             raise
         reporter.say(f"no pictures: {error}; --draw --out {where} draws them later, or elsewhere")
     write(where, files)
-    _answer(reproduction, results)
-    reporter.say(f"{len(files)} files of {len(results.runs)} runs in {where}")
+    write_together(page)
+    _print(on_screen(reproduction, results, of, figures))
+    reporter.say(f"{len(files)} files of {len(results.runs)} runs in {where}{f', {options.html}' if page else ''}")
 
 
-def _answer(reproduction: "Reproduction", results: "Results") -> None:
-    """Print what the publication's question is answered with, before where the files are."""
-    from gpusim.reproduce.page.answers import answers, question
-    from gpusim.reproduce.page.writing import judged
+def _print(blocks: "Iterable[Block]") -> None:
+    """Print headings, sentences and tables."""
+    from gpusim.reproduce.page.blocks import Heading, Points, plain
 
-    if reproduction.spec.answers:
-        print(question(reproduction))
-        for sentence in answers(reproduction, results, judged(reproduction, results)):
-            print(textwrap.fill(sentence, 100, initial_indent="- ", subsequent_indent="  "))
+    for block in blocks:
+        if isinstance(block, Heading):
+            print(block.text)
+        elif isinstance(block, Points):
+            for sentence in block.items:
+                print(textwrap.fill(plain(sentence), 100, initial_indent="- ", subsequent_indent="  "))
+        elif isinstance(block, Table) and block.rows:
+            block.show(sys.stdout)

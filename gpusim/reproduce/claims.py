@@ -37,18 +37,10 @@ class Judged:
     verdicts: Mapping[str, Verdict]
     fits: str
 
-    @property
-    def limits(self) -> tuple[float, float] | None:
-        """The least and the largest speed-up that zeros allow; None for other measures, and where it is unknown."""
-        limits = [limit for verdict in self.verdicts.values() for limit in verdict.limits]
-        return (min(limits), max(limits)) if limits else None
-
-    @property
-    def is_allowed(self) -> bool | None:
-        """Whether the publication's speed-up lies within the largest limit; None where either is unknown."""
-        if self.claim.value is None or self.limits is None:
-            return None
-        return self.claim.value.value <= self.limits[1]
+    def is_allowed(self, comparison: str) -> bool | None:
+        """Tell whether the publication's speed-up is within the largest limit there; None where either is unknown."""
+        limits = self.verdicts[comparison].limits
+        return None if self.claim.value is None or not limits else self.claim.value.value <= max(limits)
 
 
 def judge(

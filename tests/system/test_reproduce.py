@@ -18,24 +18,37 @@ data: {{half: {{workload.data: synthetic, workload.sparsity: 0.5}}}}
 paths: [best, soft, engine]
 normalized_to: best
 claims:
-  - {{text: faster, said: "yes", measure: speedup, bound: {{above: 1}}}}
+  - {{name: faster, text: faster, said: "yes", measure: speedup, bound: {{above: 1}}}}
+"""
+QUESTION = """
+question: Does it pay?
+answers: [{claim: faster, holds: "It **does**: {found}.", does_not: "It does not: {found}."}]
 """
 # weights of 9 MiB: with less memory not even a block of one image fits
 LARGE = LAYER.replace("input_channels: 2", "input_channels: 512").replace("output_channels: 20", "output_channels: 512")
 BROKEN = (
-    ONE.replace("[best, soft, engine]", "[best, old]").replace("batches: [1]", "batches: [2]").replace(LAYER, LARGE)
+    ONE.replace("[best, soft, engine]", "[best, old]")
+    .replace("batches: [1]", "batches: [2]")
+    .replace(LAYER, LARGE)
+    .replace("name: faster, ", "")
 )
 
 
 @pytest.fixture(name="file")
 def _file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    return written(tmp_path, INDEX.replace("[speed, cache, train, place]", "[speed]"), speed=ONE)
+    return written(tmp_path, INDEX.replace("[speed, cache, train, place]", "[speed]") + QUESTION, speed=ONE)
 
 
 def test_it_runs_what_is_missing_and_writes_the_folder(file: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert invoke(["reproduce", str(file), "--exact", "--jobs", "1"]) == 0
-    assert "3 of 3 points: 3 ran, 0 were there" in capfd.readouterr().err
+    assert invoke(["reproduce", str(file), "--exact", "--jobs", "1", "--html", "one.html"]) == 0
+    printed = capfd.readouterr()
+    assert "3 of 3 points: 3 ran, 0 were there" in printed.err
+    assert "Does it pay?\ncase\tbatch\tdata\tbest dense\t" in printed.out, "the table that decides comes first"
+    assert "\tevery speedup > 1\n" in printed.out, "the comparison has its rules"
+    page = Path("one.html").read_text()
+    assert page.count("<svg") == 1 and "every speedup &gt; 1" in page and "src=" not in page
+    assert 'href="#claims">claims</a>' in page and 'id="claims">Claims</h2>' in page
     files = {path.name: path.read_bytes() for path in Path("test").glob("*.*") if path.suffix != ".yaml"}
     assert {"README.md", "claims.md", "results.json", "speed.csv", "speed.svg"} <= set(files)
     assert b"not run" not in files["claims.md"]

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from gpusim.base.errors import UserError, unknown_name
-from gpusim.base.html import Element, add, beside, hashed, tag, written
+from gpusim.base.html import Element, add, tag
 from gpusim.base.intervals import differ
 from gpusim.base.picture import KINDS
-from gpusim.base.version import __version__
 from gpusim.report.page import pictures, sweep
+from gpusim.report.page.frame import frame
 from gpusim.report.page.parts import Sources, answers, configuration, rows, sections, summary
 from gpusim.report.result import Result
 from gpusim.report.sections import SECTIONS
@@ -38,32 +38,10 @@ def page(
         panels.append(_panel(f"r{number}", name, result, sources))
         if len(detailed) > 1:
             tell(f"{number} of {len(detailed)} results drawn: {name}")
-    body = tag("body", tag("a", "To the results", href="#results", class_="skip"), tag("header", tag("h1", heading)))
-    main = tag("main", id="results")
+    main: list[Element] = []
     if compared is not None:
-        main.append(_comparison(results, detailed, compared))
-        main.append(_tabs(list(detailed), panels))
-    main.extend(panels)
-    body.extend(
-        [
-            main,
-            tag(
-                "footer",
-                tag("p", f"Made by gpusim {__version__} from: {swept.label if swept else ', '.join(results)}."),
-            ),
-        ]
-    )
-    script = beside(__file__, "page.js")
-    body.append(tag("script", script))
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_policy(script)),
-        tag("meta", name_="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", f"gpusim: {title}"),
-        tag("style", beside(__file__, "page.css")),
-    )
-    return "<!DOCTYPE html>\n" + written(tag("html", head, body, lang="en")) + "\n"
+        main += [_comparison(results, detailed, compared), _tabs(list(detailed), panels)]
+    return frame(title, heading, [*main, *panels], swept.label if swept else ", ".join(results))
 
 
 def picture_files(
@@ -173,11 +151,3 @@ def _fewest(results: Mapping[str, Result]) -> Element | None:
         listed = ", ".join(same) if len(same) <= _NAMED else f"{len(same)} more"
         text += f" Not distinguishable from it: {listed}."
     return tag("p", text)
-
-
-def _policy(script: str) -> str:
-    """Return the content security policy: nothing is loaded, and only the page's own script runs, by its hash."""
-    return (
-        f"default-src 'none'; script-src {hashed(script)}; style-src 'unsafe-inline'; base-uri 'none'; "
-        "form-action 'none'"
-    )

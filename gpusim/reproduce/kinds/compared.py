@@ -18,11 +18,12 @@ values = compared_values
 
 
 def _bars_of(reproduction: Reproduction, figure: ComparedFigure) -> list[tuple[str, str, str]]:
-    """Return (title, way, base) of the bars: all ways against one base, or each comparison's own pair."""
+    """Return (title, way, base) of the bars: all ways against one base, or the pair of each comparison that it has."""
     spec = reproduction.spec
     if figure.normalized_to is not None:
         return [(spec.paths[path].title, path, figure.normalized_to) for path in figure.paths]
-    return [(one.title, one.path, one.base) for one in spec.comparisons.values()]
+    there = [one for one in spec.comparisons.values() if {one.path, one.base} <= {*figure.paths}]
+    return [(one.title, one.path, one.base) for one in there]
 
 
 def tables(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> Iterator[Table]:
@@ -71,19 +72,22 @@ def _kernel(group: Group, path: str) -> str | None:
 
 
 def _measures(reproduction: Reproduction, figure: ComparedFigure, held: list[Group]) -> Table:
-    pairs = _bars_of(reproduction, figure)
+    """Make the table of each bar's measures; of speed-ups with the engine's share, where it has both ways of it."""
+    pairs, share = _bars_of(reproduction, figure), reproduction.spec.engine_share
+    is_shared = share is not None and {share.path, share.base} <= {*figure.paths}
     columns = [*_HEAD]
     for measure in figure.measures:
         before = "" if len(figure.measures) == 1 else f"{MEASURES[measure].title}: "
         columns += [Column(f"{before}{title}", MEASURES[measure].shown) for title, _, _ in pairs]
     if "speedup" in figure.measures:
-        columns += [Column("the engine's own share", times), Column("limit 1/(1-s)", times)]
+        columns += [Column("the engine's own share", times)] * is_shared + [Column("limit 1/(1-s)", times)]
     rows = []
     for group in held:
         row = [*_head(group)]
         row += [measured(group, measure, path, base) for measure in figure.measures for _, path, base in pairs]
         if "speedup" in figure.measures:
-            row += [engine_share(reproduction, group), None if group.zeros is None else limit_of(group.zeros)]
+            row += [engine_share(reproduction, group)] * is_shared
+            row.append(None if group.zeros is None else limit_of(group.zeros))
         rows.append(row)
     title = MEASURES[figure.measures[0]].title.capitalize() if len(figure.measures) == 1 else "Measures"
     return Table(columns, rows, title=f"{title}.")

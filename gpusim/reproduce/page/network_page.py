@@ -11,8 +11,8 @@ from gpusim.reproduce.claims import BESIDE, FAILS, HOLDS, MIXED, STATES, UNASKAB
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.kinds import kind_of
 from gpusim.reproduce.network_points import network_points
-from gpusim.reproduce.page.answers import answers, question
-from gpusim.reproduce.page.summary import how
+from gpusim.reproduce.page.blocks import TOP, Block, Drawn, Heading, Points, text
+from gpusim.reproduce.page.summary import failures, how, question_and_answers
 from gpusim.reproduce.rules import said
 
 
@@ -27,44 +27,39 @@ def not_run(reproduction: Reproduction, results: Results) -> dict[str, list[str]
     return found
 
 
-def network_page(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> Iterator[str]:
-    """Yield the lines of the page of all."""
+def network_page(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> Iterator[Block]:
+    """Yield the blocks of the page of all."""
     spec = reproduction.spec
-    yield f"# {spec.title}\n"
-    yield f"Made by `gpusim reproduce {reproduction.command}` from [its runs](results.json); no figure here is typed.\n"
-    yield from _answers(reproduction, results, claims)
+    yield Heading(spec.title, TOP)
+    yield text(
+        f"Made by `gpusim reproduce {reproduction.command}` from [its runs](results.json); no figure here is typed."
+    )
+    yield from question_and_answers(reproduction, results, claims, None)
+    yield from _counts(reproduction, results, claims)
     if results.networks:
-        yield from how(results)
-        yield ""
-        yield _points_table(reproduction, results).markdown()
-    if results.errors:
-        yield "Points that failed:\n"
-        yield from (f"- {key}: {error}" for key, error in results.errors.items())
-        yield ""
+        yield text(*how(results))
+        yield _points_table(reproduction, results)
+    yield from failures(results)
     for name, figure in reproduction.figures.items():
-        yield f"\n## {name}: {figure.title}\n"
+        yield Heading(f"{name}: {figure.title}")
         yield from _figure(reproduction, name, figure, results, claims)
 
 
-def _answers(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> Iterator[str]:
-    if reproduction.spec.question:
-        yield f"## {question(reproduction)}\n"
-    said_ = answers(reproduction, results, claims)
-    if said_:
-        yield from (f"- {sentence}" for sentence in said_)
-        yield ""
+def _counts(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> Iterator[Block]:
+    """Yield how many claims hold on each GPU, and what has not been run."""
+    counted = []
     for column in reproduction.columns:
         states = [one.verdicts[column].state for one in claims if one.verdicts[column].state != BESIDE]
         counts = ", ".join(f"{states.count(state)} {state}" for state in STATES if state in states)
-        yield f"Of {len(states)} [claims](claims.md) on {column}: {counts}.  "
+        counted.append(f"Of {len(states)} [claims](claims.md) on {column}: {counts}.")
+    yield text(*counted)
     missing = not_run(reproduction, results)
     if missing:
         points = list(dict.fromkeys(point for held in missing.values() for point in held))
-        yield (
-            f"\nNot run, and nothing is concluded of it: {', '.join(points)}; `gpusim reproduce {reproduction.command}`"
+        yield text(
+            f"Not run, and nothing is concluded of it: {', '.join(points)}; `gpusim reproduce {reproduction.command}`"
             " runs what is missing."
         )
-    yield ""
 
 
 def _points_table(reproduction: Reproduction, results: Results) -> Table:
@@ -80,16 +75,16 @@ def _points_table(reproduction: Reproduction, results: Results) -> Table:
 
 def _figure(
     reproduction: Reproduction, name: str, figure: Figure, results: Results, claims: Sequence[Judged]
-) -> Iterator[str]:
-    yield f"{figure.source}. {figure.note}".rstrip() + f" [Numbers]({name}.md).\n"
+) -> Iterator[Block]:
+    yield text(f"{figure.source}. {figure.note}".rstrip() + f" [Numbers]({name}.md).")
     kind = kind_of(figure)
     if kind.picture is not None and kind.picture(reproduction, figure, results) is not None:
-        yield f"![{figure.title}]({name}.svg)\n"
+        yield Drawn(name, figure.title)
     if not any(table.rows for table in kind.tables(reproduction, figure, results)):
-        yield f"{_why_empty(reproduction, name, figure)}\n"
-    for one in claims:
-        if one.figure == name:
-            yield f"- {_claim(one)}"
+        yield text(_why_empty(reproduction, name, figure))
+    said_ = tuple(_claim(one) for one in claims if one.figure == name)
+    if said_:
+        yield Points(said_)
 
 
 def _why_empty(reproduction: Reproduction, name: str, figure: Figure) -> str:
@@ -119,17 +114,16 @@ def _claim(one: Judged) -> str:
 
 
 def figure_page(
-    reproduction: Reproduction, name: str, tables: Sequence[Table], results: Results, claims: Sequence[Judged]
-) -> Iterator[str]:
-    """Yield the lines of a figure's page: its rules, and its tables."""
+    reproduction: Reproduction, name: str, tables: Sequence[Table], claims: Sequence[Judged]
+) -> Iterator[Block]:
+    """Yield the blocks of a figure's page: its rules, and its tables."""
     figure = reproduction.figures[name]
-    yield f"# {name}: {figure.title}\n"
-    yield f"{figure.source}. {figure.note}".rstrip() + " [The page of all](README.md).\n"
+    yield Heading(f"{name}: {figure.title}", TOP)
+    yield text(f"{figure.source}. {figure.note}".rstrip() + " [The page of all](README.md).")
     rules = [one for one in claims if one.figure == name and said(one.claim)]
     if rules:
-        yield "Rules of its claims:\n"
-        yield from (f"- {one.claim.text}: `{said(one.claim)}`" for one in rules)
-        yield ""
+        yield text("Rules of its claims:")
+        yield Points(tuple(f"{one.claim.text}: `{said(one.claim)}`" for one in rules))
     if not any(table.rows for table in tables):
-        yield f"{_why_empty(reproduction, name, figure)}\n"
-    yield from (table.markdown() for table in tables if table.rows)
+        yield text(_why_empty(reproduction, name, figure))
+    yield from (table for table in tables if table.rows)

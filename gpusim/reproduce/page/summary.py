@@ -1,6 +1,6 @@
 """What it comes to: how it was run, how many claims hold, what failed, and the means that answer whether it pays."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gpusim.base.progress import clock, percent
 from gpusim.base.sums import plain_sum
@@ -11,29 +11,47 @@ from gpusim.reproduce.claims import BESIDE, STATES, Judged
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.kinds.compared import engine_share
 from gpusim.reproduce.page.answers import answers, question
+from gpusim.reproduce.page.blocks import Block, Heading, Points, text
 from gpusim.reproduce.values import groups, limit_of, mean_of, measured, times
 
 
-def summary(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> Iterator[str]:
-    """Yield the lines of the page's first part."""
+def question_and_answers(
+    reproduction: Reproduction, results: Results, claims: Sequence[Judged], first: Table | None
+) -> Iterator[Block]:
+    """Yield the question, the table that decides it, and the sentences that answer it. first: that table."""
     if reproduction.spec.question:
-        yield f"## {question(reproduction)}\n"
-    said_ = answers(reproduction, results, claims)
-    if said_:
-        yield from (f"- {sentence}" for sentence in said_)
-        yield ""
-    yield from how(results)
-    yield ""
+        yield Heading(question(reproduction))
+    if first is not None:
+        yield first
+    said = answers(reproduction, results, claims)
+    if said:
+        yield Points(tuple(said))
+
+
+def first_table(reproduction: Reproduction, tables: Mapping[str, Sequence[Table]]) -> Table | None:
+    """Return the table that stands first: the first figure's, where it sets ways beside one another; else None."""
+    name, figure = next(iter(reproduction.figures.items()))
+    return tables[name][0] if isinstance(figure, ComparedFigure) and figure.normalized_to is not None else None
+
+
+def summary(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> Iterator[Block]:
+    """Yield how it was run, how many claims hold, the means of all figures, and what failed."""
+    yield text(*how(results))
+    counted = []
     for name, one in reproduction.spec.comparisons.items():
         states = [claim.verdicts[name].state for claim in claims if claim.verdicts[name].state != BESIDE]
         said = ", ".join(f"{states.count(state)} {state}" for state in STATES if state in states)
-        yield f"Of {len(states)} [claims](claims.md), {one.title}: {said}."
-    yield ""
-    yield _means(reproduction, results).markdown()
+        counted.append(f"Of {len(states)} [claims](claims.md), {one.title}: {said}.")
+    yield text(*counted)
+    yield _means(reproduction, results)
+    yield from failures(results)
+
+
+def failures(results: Results) -> Iterator[Block]:
+    """Yield the points that failed, with their errors."""
     if results.errors:
-        yield "Points that failed:\n"
-        yield from (f"- {key}: {error}" for key, error in results.errors.items())
-        yield ""
+        yield text("Points that failed:")
+        yield Points(tuple(f"{key}: {error}" for key, error in results.errors.items()))
 
 
 def how(results: Results) -> Iterator[str]:

@@ -1,24 +1,27 @@
 """The folder: tables as CSV, pictures, claims, and a page that has all of them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gpusim.base.files import folder, write_together
+from gpusim.base.picture import Picture
 from gpusim.base.table import Column, Table
 from gpusim.config.claim import ClaimSpec, Where
 from gpusim.config.figure import ComparedFigure, Figure, RunsFigure, TrainingFigure
 from gpusim.config.layer_figure import LayersFigure, NetworkFigure, RatiosFigure
 from gpusim.config.reproduction import Reproduction
-from gpusim.reproduce.claims import Judged, Verdict, judge, judge_layers
+from gpusim.reproduce.claims import BESIDE, Judged, Verdict, judge, judge_layers
 from gpusim.reproduce.kept import FILE, Results, as_json
 from gpusim.reproduce.kinds import kind_of
 from gpusim.reproduce.layer_values import shown
 from gpusim.reproduce.network_points import missing_points
+from gpusim.reproduce.page.blocks import TOP, Block, Drawn, Heading, anchor, html, markdown, text
 from gpusim.reproduce.page.network_page import figure_page, network_page
 from gpusim.reproduce.page.quantities import filled
-from gpusim.reproduce.page.summary import summary
+from gpusim.reproduce.page.summary import first_table, question_and_answers, summary
 from gpusim.reproduce.points import ANY_DATA, Point, does_fit, is_known, points_of
 from gpusim.reproduce.rules import said
 from gpusim.reproduce.values import MEASURES, Value, matches, times
@@ -130,24 +133,34 @@ def _fits(reproduction: Reproduction, figure: Figure) -> str:
     return "yes" if fitting == len(said) else f"{fitting} of {len(said)}"
 
 
-def claims_table(reproduction: Reproduction, claims: list[Judged]) -> Table:
-    """Make a table with a row for each claim."""
+def claims_table(reproduction: Reproduction, claims: Sequence[Judged], brief: bool = False) -> Table:
+    """Make a table with a row for each claim and comparison that judges it, with the rule.
+
+    brief: without what explains the values.
+    """
     if reproduction.spec.runs is not None:
         return _layer_claims_table(reproduction, claims)
-    columns = [Column("figure"), Column("claim"), Column("source")]
-    for title in reproduction.columns.values():
-        columns += [Column(f"{title}: found"), Column(f"{title}: verdict")]
+    columns = [Column("figure"), Column("claim"), Column("source"), Column("by"), Column("found"), Column("verdict")]
+    columns.append(Column("holds where"))
+    beyond = len(columns) if brief else None
     columns += [Column("limit 1/(1-s), least", times), Column("most", times), Column("source within it", _yes)]
     columns += [Column("fits the GPU's memory"), Column("what moved")]
-    rows = []
+    rows: list[list[Any]] = []
     for one in claims:
-        row: list[Any] = [one.figure, one.claim.text, one.claim.said]
-        for verdict in one.verdicts.values():
-            left_out = f", {len(verdict.without)} of its runs not run" if verdict.without else ""
-            row += [verdict.ours, verdict.state + left_out]
-        row += [*(one.limits or (None, None)), one.is_allowed]
-        rows.append([*row, one.fits or None, _moved(reproduction, one.verdicts) or None])
-    return Table(columns, rows, "claims")
+        held = {name: verdict for name, verdict in one.verdicts.items() if verdict.state != BESIDE}
+        if not held:
+            rows.append([one.figure, one.claim.text, one.claim.said, None, None, BESIDE, said(one.claim), *[None] * 5])
+        for name, verdict in held.items():
+            limits = (min(verdict.limits), max(verdict.limits)) if verdict.limits else (None, None)
+            row: list[Any] = [one.figure, one.claim.text, one.claim.said, reproduction.columns[name]]
+            row += [verdict.ours, verdict.state + _left_out(verdict), said(one.claim) or None]
+            row += [*limits, one.is_allowed(name), one.fits or None]
+            rows.append([*row, "; ".join(verdict.reasons) or None])
+    return Table(columns[:beyond], [row[:beyond] for row in rows], "claims")
+
+
+def _left_out(verdict: Verdict) -> str:
+    return f", {len(verdict.without)} of its runs not run" if verdict.without else ""
 
 
 def _layer_claims_table(reproduction: Reproduction, claims: Sequence[Judged]) -> Table:
@@ -169,40 +182,66 @@ def _yes(is_so: bool) -> str:
     return "yes" if is_so else "**no**"
 
 
-def _moved(reproduction: Reproduction, verdicts: Mapping[str, Verdict]) -> str:
-    """Return the reasons of the value in the middle, for each comparison, as text."""
-    said = [
-        f"{reproduction.columns[name]}: {'; '.join(verdict.reasons)}"
-        for name, verdict in verdicts.items()
-        if verdict.reasons
-    ]
-    return ". ".join(said)
+@dataclass(frozen=True)
+class Made:
+    """All that is shown of a publication. table: of the claims; tables: by figure; page: that of all."""
+
+    claims: Sequence[Judged]
+    table: Table
+    tables: Mapping[str, Sequence[Table]]
+    page: Sequence[Block]
 
 
-def contents(reproduction: Reproduction, results: Results, only: Mapping[str, Figure]) -> dict[str, str]:
-    """Return text files by name: the page, claims, and the CSV files of these figures."""
+def made(reproduction: Reproduction, results: Results) -> Made:
+    """Make claims, tables and the page of a publication."""
     claims = judged(reproduction, results)
-    table = claims_table(reproduction, claims)
     tables = {n: list(kind_of(f).tables(reproduction, f, results)) for n, f in reproduction.figures.items()}
-    files = {FILE: as_json(results), CLAIMS: _claims_page(reproduction, table), "claims.csv": table.csv()}
+    page = _page(reproduction, results, claims, tables) if reproduction.spec.runs is None else None
+    blocks = list(page or network_page(reproduction, results, claims))
+    return Made(claims, claims_table(reproduction, claims), tables, blocks)
+
+
+def on_screen(reproduction: Reproduction, results: Results, of: Made, only: Mapping[str, Figure]) -> Iterator[Block]:
+    """Yield what a terminal shows: question, first table, answers, and the claims of these figures with their rules."""
+    first = first_table(reproduction, of.tables)
+    is_there = is_known(reproduction, next(iter(reproduction.figures.values())), results.points, some=True)
+    yield from question_and_answers(reproduction, results, of.claims, first if is_there else None)
+    yield claims_table(reproduction, [one for one in of.claims if one.figure in only], brief=True)
+
+
+def contents(reproduction: Reproduction, results: Results, only: Mapping[str, Figure], of: Made) -> dict[str, str]:
+    """Return text files by name: the page, claims, and the CSV files of these figures. of: what `made` returned."""
+    claims_page = markdown(_claims_page(reproduction, of.table))
+    files = {FILE: as_json(results), CLAIMS: claims_page, "claims.csv": of.table.csv()}
     for name in only:
-        for held in tables[name]:
+        for held in of.tables[name]:
             files[f"{name}{'-' + held.name if held.name else ''}.csv"] = held.csv()
         if reproduction.spec.runs is not None:
-            files[f"{name}.md"] = "\n".join(figure_page(reproduction, name, tables[name], results, claims))
-    page = _page(reproduction, results, claims, tables) if reproduction.spec.runs is None else None
-    return {PAGE: "\n".join(page or network_page(reproduction, results, claims)), **files}
+            files[f"{name}.md"] = markdown(figure_page(reproduction, name, of.tables[name], of.claims))
+    return {PAGE: markdown(of.page), **files}
+
+
+def one_page(reproduction: Reproduction, results: Results, of: Made) -> str:
+    """Return the page with its pictures and claims as one HTML file; raise MissingExtraError without Matplotlib."""
+    heading = Heading("Claims")
+    links = {CLAIMS: f"#{anchor(heading.text)}"}
+    return html([*of.page, heading, of.table], drawn(reproduction, results, reproduction.figures), links, FILE)
+
+
+def drawn(reproduction: Reproduction, results: Results, only: Mapping[str, Figure]) -> dict[str, Picture]:
+    """Return the pictures of these figures that have something to show."""
+    found = {}
+    for name, figure in only.items():
+        draw = kind_of(figure).picture
+        picture = None if draw is None else draw(reproduction, figure, results)
+        if picture is not None:
+            found[name] = picture
+    return found
 
 
 def pictures(reproduction: Reproduction, results: Results, only: Mapping[str, Figure]) -> dict[str, bytes]:
     """Draw SVG files by name; raise MissingExtraError without Matplotlib."""
-    found = {}
-    for name, figure in only.items():
-        draw = kind_of(figure).picture
-        drawn = None if draw is None else draw(reproduction, figure, results)
-        if drawn is not None:
-            found[f"{name}.svg"] = drawn.file(".svg")
-    return found
+    return {f"{name}.svg": one.file(".svg") for name, one in drawn(reproduction, results, only).items()}
 
 
 def write(where: Path, contents_: Mapping[str, str | bytes]) -> None:
@@ -211,27 +250,28 @@ def write(where: Path, contents_: Mapping[str, str | bytes]) -> None:
     write_together({place / name: content for name, content in contents_.items()})
 
 
-def _claims_page(reproduction: Reproduction, table: Table) -> str:
-    return "\n".join(
-        [
-            f"# Claims of {reproduction.spec.source}",
-            "",
-            f"Made by `gpusim reproduce {reproduction.name}`; no figure here is typed. [The page of all](README.md).",
-            "",
-            table.markdown(),
-        ]
+def _claims_page(reproduction: Reproduction, table: Table) -> Iterator[Block]:
+    yield Heading(f"Claims of {reproduction.spec.source}", TOP)
+    yield text(
+        f"Made by `gpusim reproduce {reproduction.name}`; no figure here is typed. [The page of all](README.md)."
     )
+    yield table
 
 
 def _page(
-    reproduction: Reproduction, results: Results, claims: list[Judged], tables: Mapping[str, list[Table]]
-) -> Iterator[str]:
-    yield f"# {reproduction.spec.title}\n"
-    yield f"Made by `gpusim reproduce {reproduction.name}` from [its runs](results.json); no figure here is typed.\n"
+    reproduction: Reproduction, results: Results, claims: Sequence[Judged], tables: Mapping[str, Sequence[Table]]
+) -> Iterator[Block]:
+    yield Heading(reproduction.spec.title, TOP)
+    yield text(
+        f"Made by `gpusim reproduce {reproduction.name}` from [its runs](results.json); no figure here is typed."
+    )
+    first = first_table(reproduction, tables)
+    yield from question_and_answers(reproduction, results, claims, first)
+    yield Heading("How it was run, and means of all figures")
     yield from summary(reproduction, results, claims)
     for name, figure in reproduction.figures.items():
-        yield f"\n## {name}: {figure.title}\n"
-        yield f"{figure.source}. {filled(figure.note, reproduction, results)}".rstrip() + "\n"
+        yield Heading(f"{name}: {figure.title}")
+        yield text(f"{figure.source}. {filled(figure.note, reproduction, results)}".rstrip())
         if kind_of(figure).picture is not None and is_known(reproduction, figure, results.points, some=True):
-            yield f"![{figure.title}]({name}.svg)\n"
-        yield from (table.markdown() for table in tables[name])
+            yield Drawn(name, figure.title)
+        yield from (table for table in tables[name] if table is not first)

@@ -18,8 +18,9 @@ from gpusim.reproduce.layer_values import all_rows, measures_of, metric_paths
 from gpusim.reproduce.network_points import Asked, NetworkPoint
 from gpusim.reproduce.own import asked_for
 from gpusim.reproduce.page.answers import answers
+from gpusim.reproduce.page.blocks import markdown
 from gpusim.reproduce.page.network_page import network_page
-from gpusim.reproduce.page.writing import contents, judged
+from gpusim.reproduce.page.writing import contents, judged, made
 from gpusim.reproduce.plan import plan_of
 from tests.support.network_reproduction import GAIN, INDEX, TIME, loaded, network, results_of, written
 from tests.support.utilization import TABLE_4
@@ -72,7 +73,7 @@ def test_nothing_follows_from_what_has_not_been_run(tmp_path: Path) -> None:
     some = results_of(reproduction, lambda point: None if point.batch == 2 else network(30, 10))
     first = judged(reproduction, some)[0].verdicts["mi6"]
     assert (first.ours, first.without) == ("×3.00", ("net 2 mi6 plain",))
-    page = "".join(network_page(reproduction, some, judged(reproduction, some)))
+    page = markdown(network_page(reproduction, some, judged(reproduction, some)))
     assert "**holds** ×3.00 (without net 2 mi6 plain: not run)" in page
     nothing = results_of(reproduction, lambda _: None)
     assert answers(reproduction, nothing, judged(reproduction, nothing)) == []
@@ -107,7 +108,8 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
 
 def test_pages_say_what_is_missing_and_what_is_not_asked(tmp_path: Path) -> None:
     reproduction, _ = asked_for(loaded(tmp_path), None, ["polaris11"], [])
-    files = contents(reproduction, results_of(reproduction, lambda _: None), reproduction.figures)
+    results = results_of(reproduction, lambda _: None)
+    files = contents(reproduction, results, reproduction.figures, made(reproduction, results))
     page = files["README.md"]
     assert "Not run yet: `gpusim reproduce nets --gpu polaris11 --only time` runs it." in page
     assert "It is of 2 GPUs, of which 1 is named" in page

@@ -9,7 +9,7 @@ from gpusim.config.files import shipped
 from gpusim.config.reproduction import FOLDER, load_reproduction
 from gpusim.reproduce.kept import Results, load
 from gpusim.reproduce.page.quantities import filled
-from gpusim.reproduce.page.writing import contents
+from gpusim.reproduce.page.writing import contents, made
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 ELSEWHERE = {"transformers.md"}  # pages beside a publication's that it does not make (docs/spartan)
@@ -19,7 +19,8 @@ NAMES = [name.removesuffix(".yaml") for name in shipped(FOLDER)]
 @pytest.mark.parametrize("name", NAMES)
 def test_the_folder_is_what_its_results_give(name: str) -> None:
     reproduction, folder = load_reproduction(name), DOCS / name
-    expected = contents(reproduction, load(folder, name), reproduction.figures)
+    results = load(folder, name)
+    expected = contents(reproduction, results, reproduction.figures, made(reproduction, results))
     there = [path for path in folder.iterdir() if path.suffix != ".svg" and path.name not in ELSEWHERE]
     found = {path.name: path.read_text(encoding="utf-8") for path in there}
     wrong = sorted(file for file in expected.keys() | found.keys() if expected.get(file) != found.get(file))

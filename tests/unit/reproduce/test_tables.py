@@ -16,7 +16,7 @@ from gpusim.reproduce.kept import FILE, Results, as_json, load
 from gpusim.reproduce.kinds import kind_of
 from gpusim.reproduce.kinds.break_even import crossing
 from gpusim.reproduce.page.quantities import filled
-from gpusim.reproduce.page.writing import contents, judged
+from gpusim.reproduce.page.writing import contents, judged, made
 from gpusim.reproduce.points import bytes_of, does_fit
 from gpusim.reproduce.values import MEASURES
 from tests.support.reproduction import INDEX, LAYER, SPEED, TRAIN, loaded, made_up, results_of
@@ -267,7 +267,7 @@ def test_nothing_known_is_said_to_be_not_run(reproduction: Reproduction) -> None
 
 def test_the_page_has_all_figures_and_names_what_failed(reproduction: Reproduction) -> None:
     results = replace(results_of(reproduction, CYCLES), errors={"one 1 any old": "no memory"})
-    files = contents(reproduction, results, reproduction.figures)
+    files = contents(reproduction, results, reproduction.figures, made(reproduction, results))
     assert set(files) == {
         "README.md", "claims.md", "claims.csv", FILE, "speed-cycles.csv", "speed.csv",
         "cache-cycles.csv", "cache.csv", "train.csv", "place.csv",
