@@ -41,7 +41,9 @@ def tables(reproduction: Reproduction, figure: AreaFigure, results: Results) -> 
 
 
 def values(reproduction: Reproduction, figure: AreaFigure, results: Results) -> Iterator[Value]:
-    """Yield the bytes of storage that each engine has beside L2, whoever lists them."""
+    """Yield the bytes of storage and the µm² that each engine has beside L2, whoever lists them."""
     for name, sets in figure.engines.items():
-        beside = [part.count for part in _parts(name, sets) if part.extra and "bytes" in part.what]
+        parts = _parts(name, sets)
+        yield Value("area_beside_l2", OURS, {"engine": name}, added_um2(parts))
+        beside = [part.count for part in parts if part.extra and "bytes" in part.what]
         yield Value("storage_beside_l2", OURS, {"engine": name}, fsum(beside))

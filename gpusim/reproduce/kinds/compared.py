@@ -45,7 +45,8 @@ def _cycles(reproduction: Reproduction, figure: ComparedFigure, held: list[Group
     spec = reproduction.spec
     columns = [*_HEAD, _ZEROS, Column("fits the GPU's memory")]
     columns += [Column(spec.paths[path].title, thousands) for path in figure.paths]
-    columns += [Column(f"kernel of {spec.paths[path].title}") for path in _chosen(reproduction)]
+    chosen = [path for path in _chosen(reproduction) if path in figure.paths]
+    columns += [Column(f"kernel of {spec.paths[path].title}") for path in chosen]
     columns += [Column("largest half-width", lambda value: f"±{100 * value:.2f} %"), Column("simulated", percent)]
     rows = []
     for group in held:
@@ -54,7 +55,7 @@ def _cycles(reproduction: Reproduction, figure: ComparedFigure, held: list[Group
         doubt = max((way.half_width for way in ways), default=None)
         simulated = plain_sum(way.fraction for way in ways) / len(ways) if ways else None
         fits = does_fit(reproduction, figure, group.case, group.batch)
-        kernels = [_kernel(group, path) for path in _chosen(reproduction)]
+        kernels = [_kernel(group, path) for path in chosen]
         rows.append([*_head(group), group.zeros, fits, *cycles, *kernels, doubt, simulated])
     return Table(columns, rows, "cycles", "Cycles.")
 
@@ -90,6 +91,8 @@ def _measures(reproduction: Reproduction, figure: ComparedFigure, held: list[Gro
             row.append(None if group.zeros is None else limit_of(group.zeros))
         rows.append(row)
     title = MEASURES[figure.measures[0]].title.capitalize() if len(figure.measures) == 1 else "Measures"
+    over = reproduction.spec.paths[figure.normalized_to].title if figure.normalized_to is not None else ""
+    title += f" over {over}" if over and figure.measures == ("speedup",) else ""
     return Table(columns, rows, title=f"{title}.")
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from gpusim.base.table import MISSING
 from gpusim.config.reproduction import AnswerSpec, Reproduction
 from gpusim.reproduce.claims import BESIDE, FAILS, HOLDS, MIXED, UNASKABLE, UNKNOWN, Judged
 from gpusim.reproduce.kept import Results
@@ -45,7 +46,8 @@ def _answer(reproduction: Reproduction, answer: AnswerSpec, judged: Judged) -> s
     claim = judged.claim
     if not text:
         verdicts = ", ".join(f"{reproduction.columns[column]} {state}" for column, state in states.items())
-        return f"Whether {claim.text} (source: {claim.said}): {verdicts}; found {_found(reproduction, judged)}."
+        source = f" (source: {claim.said})" if claim.said != MISSING else ""
+        return f"Whether {claim.text}{source}: {verdicts}; found {_found(reproduction, judged)}."
     left_out = dict.fromkeys(key for one in judged.verdicts.values() for key in one.without)
     text += f" ({len(left_out)} of its runs not run.)" if left_out else ""
     found = _found(reproduction, judged, counted=known != {HOLDS} and known != {FAILS})

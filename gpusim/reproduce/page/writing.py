@@ -34,6 +34,7 @@ SIMPLE_MEASURES: Mapping[str, Callable[[float], str]] = {
     "slowdown": times,
     "over_threshold": times,
     "storage_beside_l2": "{:,.0f} bytes".format,
+    "area_beside_l2": "{:,.0f} µm²".format,
     "network_mib": "{:,.0f} MiB".format,
     "layer_mib": "{:,.1f} MiB".format,
     "ms": "{:,.1f} ms".format,
