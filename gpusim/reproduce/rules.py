@@ -1,12 +1,13 @@
 """The rules that claims are judged by: what each finds among values, and how it is put into words.
 
-A rule compares numbers, each beyond its half-width: what the half-widths leave open is neither true nor false.
+A rule compares numbers, each beyond its half-width: what the half-widths leave open is neither true nor false. An order
+is open too where the quotient is written as one, though the numbers are not the same.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import fsum, isfinite, sqrt
+from math import fsum, hypot, isfinite, sqrt
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from gpusim.config.claim import (
 from gpusim.reproduce.values import Value, matches
 
 Shown = Callable[[float], str]
+SEEN = 0.005  # of a number: differences below it are written as ×1.00
 OF_ROWS = ("layer", "kind", "part")  # labels of rows; the others are of points
 
 
@@ -134,9 +136,13 @@ def _by_rest(values: Sequence[Value], *without: str) -> dict[tuple[tuple[str, st
 def _pairs(pairs: Sequence[tuple[Value, Value]], shown_ratio: Callable[[Value, Value], float]) -> Found:
     if not pairs:
         return Found([], "–")
-    kept = [_more(a.value, b.value, sqrt(a.half_width**2 + b.half_width**2)) for a, b in pairs]
+    kept = [_more(a.value, b.value, max(hypot(a.half_width, b.half_width), _unseen(a, b))) for a, b in pairs]
     ratios = [shown_ratio(a, b) for a, b in pairs]
     return Found(kept, f"{_mean_ratio(ratios)}{_count(kept)}")
+
+
+def _unseen(first: Value, second: Value) -> float:
+    return SEEN * abs(second.value) if first.value != second.value else 0.0
 
 
 def _mean_ratio(ratios: Sequence[float]) -> str:

@@ -1,7 +1,7 @@
 """What is measured of points: ratios of two ways' metrics, for each case, batch and data of a figure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import hypot
 from operator import itemgetter
 from typing import Any, Protocol
@@ -11,7 +11,7 @@ from gpusim.base.sums import plain_sum, weighted_mean
 from gpusim.compare.rules import findings
 from gpusim.config.claim import Label
 from gpusim.config.figure import AblationFigure, ComparedFigure, RunsFigure
-from gpusim.config.reproduction import ComparisonSpec, Reproduction
+from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Kept, Results
 from gpusim.reproduce.points import labels_of, points_of
 
@@ -172,25 +172,53 @@ def measured(group: Group, measure: str, path: str, base: str) -> float | None:
     return MEASURES[measure].of(group.ways[path].metrics, group.ways[base].metrics)
 
 
-def spreads(reproduction: Reproduction, results: Results) -> dict[str, float]:
-    """Return how far each way's time moves with changes that do not matter, relative, in the case where it does most.
+@dataclass(frozen=True)
+class Spreads:
+    """How far ways move with changes that do not matter, in the case where each does most.
 
-    Ways of which no such runs are known are left out.
+    moved: by way and measure, relative, or in points where the measure is of points; none of ways without such runs.
     """
-    found: dict[str, float] = {}
+
+    moved: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    def of(self, group: "Group", measure: str, path: str, base: str) -> float:
+        """Return the half-width of a measure of two ways, relative, with what sampling leaves open, or in points."""
+        moved = [self.moved.get((way, measure), 0.0) for way in (path, base)]
+        sampled = [group.ways[way].half_width for way in (path, base)] if MEASURES[measure].relative else []
+        return hypot(*moved, *sampled) if path != base else 0.0
+
+    def time(self, path: str) -> float:
+        """Return how far a way's time moves, relative."""
+        return self.moved.get((path, "speedup"), 0.0)
+
+
+def spreads(reproduction: Reproduction, results: Results) -> Spreads:
+    """Return how far each way moves in the runs of the publication's figure of changes that do not matter."""
+    found: dict[tuple[str, str], float] = {}
     if reproduction.spec.spread is None:
-        return found
+        return Spreads()
     figure = reproduction.figures[reproduction.spec.spread]
     assert isinstance(figure, AblationFigure)
-    as_is: dict[tuple[str, ...], float] = {}
+    as_is: dict[tuple[str, ...], Metrics] = {}
     for point in points_of(reproduction, figure):
-        if point.labels["path"] == figure.base or point.key not in results.points:
+        path = point.labels["path"]
+        if path == figure.base or point.key not in results.points:
             continue
-        time = results.points[point.key].metrics["kernel.time_us"]
-        way = tuple(held for name, held in point.labels.items() if name != "change")
-        moved = abs(time / as_is.setdefault(way, time) - 1)
-        found[point.labels["path"]] = max(found.get(point.labels["path"], 0.0), moved)
-    return found
+        metrics = results.points[point.key].metrics
+        first = as_is.setdefault(tuple(held for name, held in point.labels.items() if name != "change"), metrics)
+        for name, measure in MEASURES.items():
+            if (value := _known(measure, metrics, first)) is not None:
+                moved = abs(value - 1 if measure.relative else value)
+                found[path, name] = max(found.get((path, name), 0.0), moved)
+    return Spreads(found)
+
+
+def _known(measure: Measure, way: Metrics, base: Metrics) -> float | None:
+    """Return a measure; None where the runs have not what it is of."""
+    try:
+        return measure.of(way, base)
+    except KeyError:
+        return None
 
 
 def compared_values(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> Iterator[Value]:
@@ -205,14 +233,9 @@ def compared_values(reproduction: Reproduction, figure: ComparedFigure, results:
                 limit = limit_of(group.zeros) if measure == "speedup" and group.zeros is not None else None
                 reasons = tuple(reasons_of(group.ways[comparison.base], group.ways[comparison.path]))
                 labels = {**group.labels, "path": comparison.path, "base": comparison.base}
-                width = value * _doubt(group, comparison, moved) if MEASURES[measure].relative else 0.0
+                width = moved.of(group, measure, comparison.path, comparison.base)
+                width *= value if MEASURES[measure].relative else 1.0
                 yield Value(measure, name, labels, value, limit, reasons, group.count, width)
-
-
-def _doubt(group: Group, comparison: ComparisonSpec, moved: Mapping[str, float]) -> float:
-    """Return the relative half-width of a ratio of two ways: by sampling, and by changes that do not matter."""
-    widths = [group.ways[path].half_width for path in (comparison.path, comparison.base)]
-    return hypot(*widths, *(moved.get(path, 0.0) for path in (comparison.path, comparison.base)))
 
 
 class HasMetrics(Protocol):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from math import hypot
 from typing import Any
 
 from gpusim.base.picture import Picture
@@ -15,7 +16,7 @@ from gpusim.energy.area import added_um2, engine_area
 from gpusim.reproduce.kept import Kept, Results
 from gpusim.reproduce.pictures import Bars, bars
 from gpusim.reproduce.points import Point, points_of
-from gpusim.reproduce.values import OURS, Value, thousands, times
+from gpusim.reproduce.values import OURS, Value, spreads, thousands, times
 
 # how requests were answered: shares of all of them
 _MODES = {"accurate": "accurate", "prudent": "prudent", "hasty": "hasty", "prefetched": "prefetch_buffer_hits"}
@@ -50,6 +51,14 @@ class Changed:
         """The share of what the unchanged engine saves over the dense way; None where it saves nothing."""
         mine, whole = self.gain(self.run), self.gain(self.as_is)
         return None if mine is None or whole is None or whole <= 1 else (mine - 1) / (whole - 1)
+
+    def doubts(self, moved: float) -> dict[str, float]:
+        """Return half-widths of slowdown and gain kept where each time may have moved so far, relative."""
+        mine, whole = self.gain(self.run), self.gain(self.as_is)
+        found = {"slowdown": self.slowdown * hypot(moved, moved)}
+        if mine is not None and whole is not None and whole > 1:
+            found["gain_kept"] = moved * hypot(mine / (whole - 1), whole * (mine - 1) / (whole - 1) ** 2)
+        return found
 
     def share(self, mode: str) -> float | None:
         """Return the share of the requests that were answered in a way; None without requests."""
@@ -98,10 +107,13 @@ def tables(reproduction: Reproduction, figure: AblationFigure, results: Results)
 
 def values(reproduction: Reproduction, figure: AblationFigure, results: Results) -> Iterator[Value]:
     """Yield what each change costs in time, which share of the gain stays, and how requests were answered."""
+    moved = spreads(reproduction, results)
     for one in changed(reproduction, figure, results):
-        labels = {**one.point.labels, "change": one.change}
+        labels, doubts = {**one.point.labels, "change": one.change}, one.doubts(moved.time(one.point.labels["path"]))
         found = {"slowdown": one.slowdown, "gain_kept": one.gain_kept, **{m: one.share(m) for m in _MODES}}
-        yield from (Value(name, OURS, labels, value) for name, value in found.items() if value is not None)
+        for name, value in found.items():
+            if value is not None:
+                yield Value(name, OURS, labels, value, half_width=doubts.get(name, 0.0))
 
 
 def picture(reproduction: Reproduction, figure: AblationFigure, results: Results) -> Picture | None:

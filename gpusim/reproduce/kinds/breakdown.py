@@ -10,7 +10,7 @@ from gpusim.config.figure import BreakdownFigure
 from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Kept, Results
 from gpusim.reproduce.pictures import stacked
-from gpusim.reproduce.values import Group, Value, groups, measured, reasons_of, thousands, times
+from gpusim.reproduce.values import Group, Spreads, Value, groups, measured, reasons_of, spreads, thousands, times
 
 
 def _conversion(figure: BreakdownFigure, path: str, way: Kept) -> int:
@@ -40,19 +40,21 @@ def tables(reproduction: Reproduction, figure: BreakdownFigure, results: Results
 
 def values(reproduction: Reproduction, figure: BreakdownFigure, results: Results) -> Iterator[Value]:
     """Yield each way's speed-up over the dense one, its conversion's share, and its gain over other conversions."""
+    moved = spreads(reproduction, results)
     for group in groups(reproduction, figure, results):
         for path, way in group.ways.items():
-            yield from _values(figure, group, path, way)
+            yield from _values(figure, group, path, way, moved)
 
 
-def _values(figure: BreakdownFigure, group: Group, path: str, way: Kept) -> Iterator[Value]:
+def _values(figure: BreakdownFigure, group: Group, path: str, way: Kept, moved: Spreads) -> Iterator[Value]:
     labels = {**group.labels, "path": path}
     converting = _conversion(figure, path, way)
     gain = measured(group, "speedup", path, figure.base)
     for comparison in figure.judged.get(path, ()):
         if gain is not None and path != figure.base:
             reasons = tuple(reasons_of(group.ways[figure.base], way))
-            yield Value("speedup", comparison, labels, gain, reasons=reasons)
+            width = gain * moved.of(group, "speedup", path, figure.base)
+            yield Value("speedup", comparison, labels, gain, reasons=reasons, half_width=width)
         if converting:
             share = converting / (converting + _product(figure, path, way))
             yield Value("conversion_share", comparison, labels, share)

@@ -12,7 +12,17 @@ from gpusim.config.reproduction import Reproduction
 from gpusim.reproduce.kept import Kept, Results
 from gpusim.reproduce.pictures import Bars, bars
 from gpusim.reproduce.points import does_fit
-from gpusim.reproduce.values import MEASURES, Group, compared_values, groups, limit_of, measured, thousands, times
+from gpusim.reproduce.values import (
+    MEASURES,
+    Group,
+    compared_values,
+    groups,
+    limit_of,
+    measured,
+    spreads,
+    thousands,
+    times,
+)
 
 values = compared_values
 
@@ -108,23 +118,19 @@ def picture(reproduction: Reproduction, figure: ComparedFigure, results: Results
     if not held:
         return None
     pairs, labels = _bars_of(reproduction, figure), [f"{g.case} {g.batch} {g.data}" for g in held]
+    moved = spreads(reproduction, results)
     panels = []
     for measure in figure.measures:
         series = {title: [measured(group, measure, path, base) for group in held] for title, path, base in pairs}
         doubts = {}
         if measure == "speedup":
             doubts = {
-                title: [_doubt(g, path, base, value) for g, value in zip(held, series[title], strict=True)]
+                title: [
+                    0.0 if value is None else value * moved.of(group, measure, path, base)
+                    for group, value in zip(held, series[title], strict=True)
+                ]
                 for title, path, base in pairs
             }
         line = 0.0 if "change" in MEASURES[measure].title else 1.0
         panels.append(Bars(MEASURES[measure].title, labels, series, doubts, line))
     return bars(figure.title, panels)
-
-
-def _doubt(group: Group, path: str, base: str, value: float | None) -> float:
-    """Return the half-width of a ratio of two independent times."""
-    if value is None:
-        return 0.0
-    first, second = group.ways[path].half_width, group.ways[base].half_width
-    return float(value * (first**2 + second**2) ** 0.5) if path != base else 0.0

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
+from operator import add, sub
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from gpusim.config.figure import ComparedFigure, NetworkSpec, TrainingFigure
 from gpusim.config.reproduction import ComparisonSpec, Reproduction
 from gpusim.reproduce.kept import Results
 from gpusim.reproduce.pictures import Bars, bars
-from gpusim.reproduce.values import Value, groups, matches, measured, times
+from gpusim.reproduce.values import Value, groups, matches, measured, spreads, times
 from workloads.monitor.training_speedup import TABLE_6_7, training_speedup
 
 PUBLISHED = "published"
@@ -42,7 +43,7 @@ class Trained:
 
     mean: of its layers'; harmonic: the same weighted by the base's time; all_passes: of the training by the equation,
     if all passes gained as forward ones do; training: with gradients that stay dense, as they do; iteration: whose
-    shares the latter has.
+    shares the latter has; widths: half-widths of training and mean, where all layers' speed-ups are off the same way.
     """
 
     layers: int
@@ -51,6 +52,7 @@ class Trained:
     all_passes: float
     training: float
     iteration: Iteration
+    widths: tuple[float, float]
 
 
 def _trained(
@@ -77,8 +79,16 @@ def _trained(
     if spec.iteration is not None:
         iteration = _simulated(json.loads(Path(spec.iteration).read_text()), [group.case for group in held])
     parts = [[forward, 1 - forward] for forward in iteration.forward]
-    sparse = training_speedup(iteration.conv_share, iteration.shares, parts, [[gain, 1.0] for gain in known])
-    return Trained(sum(counts), mean, harmonic, whole, sparse, iteration)
+    moved = spreads(reproduction, results)
+    doubts = [
+        gain * moved.of(g, "speedup", comparison.path, comparison.base) for g, gain in zip(held, known, strict=True)
+    ]
+    least, sparse, most = (
+        training_speedup(iteration.conv_share, iteration.shares, parts, [[gain, 1.0] for gain in gains_])
+        for gains_ in (list(map(sub, known, doubts)), known, list(map(add, known, doubts)))
+    )
+    widths = ((most - least) / 2, weighted_mean(doubts, counts))
+    return Trained(sum(counts), mean, harmonic, whole, sparse, iteration, widths)
 
 
 def _simulated(held: Mapping[str, Any], layers: Sequence[str]) -> Iteration:
@@ -124,8 +134,9 @@ def values(reproduction: Reproduction, figure: TrainingFigure, results: Results)
         for name, one in reproduction.spec.comparisons.items():
             ours = _trained(reproduction, figure, results, network, one)
             if ours is not None:
-                yield Value("training_speedup", name, {"network": network}, ours.training)
-                yield Value("mean_speedup", name, {"network": network}, ours.mean)
+                labels, (training, mean) = {"network": network}, ours.widths
+                yield Value("training_speedup", name, labels, ours.training, half_width=training)
+                yield Value("mean_speedup", name, labels, ours.mean, half_width=mean)
 
 
 def picture(reproduction: Reproduction, figure: TrainingFigure, results: Results) -> Picture:

@@ -1,4 +1,4 @@
-"""Do other costs of the engine, of searching and of converting give other words on the page, from Spartan's own runs?"""
+"""Do other costs of the engine, of searching and of converting give other words on Spartan's page, by its own runs?"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

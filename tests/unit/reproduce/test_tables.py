@@ -18,7 +18,7 @@ from gpusim.reproduce.kinds.break_even import crossing
 from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.page.writing import contents, judged, made
 from gpusim.reproduce.points import bytes_of, does_fit
-from gpusim.reproduce.values import MEASURES
+from gpusim.reproduce.values import MEASURES, spreads
 from tests.support.reproduction import INDEX, LAYER, SPEED, TRAIN, loaded, made_up, results_of
 from workloads.monitor.training_speedup import TABLE_6_7, training_speedup
 from workloads.shapes import GemmShape
@@ -230,8 +230,26 @@ def test_what_moves_with_nothing_that_matters_is_undecided(tmp_path: Path) -> No
     reproduction, results = changed(tmp_path, INDEX + "spread: changed\n")
     grows = next(one for one in judged(reproduction, results) if one.claim.text == "grows with the batch")
     assert grows.verdicts["ours"].state == "undecided" and grows.verdicts["source"].state == "does not"
+    small = next(one for one in judged(reproduction, results) if one.figure == "changed")
+    assert small.verdicts["ours"].state == "undecided", "0.82 of the gain, of times that move by a tenth"
     with pytest.raises(UserError, match="spread: unknown figure of changes 'speed'"):
         changed(tmp_path, INDEX + "spread: speed\n")
+
+
+def test_each_measure_moves_by_itself(tmp_path: Path) -> None:
+    reproduction, results = changed(tmp_path, INDEX + "spread: changed\n")
+    key = "one 1 half engine small"
+    metrics = {**results.points[key].metrics, "l2.hit_rate": 0.55, "l2.read_latency_cycles": 100.0, "l2.hits": 55,
+               "l2.mshr_merges": 0, "l2.transactions": 100}  # fmt: skip
+    some = {**results.points, key: replace(results.points[key], metrics=metrics)}
+    first = "one 1 half engine"
+    some[first] = replace(
+        some[first], metrics={**metrics, "l2.hit_rate": 0.6, "l2.read_latency_cycles": 80.0, **made_up(500).metrics}
+    )
+    moved = spreads(reproduction, replace(results, points=some)).moved
+    assert moved["engine", "hit_rate"] == pytest.approx(5.0), "points"
+    assert moved["engine", "read_latency"] == pytest.approx(0.25) and moved["engine", "transactions"] == 0
+    assert moved["engine", "speedup"] == pytest.approx(500 / 450 - 1)
 
 
 def test_the_shipped_iteration_is_that_of_its_publication() -> None:
