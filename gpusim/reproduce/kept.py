@@ -29,7 +29,7 @@ class Kept:
 
     metrics: those that figures read and that apply; half_width: of the cycles, relative, 0 where it was simulated in
     whole; fraction: of the instructions that were simulated; launches: kernel and cycles of each; seconds: processor
-    time.
+    time; sources: hash of those that ran it.
     """
 
     metrics: Mapping[str, Any]
@@ -37,6 +37,7 @@ class Kept:
     fraction: float
     launches: list[tuple[str, int]]
     seconds: float
+    sources: str = ""
 
     @property
     def time_us(self) -> float:
@@ -63,8 +64,8 @@ class Results:
         return {**self.points, **self.networks}
 
 
-def kept(content: Mapping[str, Any], seconds: float) -> Kept:
-    """Return the results of a run in a store, from its stored content."""
+def kept(content: Mapping[str, Any], seconds: float, sources: str = "") -> Kept:
+    """Return the results of a run in a store, from its stored content. sources: hash of those that ran it."""
     record = restored(content["records"])[-1]
     values = {path: value for path, value in metrics.leaves(metrics.to_tree(record)) if value is not None}
     cycles = values["kernel.cycles"]
@@ -76,6 +77,7 @@ def kept(content: Mapping[str, Any], seconds: float) -> Kept:
         1.0 if sampling is None else _short(sampling.fraction),
         [(facts.kernel.name, facts.cycles) for facts in record.launches],
         _short(seconds),
+        sources,
     )
 
 
@@ -103,8 +105,10 @@ def load(folder: Path, name: str) -> Results:
         held = json.loads(path.read_text(encoding="utf-8"))
         if held["schema"] != SCHEMA or held["reproduction"] != name:
             raise UserError(f"{path}: has results of '{held['reproduction']}', schema {held['schema']}, not of {name}")
+        of_all = held["run"].get("sources", "")  # files of before have none of each point
         points = {
-            key: Kept(**{**one, "launches": list(map(tuple, one["launches"]))}) for key, one in held["points"].items()
+            key: Kept(**{"sources": of_all, **one, "launches": list(map(tuple, one["launches"]))})
+            for key, one in held["points"].items()
         }
         networks = {key: from_plain(one) for key, one in held.get("networks", {}).items()}
         return Results(name, points, held["errors"], held["run"], networks)

@@ -14,6 +14,7 @@ from gpusim.reproduce.kept import Kept, Results, kept
 from gpusim.reproduce.kept_network import KeptNetwork, kept_network
 from gpusim.reproduce.plan import Plan, PlannedNetwork, PlannedPoint
 from gpusim.store.keeper import Awaited, Elsewhere, Found, Keeper, Took
+from gpusim.store.work import sources_hash
 from gpusim.sweep.executor import Executor
 from gpusim.sweep.tasks import Done
 from workloads.vendor.libraries import VendorProduct
@@ -75,7 +76,7 @@ def collected(
         if isinstance(planned, PlannedNetwork):
             networks[key] = kept_network(found.content, paths, planned.point.batch)
         else:
-            points[key] = kept(found.content, found.seconds)
+            points[key] = kept(found.content, found.seconds, sources_hash())
     return Results(name, points, errors, said, networks)
 
 

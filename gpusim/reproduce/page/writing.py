@@ -19,6 +19,7 @@ from gpusim.reproduce.kinds import kind_of
 from gpusim.reproduce.layer_values import shown
 from gpusim.reproduce.network_points import missing_points
 from gpusim.reproduce.page.blocks import TOP, Block, Drawn, Heading, anchor, html, markdown, text
+from gpusim.reproduce.page.marks import marks
 from gpusim.reproduce.page.network_page import figure_page, network_page
 from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.page.summary import first_table, question_and_answers, summary
@@ -276,3 +277,4 @@ def _page(
         if kind_of(figure).picture is not None and is_known(reproduction, figure, results.points, some=True):
             yield Drawn(name, figure.title)
         yield from (table for table in tables[name] if table is not first)
+        yield from marks(reproduction, figure, results)

@@ -15,6 +15,7 @@ from gpusim.energy.spec import EnergySpec
 from gpusim.reproduce.kept import FILE, Results, as_json, load
 from gpusim.reproduce.kinds import kind_of
 from gpusim.reproduce.kinds.break_even import crossing
+from gpusim.reproduce.page.blocks import Text
 from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.page.writing import contents, judged, made
 from gpusim.reproduce.points import bytes_of, does_fit
@@ -293,6 +294,25 @@ def test_the_page_has_all_figures_and_names_what_failed(reproduction: Reproducti
     page = files["README.md"]
     assert "- one 1 any old: no memory" in page and all(f"## {name}: " in page for name in reproduction.figures)
     assert "| speed | half | 4 | 50.0 % | 2.00× | 0.50× | 2.00× | 1.60× |" in page
+
+
+def test_what_was_not_run_or_by_other_sources_is_named_below_its_tables(reproduction: Reproduction) -> None:
+    whole = results_of(reproduction, CYCLES)
+    points = {key: replace(one, sources="new") for key, one in whole.points.items() if key != "one 2 half engine"}
+    for key in ("one 1 any old", "many 1 any old"):
+        points[key] = replace(points[key], sources="old")
+    results = replace(whole, points=points, said={"sources": "new"})
+    page = made(reproduction, results).page
+    said = [line for block in page if isinstance(block, Text) for line in block.lines]
+    assert [line for line in said if line.startswith("Not run, ")] == [
+        "Not run, 1 of 32 points: engine, half data: one 2."
+    ]
+    earlier = [line for line in said if "earlier version" in line]
+    assert earlier == [
+        "2 of them are by earlier versions of the model, and named below the tables of their figures.",
+        "By an earlier version of the model (sources old), 2 of 32 points: old dense, any data: one 1, many 1.",
+        "By an earlier version of the model (sources old), 1 of 4 points: old dense, any data: all.",
+    ]
 
 
 @pytest.mark.parametrize(
