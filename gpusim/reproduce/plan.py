@@ -13,8 +13,9 @@ from gpusim.config.layer_figure import NetworkFigure
 from gpusim.config.network_run import OWN_PRODUCTS, NetworkSettings
 from gpusim.config.reproduction import Reproduction
 from gpusim.config.run import RunConfig
-from gpusim.config.workload import EngineMode
+from gpusim.config.workload import AUTO, FASTEST, EngineMode
 from gpusim.estimates.checked import load_checked
+from gpusim.estimates.sampled_products import may_be_sampled
 from gpusim.estimates.whole_runs import Estimated, estimated_network
 from gpusim.networks.job import NetworkJob, work_of_network
 from gpusim.networks.run import Wanted, planned_iteration
@@ -26,11 +27,14 @@ from gpusim.store.work import Work, work_of_run
 from gpusim.sweep.tasks import JobTask, run_task
 from workloads.networks.graph import Network
 from workloads.operators.gemm import GemmBuffers
-from workloads.operators.gemm_kernels import sparse_estimates
+from workloads.operators.gemm_kernels import GEMM_KERNELS, SPARSE_CHOICES, sparse_estimates
 from workloads.operators.sparse_tiling import dense_cycles
+from workloads.shapes import GemmShape
 from workloads.vendor.libraries import VENDOR_PRODUCTS, VendorProduct
 
 PREPARED_MB_PER_S = 150.0  # of the dense operand: drawn, im2col, packed; measured
+CHOICES = {AUTO: SPARSE_CHOICES, **FASTEST}  # of kernels.sparse, each one of these kernels
+USUAL_ZEROS = 0.7  # of maps whose zeros only the data tell
 STARTED_S = 2.0  # of a process that runs a network
 
 
@@ -263,7 +267,19 @@ def _planned_network(reproduction: Reproduction, point: NetworkPoint, exact: boo
 
 def _seconds(reproduction: Reproduction, point: Point, config: RunConfig, exact: bool) -> float:
     shape, way = shape_of(config), reproduction.spec.paths[point.labels["path"]]
-    gmac = 1e-9 * shape.m * shape.n * shape.k
-    simulated = min(gmac, reproduction.spec.sampled_gmac) if way.sampled and not exact else gmac
+    gmac = simulated = 1e-9 * shape.m * shape.n * shape.k
+    if way.sampled and not exact and gmac > reproduction.spec.sampled_gmac and _may_be_sampled(config, shape):
+        simulated = reproduction.spec.sampled_gmac
     prepared = 4e-6 * shape.n * shape.ldb / PREPARED_MB_PER_S
     return 1.0 + prepared + way.seconds_per_gmac * simulated
+
+
+def _may_be_sampled(config: RunConfig, shape: GemmShape) -> bool:
+    """Tell whether the sparse kernel of a run, or the one that is likely to be chosen, can be sampled; others can."""
+    name, facts = config.kernels.sparse, gpu_facts(config.gpu)
+    if config.run.engine == "off":
+        return True
+    if name in CHOICES:
+        held = sparse_estimates(shape, getattr(config.workload, "sparsity", USUAL_ZEROS), facts, CHOICES[name])
+        name = min(held, key=lambda kernel: held[kernel])
+    return name not in GEMM_KERNELS or may_be_sampled(name, shape, facts)

@@ -176,16 +176,22 @@ def measured(group: Group, measure: str, path: str, base: str) -> float | None:
 class Spreads:
     """How far ways move with changes that do not matter, in the case where each does most.
 
-    moved: by way and measure, relative, or in points where the measure is of points; none of ways without such runs.
+    moved: by way and measure, relative, or in points where the measure is of points; none of ways without such runs; of
+    ways that are made of others' the most that these move.
     """
 
     moved: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def of(self, group: "Group", measure: str, path: str, base: str) -> float:
-        """Return the half-width of a measure of two ways, relative, with what sampling leaves open, or in points."""
+        """Return the half-width of a measure of two ways, relative, with what sampling leaves open, or in points.
+
+        It is 0 where both ran the same kernels equally long, as where a dense kernel was chosen.
+        """
+        if group.ways[path].launches == group.ways[base].launches:
+            return 0.0
         moved = [self.moved.get((way, measure), 0.0) for way in (path, base)]
         sampled = [group.ways[way].half_width for way in (path, base)] if MEASURES[measure].relative else []
-        return hypot(*moved, *sampled) if path != base else 0.0
+        return hypot(*moved, *sampled)
 
     def time(self, path: str) -> float:
         """Return how far a way's time moves, relative."""
@@ -210,6 +216,9 @@ def spreads(reproduction: Reproduction, results: Results) -> Spreads:
             if (value := _known(measure, metrics, first)) is not None:
                 moved = abs(value - 1 if measure.relative else value)
                 found[path, name] = max(found.get((path, name), 0.0), moved)
+    for path, way in reproduction.spec.paths.items():
+        for name in MEASURES if way.made_of else ():
+            found[path, name] = max(found.get((one, name), 0.0) for one in way.made_of)
     return Spreads(found)
 
 

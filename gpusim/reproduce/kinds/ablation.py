@@ -53,7 +53,12 @@ class Changed:
         return None if mine is None or whole is None or whole <= 1 else (mine - 1) / (whole - 1)
 
     def doubts(self, moved: float) -> dict[str, float]:
-        """Return half-widths of slowdown and gain kept where each time may have moved so far, relative."""
+        """Return half-widths of slowdown and gain kept where each time may have moved so far, relative.
+
+        There are none where the change moves no launch, and so does nothing.
+        """
+        if self.run.launches == self.as_is.launches:
+            return {}
         mine, whole = self.gain(self.run), self.gain(self.as_is)
         found = {"slowdown": self.slowdown * hypot(moved, moved)}
         if mine is not None and whole is not None and whole > 1:

@@ -20,7 +20,7 @@ class _Set(NamedTuple):
 
 
 def marks(reproduction: Reproduction, figure: Figure, results: Results) -> Iterator[Block]:
-    """Yield a line for the points that have not been run, and one for each earlier version whose runs stand here."""
+    """Yield a line for the points that have not been run, and one for other sources whose runs stand here."""
     if not isinstance(figure, RunsFigure):
         return
     points = {point.key: point for point in points_of(reproduction, figure)}
@@ -28,15 +28,15 @@ def marks(reproduction: Reproduction, figure: Figure, results: Results) -> Itera
     if missing:
         yield text(f"Not run, {_said(reproduction, points, missing)}.")
     by_sources: dict[str, set[str]] = {}
-    for key in earlier(results) & points.keys():
+    for key in of_others(results) & points.keys():
         by_sources.setdefault(results.points[key].sources, set()).add(key)
     for sources, keys in sorted(by_sources.items()):
         yield text(
-            f"By an earlier version of the model (sources {sources or 'unknown'}), {_said(reproduction, points, keys)}."
+            f"Run by other sources than the last run ({sources or 'unknown'}), {_said(reproduction, points, keys)}."
         )
 
 
-def earlier(results: Results) -> set[str]:
+def of_others(results: Results) -> set[str]:
     """Return the points whose runs are of other sources than the last run's."""
     return {key for key, one in results.points.items() if one.sources != results.said.get("sources", one.sources)}
 

@@ -12,7 +12,7 @@ from gpusim.reproduce.kept import Results
 from gpusim.reproduce.kinds.compared import engine_share
 from gpusim.reproduce.page.answers import answers, question
 from gpusim.reproduce.page.blocks import Block, Heading, Points, text
-from gpusim.reproduce.page.marks import earlier
+from gpusim.reproduce.page.marks import of_others
 from gpusim.reproduce.values import groups, limit_of, mean_of, measured, times
 
 
@@ -66,9 +66,9 @@ def how(results: Results) -> Iterator[str]:
         f"{counted}, {sampled} of them sampled, took {clock(seconds)} (m:ss) of one process;"
         f" in whole all would take about {clock(whole)}."
     )
-    old = len(earlier(results))
-    if old:
-        yield f"{old} of them are by earlier versions of the model, and named below the tables of their figures."
+    others = len(of_others(results))
+    if others:
+        yield f"{others} of them are by other sources, and named below the tables of their figures."
     if results.said:
         yield "Last run: " + "; ".join(f"{name} {value}" for name, value in results.said.items()) + "."
 

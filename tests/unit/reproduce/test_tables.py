@@ -206,7 +206,7 @@ def changed(folder: Path, index: str = "") -> tuple[Reproduction, Results]:
     engine |= {"engine.prefetch_buffer_hits": 0, "engine.lines_fetched": 4, "engine.lines_wasted": 1}
     times = {"one 1 half engine": 500, "one 1 half engine small": 550, "one 1 half engine own": 450}
     ran = {
-        key: replace(results.points[key], metrics={**results.points[key].metrics, **engine, **made_up(cycles).metrics})
+        key: replace(made_up(cycles), metrics={**results.points[key].metrics, **engine, **made_up(cycles).metrics})
         for key, cycles in times.items()
     }
     return reproduction, replace(results, points=results.points | ran)
@@ -233,12 +233,18 @@ def test_what_moves_with_nothing_that_matters_is_undecided(tmp_path: Path) -> No
     assert grows.verdicts["ours"].state == "undecided" and grows.verdicts["source"].state == "does not"
     small = next(one for one in judged(reproduction, results) if one.figure == "changed")
     assert small.verdicts["ours"].state == "undecided", "0.82 of the gain, of times that move by a tenth"
+    as_it_is = results.points["one 1 half engine"]
+    same = {**results.points, "one 1 half engine small": as_it_is}
+    held = next(one for one in judged(reproduction, replace(results, points=same)) if one.figure == "changed")
+    assert held.verdicts["ours"].state == "holds", "a change that changes no launch leaves nothing open"
     with pytest.raises(UserError, match="spread: unknown figure of changes 'speed'"):
         changed(tmp_path, INDEX + "spread: speed\n")
 
 
 def test_each_measure_moves_by_itself(tmp_path: Path) -> None:
-    reproduction, results = changed(tmp_path, INDEX + "spread: changed\n")
+    made_of = "  better: {title: better, sparse: true, fastest_of: [engine, soft]}\ncomparisons:"
+    index = INDEX.replace("comparisons:", made_of) + "spread: changed\n"
+    reproduction, results = changed(tmp_path, index)
     key = "one 1 half engine small"
     metrics = {**results.points[key].metrics, "l2.hit_rate": 0.55, "l2.read_latency_cycles": 100.0, "l2.hits": 55,
                "l2.mshr_merges": 0, "l2.transactions": 100}  # fmt: skip
@@ -251,17 +257,41 @@ def test_each_measure_moves_by_itself(tmp_path: Path) -> None:
     assert moved["engine", "hit_rate"] == pytest.approx(5.0), "points"
     assert moved["engine", "read_latency"] == pytest.approx(0.25) and moved["engine", "transactions"] == 0
     assert moved["engine", "speedup"] == pytest.approx(500 / 450 - 1)
+    assert moved["better", "hit_rate"] == moved["engine", "hit_rate"], "made of it and of one that does not move"
 
 
-def test_the_shipped_iteration_is_that_of_its_publication() -> None:
+VGG16 = [f"conv{group}_{n}" for group, layers in enumerate((2, 2, 3, 3, 3), 1) for n in range(1, layers + 1)]
+# the layers of figure 6.18 by the network's own names: conv1 to conv13, those of equal shape together
+TOGETHER = {
+    6: "conv6, 7",
+    7: "conv6, 7",
+    9: "conv9, 10",
+    10: "conv9, 10",
+    **dict.fromkeys((11, 12, 13), "conv11 to 13"),
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "publication", "names"),
+    [
+        ("iteration-alexnet", "icpe2018", {}),
+        ("iteration-vgg16", "layerwise", {name: TOGETHER.get(n, f"conv{n}") for n, name in enumerate(VGG16, 1)}),
+    ],
+)
+def test_the_shipped_iterations_are_those_of_their_publications(
+    file: str, publication: str, names: dict[str, str]
+) -> None:
     root = Path(__file__).resolve().parents[3]
-    held = json.loads((root / "sim_configs/reproductions/spartan/measured/iteration-alexnet.json").read_text())
-    kept = load(root / "docs/icpe2018", "icpe2018").networks[held["point"]].rows
+    held = json.loads((root / f"sim_configs/reproductions/spartan/measured/{file}.json").read_text())
+    kept = load(root / "docs" / publication, publication).networks[held["point"]].rows
     time = {(row.by, row.layer, row.part): row.metrics["kernel.time_us"] for row in kept}
     assert held["iteration_us"] == time["network", "", "all"]
-    expected = [[r.layer, r.part, time["pass", r.layer, r.part]] for r in kept
-                if r.by == "pass" and r.kind == "convolution"]  # fmt: skip
-    assert held["convolutions"] == expected
+    expected: dict[tuple[str, str], float] = {}
+    for row in kept:
+        if row.by == "pass" and row.kind == "convolution":
+            place = names.get(row.layer, row.layer), row.part
+            expected[place] = expected.get(place, 0.0) + time["pass", row.layer, row.part]
+    assert {(layer, part): us for layer, part, us in held["convolutions"]} == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_training_of_which_a_layer_is_missing_is_not_computed(reproduction: Reproduction) -> None:
@@ -307,11 +337,11 @@ def test_what_was_not_run_or_by_other_sources_is_named_below_its_tables(reproduc
     assert [line for line in said if line.startswith("Not run, ")] == [
         "Not run, 1 of 32 points: engine, half data: one 2."
     ]
-    earlier = [line for line in said if "earlier version" in line]
+    earlier = [line for line in said if "other sources" in line]
     assert earlier == [
-        "2 of them are by earlier versions of the model, and named below the tables of their figures.",
-        "By an earlier version of the model (sources old), 2 of 32 points: old dense, any data: one 1, many 1.",
-        "By an earlier version of the model (sources old), 1 of 4 points: old dense, any data: all.",
+        "2 of them are by other sources, and named below the tables of their figures.",
+        "Run by other sources than the last run (old), 2 of 32 points: old dense, any data: one 1, many 1.",
+        "Run by other sources than the last run (old), 1 of 4 points: old dense, any data: all.",
     ]
 
 
