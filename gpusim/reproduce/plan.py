@@ -88,8 +88,8 @@ class Planned:
 
     @property
     def parts(self) -> Mapping[Hashable, float]:
-        """The processor time under the point's key: its launches are its own."""
-        return {self.key: self.seconds}
+        """The processor time under what is run: two figures may ask for the same by other names."""
+        return {self.work.configuration_hash: self.seconds}
 
     @cached_property
     def work(self) -> Work:
