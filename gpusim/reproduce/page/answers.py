@@ -19,9 +19,10 @@ def question(reproduction: Reproduction) -> str:
 
 
 def answers(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> list[str]:
-    """Return the sentences that answer the publication's question, each by the verdict on its claim."""
+    """Return the sentences that answer the publication's question, each by the verdict on its claim among these."""
     by_name = {one.claim.name: one for one in claims}
-    said = [_answer(reproduction, answer, by_name[answer.claim]) for answer in reproduction.spec.answers]
+    held = [(answer, by_name[answer.claim]) for answer in reproduction.spec.answers if answer.claim in by_name]
+    said = [_answer(reproduction, answer, claim) for answer, claim in held]
     if reproduction.spec.runs is None:
         said = [filled(text, reproduction, results) for text in said]
     return [text for text in said if text]

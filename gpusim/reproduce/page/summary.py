@@ -13,6 +13,7 @@ from gpusim.reproduce.kinds.compared import engine_share
 from gpusim.reproduce.page.answers import answers, question
 from gpusim.reproduce.page.blocks import Block, Heading, Points, text
 from gpusim.reproduce.page.marks import of_others
+from gpusim.reproduce.points import is_known
 from gpusim.reproduce.values import groups, limit_of, mean_of, measured, times
 
 
@@ -29,10 +30,12 @@ def question_and_answers(
         yield Points(tuple(said))
 
 
-def first_table(reproduction: Reproduction, tables: Mapping[str, Sequence[Table]]) -> Table | None:
-    """Return the table that stands first: the first figure's, where it sets ways beside one another; else None."""
+def first_table(reproduction: Reproduction, results: Results, tables: Mapping[str, Sequence[Table]]) -> Table | None:
+    """Return the table that stands first: the first figure's, where it sets ways beside one another and any has run."""
     name, figure = next(iter(reproduction.figures.items()))
-    return tables[name][0] if isinstance(figure, ComparedFigure) and figure.normalized_to is not None else None
+    if not isinstance(figure, ComparedFigure) or figure.normalized_to is None:
+        return None
+    return tables[name][0] if is_known(reproduction, figure, results.points, some=True) else None
 
 
 def summary(reproduction: Reproduction, results: Results, claims: Sequence[Judged]) -> Iterator[Block]:

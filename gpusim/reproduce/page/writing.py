@@ -205,10 +205,10 @@ def made(reproduction: Reproduction, results: Results) -> Made:
 
 def on_screen(reproduction: Reproduction, results: Results, of: Made, only: Mapping[str, Figure]) -> Iterator[Block]:
     """Yield what a terminal shows: question, first table, answers, and the claims of these figures with their rules."""
-    first = first_table(reproduction, of.tables)
-    is_there = is_known(reproduction, next(iter(reproduction.figures.values())), results.points, some=True)
-    yield from question_and_answers(reproduction, results, of.claims, first if is_there else None)
-    yield claims_table(reproduction, [one for one in of.claims if one.figure in only], brief=True)
+    asked = [one for one in of.claims if one.figure in only]
+    first = first_table(reproduction, results, of.tables)
+    yield from question_and_answers(reproduction, results, asked, first)
+    yield claims_table(reproduction, asked, brief=True)
 
 
 def contents(reproduction: Reproduction, results: Results, only: Mapping[str, Figure], of: Made) -> dict[str, str]:
@@ -267,7 +267,7 @@ def _page(
     yield text(
         f"Made by `gpusim reproduce {reproduction.name}` from [its runs](results.json); no figure here is typed."
     )
-    first = first_table(reproduction, tables)
+    first = first_table(reproduction, results, tables)
     yield from question_and_answers(reproduction, results, claims, first)
     yield Heading("How it was run, and means of all figures")
     yield from summary(reproduction, results, claims)

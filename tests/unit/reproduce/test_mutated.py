@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from gpusim.base.table import Table
 from gpusim.config.figure import RunsFigure
 from gpusim.config.reproduction import AnswerSpec, Reproduction, load_reproduction
 from gpusim.reproduce.kept import Kept, Results, load
 from gpusim.reproduce.page.answers import answers
-from gpusim.reproduce.page.writing import judged, made
+from gpusim.reproduce.page.blocks import Points
+from gpusim.reproduce.page.writing import judged, made, on_screen
 from gpusim.reproduce.points import points_of
 from gpusim.reproduce.values import times
 
@@ -116,3 +118,12 @@ def test_a_conversion_that_costs_nothing_changes_figures_and_picture_too(reprodu
 def test_every_sentence_has_words_for_both_verdicts(reproduction: Reproduction) -> None:
     for one in reproduction.spec.answers:
         assert one.holds and one.does_not and one.holds != one.does_not, one.claim
+
+
+def test_the_screen_says_nothing_of_figures_that_were_not_asked_for(reproduction: Reproduction) -> None:
+    nothing = Results("spartan", {})
+    blocks = list(on_screen(reproduction, nothing, made(reproduction, nothing), {"6.15": reproduction.figures["6.15"]}))
+    (said,) = [one.items for one in blocks if isinstance(one, Points)]
+    (table,) = [one for one in blocks if isinstance(one, Table)]
+    assert len(said) == 1 and said[0].startswith("The monitor would leave AlexNet's conv2")
+    assert {row[0] for row in table.rows} == {"6.15"} and table.columns[-1].head == "holds where"
