@@ -169,18 +169,23 @@ def sums() -> str:
 
 
 def ours() -> str:
-    """A row for each convolution, pass and batch that our fastest algorithm was run with."""
+    """A row for each convolution, pass and batch that our fastest algorithm was run with, the networks' first."""
+    held = [(row.network, row.where, row.same, one) for row in rows() for one in row.own]
+    listed, same = {_place(_point(one)) for *_, one in held}, _by_pass(_rows(SAME))
+    for one in _rows(OWN):
+        if (place := _place(_point(one))) not in listed:
+            named = _point(one).label.split(maxsplit=1)[1].rpartition(" x")[0]
+            held.append(("other", [named, PASS_TITLES[place[1]]], tuple(same.get(place, ())), one))
     cells = []
-    for row in rows():
-        for one in row.own:
-            p, point = one.prediction, _point(one)
-            images = _images(one)
-            by_image = _us(_an_image(row.same)[0]) if row.same else NOTHING
-            width = f" ± {_us((p.half_width_us or 0.0) / images)}" if p.how != "whole" else ""
-            cells.append([
-                row.network, *row.where, str(images), point.solver, _us(point.time_us / images), by_image, p.by,
-                f"{_us(one.modelled_us / images)}{width}", f"{one.ratio:.2f}", f"{p.bound} {100 * p.utilization:.0f} %",
-            ])  # fmt: skip
+    for network, where, by_products, one in held:
+        p, point = one.prediction, _point(one)
+        images = _images(one)
+        by_image = _us(_an_image(by_products)[0]) if by_products else NOTHING
+        width = f" ± {_us((p.half_width_us or 0.0) / images)}" if p.how != "whole" else ""
+        cells.append([
+            network, *where, str(images), point.solver, _us(point.time_us / images), by_image, p.by,
+            f"{_us(one.modelled_us / images)}{width}", f"{one.ratio:.2f}", f"{p.bound} {100 * p.utilization:.0f} %",
+        ])  # fmt: skip
     heads = [
         "network",
         "layer",
@@ -283,10 +288,12 @@ def _sentences() -> Iterator[str]:
     data = document.path.parent / measured.points
     points = _points(SAME)
     every_row, used = len(data.read_text(encoding="utf-8").splitlines()) - 1, sum(len(p.measured_us) for p in points)
+    run = {row.prediction.point.label for row in same}
+    left = [f"{point.label} ({point.convolution.macs * 2e-9:.1f} GFLOP)" for point in points if point.label not in run]
     yield (
         f"Of the data file's {every_row} rows {used} have a time of such a solver, which are {len(points)} points: a"
-        f" convolution and pass, with 1 x 1 filters a batch of them; {len(points) - len(same)} of these have not been"
-        " run. The other rows have times of other solvers alone."
+        f" convolution and pass, with 1 x 1 filters a batch of them; {len(left)} of these have not been run:"
+        f" {', '.join(left) or NOTHING}. The other rows have times of other solvers alone."
     )
     off = [abs(row.ratio - 1) for row in same]
     spread = [max(p.measured_us) / min(p.measured_us) - 1 for p in map(_point, same) if len(p.measured_us) > 1]
@@ -347,7 +354,8 @@ def _of_ours(own: Sequence[Compared]) -> Iterator[str]:
     ):
         held = [row.ratio for row in own if is_in(row)]
         if held:
-            every = f"{min(held):.2f} to {max(held):.2f}"
+            faster = sum(ratio < 1 for ratio in held)
+            every = f"{min(held):.2f} to {max(held):.2f}, {faster} of them faster than MIOpen's"
             yield f"Of these {title}: {len(held)}, {median(held):.2f} in the median, {every}."
 
 

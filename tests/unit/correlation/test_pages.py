@@ -12,9 +12,9 @@ from tests.support import silicon_pages
 from tests.support.correlation_pages import (
     EXACT,
     EXTRAPOLATED,
-    HASHED,
     SAMPLED,
     SEARCH,
+    UNHASHED,
     beyond,
     hashed,
     held_to_whole,
@@ -25,7 +25,7 @@ from tests.support.figures import section
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 RESULTS = sorted(
-    p for p in (DOCS / "correlation").glob("*.json") if not p.stem.endswith((EXACT, EXTRAPOLATED, HASHED, SAMPLED))
+    p for p in (DOCS / "correlation").glob("*.json") if not p.stem.endswith((EXACT, EXTRAPOLATED, SAMPLED, UNHASHED))
 )
 SEARCHES = [path for path in RESULTS if path.stem.endswith(SEARCH)]
 # values of which the points allow others as well, and something else decides (docs/correlation.md)
