@@ -8,13 +8,19 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from itertools import pairwise
 from pathlib import Path
+from typing import TextIO
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
+from gpusim.base import progress
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.cli.main import invoke
@@ -47,6 +53,7 @@ pytestmark = [
 
 
 def start(options: list[str], *program: object, **more: object) -> "subprocess.Popen[str]":
+    """A `gpusim hip` of its own, to be watched or ended while it runs."""
     return subprocess.Popen(
         [*GPUSIM, *options, "--", *map(str, program)],
         stdout=subprocess.PIPE,
@@ -57,10 +64,29 @@ def start(options: list[str], *program: object, **more: object) -> "subprocess.P
     )
 
 
+@contextmanager
+def leading_to(file: TextIO, descriptor: int) -> Iterator[None]:
+    """Let what this process and those that it starts write to a descriptor go into a file."""
+    kept = os.dup(descriptor)
+    os.dup2(file.fileno(), descriptor)
+    try:
+        yield
+    finally:
+        os.dup2(kept, descriptor)
+        os.close(kept)
+
+
 def run(options: list[str], *program: object) -> "subprocess.CompletedProcess[str]":
-    process = start([*SMALL, *options], *program)
-    out, err = process.communicate(timeout=300)
-    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+    """A program under `gpusim hip`, which runs in this process: one of its own would take a second more to begin."""
+    arguments = ["hip", *SMALL, *options, "--", *map(str, program)]
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        anew = patch.object(progress, "_said", set())  # what is said once is said once in each run
+        with leading_to(out, 1), leading_to(err, 2), redirect_stdout(out), redirect_stderr(err), anew:
+            code = invoke(arguments)
+        for file in (out, err):
+            file.flush()
+            file.seek(0)
+        return subprocess.CompletedProcess(arguments, code, out.read(), err.read())
 
 
 def case(name: str, *options: str, program: str = "runtime", more: tuple[object, ...] = ()) -> str:
@@ -78,9 +104,8 @@ def test_a_program_computes(program: str) -> None:
 def opencl(cases: tuple[str, ...], folder: Path, *options: str) -> "subprocess.CompletedProcess[str]":
     (folder / "headers").mkdir()
     (folder / "headers/by.h").write_text("")
-    process = start([*SMALL, *options], PROGRAMS / "opencl", *cases, cwd=folder)
-    out, err = process.communicate(timeout=300)
-    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+    with chdir(folder):
+        return run(list(options), PROGRAMS / "opencl", *cases)
 
 
 def test_an_opencl_program_finds_the_gpu_and_copies(tmp_path: Path) -> None:
