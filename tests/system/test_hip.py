@@ -8,19 +8,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import chdir
 from itertools import pairwise
 from pathlib import Path
-from typing import TextIO
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 
-from gpusim.base import progress
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.cli.main import invoke
@@ -32,6 +27,7 @@ from gpusim.jobs.vendor import library_product
 from isa.execution.emulator import run_functional
 from isa.object.bundle import code_objects
 from tests.support.bundles import HOST, bundle, compressed, entry
+from tests.support.invoked import invoked
 from workloads.data.operands import SyntheticOperands
 from workloads.shapes import GemmShape
 from workloads.toolchain.compilers import for_hip, without_library
@@ -64,29 +60,9 @@ def start(options: list[str], *program: object, **more: object) -> "subprocess.P
     )
 
 
-@contextmanager
-def leading_to(file: TextIO, descriptor: int) -> Iterator[None]:
-    """Let what this process and those that it starts write to a descriptor go into a file."""
-    kept = os.dup(descriptor)
-    os.dup2(file.fileno(), descriptor)
-    try:
-        yield
-    finally:
-        os.dup2(kept, descriptor)
-        os.close(kept)
-
-
 def run(options: list[str], *program: object) -> "subprocess.CompletedProcess[str]":
-    """A program under `gpusim hip`, which runs in this process: one of its own would take a second more to begin."""
-    arguments = ["hip", *SMALL, *options, "--", *map(str, program)]
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        anew = patch.object(progress, "_said", set())  # what is said once is said once in each run
-        with leading_to(out, 1), leading_to(err, 2), redirect_stdout(out), redirect_stderr(err), anew:
-            code = invoke(arguments)
-        for file in (out, err):
-            file.flush()
-            file.seek(0)
-        return subprocess.CompletedProcess(arguments, code, out.read(), err.read())
+    """A program under `gpusim hip`, which runs in this process."""
+    return invoked(["hip", *SMALL, *options, "--", *map(str, program)])
 
 
 def case(name: str, *options: str, program: str = "runtime", more: tuple[object, ...] = ()) -> str:
