@@ -13,14 +13,23 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.sums import plain_sum
+from gpusim.config.files import opened
+from gpusim.config.gpu import GPU_FOLDER
+from gpusim.config.network import load_network
+from gpusim.config.network_run import load_settings
+from gpusim.estimates.launches import placed_launches
 from gpusim.networks.execution import MOST_ERROR
 from tests.support.pages import table
+from workloads.networks.kind import Pass
 
 Tree = dict[str, Any]
 NETWORKS = Path(__file__).resolve().parents[2] / "docs" / "networks"
 ASKED = 0.01  # of the iteration's time, by .ci/networks
 CYCLES_PER_US = 1237.0  # of the MI6
 DECIDES = 0.75  # of the half-width that a row may have, from which on that is what ended its launches
+BATCH = 128
+ROUNDS = (1.0, 1.5, 2.0, 3.5)  # of each class of launches, to be simulated
+VGG16 = ("gpu.memory_mib=16384", "convolution_buffer_bytes=268435456", "convolution=winograd_4x4")
 KINDS = {
     "gradients of weights": r"conv\S+ back weights",
     "convolutions forward, gradients of data": r"conv\S+ (forward|back data)",
@@ -160,6 +169,32 @@ def bounds_table() -> str:
     )
 
 
+def rounds_table() -> str:
+    """docs/sampling.md: how much less an iteration would take with so many rounds of each class of launches alone."""
+    rows = []
+    for name, sets in (("vgg16", VGG16), ("resnet18", ())):
+        settings = load_settings(opened("mi6", GPU_FOLDER), sets)
+        _, placed = placed_launches(load_network(name), settings, BATCH, True, chosen=None if sets else _chosen(name))
+        whole = plain_sum(one.asked.work.instructions for one in placed)
+        once = list({one.one: one.asked for one in placed}.values())
+        simulated = [plain_sum(each.work.instructions for each in once)]
+        rounds = [each.work.workgroups / (each.resident * settings.gpu.cus) for each in once]
+        for most in ROUNDS:
+            parts = (min(1.0, most / its) * each.work.instructions for its, each in zip(rounds, once, strict=True))
+            simulated.append(plain_sum(parts))
+        rows.append([name, f"{len(once)}", f"{whole / 1e9:.1f} G", *(f"{whole / held:.1f} ×" for held in simulated)])
+    head = ["iteration", "classes", "instructions", "each class whole", *(f"{most:g} of its rounds" for most in ROUNDS)]
+    return table(head, rows)
+
+
+def _chosen(name: str) -> dict[tuple[str, Pass], str]:
+    """The algorithms that a network's page says were measured to be the fastest."""
+    said = re.findall(
+        r"^- (\S+) ([\w ]+): (\w+) by measurement", (NETWORKS / f"{name}.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    return {(layer, Pass(what.replace(" ", "_"))): algorithm for layer, what, algorithm in said}
+
+
 def _sums(of: list[Part]) -> list[str]:
     def billions(name: str) -> str:
         return f"{plain_sum(getattr(part, name) for part in of) / 1e9:.2f} G"
@@ -178,7 +213,7 @@ def _number(text: str) -> float:
     return float(text.replace(",", ""))
 
 
-SECTIONS = {"network": bounds_table}
+SECTIONS = {"network": bounds_table, "rounds": rounds_table}
 
 
 def main() -> None:
