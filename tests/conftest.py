@@ -1,5 +1,9 @@
 """What all tests share: the compiled core, `sum` without floats, no deadline for Hypothesis's examples."""
 
+import gc
+from collections.abc import Generator
+from typing import Any
+
 import pytest
 from hypothesis import settings
 
@@ -8,6 +12,17 @@ from tests.support import float_sums
 float_sums.install()
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Collect the tests without looking for garbage among them; they stay, so that it is not looked for there later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

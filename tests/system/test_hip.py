@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import chdir
 from itertools import pairwise
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from gpusim.jobs.vendor import library_product
 from isa.execution.emulator import run_functional
 from isa.object.bundle import code_objects
 from tests.support.bundles import HOST, bundle, compressed, entry
+from tests.support.invoked import invoked
 from workloads.data.operands import SyntheticOperands
 from workloads.shapes import GemmShape
 from workloads.toolchain.compilers import for_hip, without_library
@@ -47,6 +49,7 @@ pytestmark = [
 
 
 def start(options: list[str], *program: object, **more: object) -> "subprocess.Popen[str]":
+    """A `gpusim hip` of its own, to be watched or ended while it runs."""
     return subprocess.Popen(
         [*GPUSIM, *options, "--", *map(str, program)],
         stdout=subprocess.PIPE,
@@ -58,9 +61,8 @@ def start(options: list[str], *program: object, **more: object) -> "subprocess.P
 
 
 def run(options: list[str], *program: object) -> "subprocess.CompletedProcess[str]":
-    process = start([*SMALL, *options], *program)
-    out, err = process.communicate(timeout=300)
-    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+    """A program under `gpusim hip`, which runs in this process."""
+    return invoked(["hip", *SMALL, *options, "--", *map(str, program)])
 
 
 def case(name: str, *options: str, program: str = "runtime", more: tuple[object, ...] = ()) -> str:
@@ -78,9 +80,8 @@ def test_a_program_computes(program: str) -> None:
 def opencl(cases: tuple[str, ...], folder: Path, *options: str) -> "subprocess.CompletedProcess[str]":
     (folder / "headers").mkdir()
     (folder / "headers/by.h").write_text("")
-    process = start([*SMALL, *options], PROGRAMS / "opencl", *cases, cwd=folder)
-    out, err = process.communicate(timeout=300)
-    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+    with chdir(folder):
+        return run(list(options), PROGRAMS / "opencl", *cases)
 
 
 def test_an_opencl_program_finds_the_gpu_and_copies(tmp_path: Path) -> None:

@@ -54,11 +54,17 @@ def test_what_a_launch_wrote_is_found_by_the_next_one(data: str) -> None:
     assert warm.passed is (True if data == "real" else None)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("described", [CHAIN, {"input": INPUT, "layers": SHORT}], ids=["chain", "training"])
-def test_real_and_made_up_data_agree(described: dict[str, Any], jobs: int) -> None:
-    how = {"batch": 3, "train": described is not CHAIN, "jobs": jobs}
-    real, made_up = (run_job(described, {"gpu": WARM}, data=data, **how) for data in ("real", "synthetic"))
+TRAINED = {"input": INPUT, "layers": SHORT}
+
+
+@pytest.mark.parametrize(("described", "jobs"), [(CHAIN, (1, 2)), (CHAIN, (2, 1)), (TRAINED, (2, 1))])
+def test_real_and_made_up_data_agree(described: dict[str, Any], jobs: tuple[int, int]) -> None:
+    """However many processes either takes."""
+    how = {"batch": 3, "train": described is TRAINED}
+    real, made_up = (
+        run_job(described, {"gpu": WARM}, data=data, jobs=count, **how)
+        for data, count in zip(("real", "synthetic"), jobs, strict=True)
+    )
     assert real.passed is True and made_up.passed is None
     assert facts(real).keys() == facts(made_up).keys()
     for name, one in facts(real).items():

@@ -7,11 +7,13 @@ import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
 
 from tests.support.figures import section
+from tests.support.invoked import invoked
 from workloads.toolchain.compilers import hip_root, with_library
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,20 +31,14 @@ def shown(page: Path, name: str) -> str:
 
 
 def run(command: str, folder: Path) -> str:
-    words = shlex.split(command)
-    programs = {
-        "python": [sys.executable],
-        "gpusim": [sys.executable, "-c", "from gpusim.cli.main import main; main()"],
-    }
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [*programs.get(words[0], words[:1]), *words[1:]],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    program, *words = shlex.split(command)
+    if program == "gpusim":
+        with chdir(folder):
+            done = invoked(words)
+    else:
+        assert program == "python"
+        command_line, environment = [sys.executable, *words], {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(command_line, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}\n{done.stderr}"
     return done.stdout
 
@@ -58,14 +54,14 @@ def checkout(tmp_path: Path) -> Path:
 def compile_or_keep(command: str, build: bool, folder: Path) -> None:
     """The page's second command, or the committed object in its place."""
     if build:
-        if with_library() is None:
-            pytest.skip("needs rocm-device-libs and a clang that reads it")
         said = run(command, folder)
         assert "device library" in said
 
 
 @pytest.mark.parametrize("build", [False, True])
 def test_the_five_commands_for_opencl(build: bool, checkout: Path) -> None:
+    if build and with_library() is None:
+        pytest.skip("needs rocm-device-libs and a clang that reads it")
     arrays, compile_, disasm, execute, sweep = commands(PAGE)
     run(arrays, checkout)
     compile_or_keep(compile_, build, checkout)
@@ -81,10 +77,10 @@ def test_the_five_commands_for_opencl(build: bool, checkout: Path) -> None:
 
 @pytest.mark.parametrize("build", [False, True])
 def test_the_five_commands_for_hip(build: bool, checkout: Path) -> None:
+    if build and (hip_root() is None or with_library() is None):
+        pytest.skip("needs libamdhip64-dev, rocm-device-libs and a clang that reads it")
     arrays, compile_, disasm, execute, compare = commands(HIP_PAGE)
     run(arrays, checkout)
-    if build and hip_root() is None:
-        pytest.skip("needs libamdhip64-dev")
     compile_or_keep(compile_, build, checkout)
     listing = run(disasm, checkout)
     assert "; void softmax<float, 256u>(float const*, float*, unsigned int)" in listing and "<double" not in listing

@@ -81,8 +81,9 @@ assert invoke(["run", "layerC", "--set", "workload.batch=1", "--set", "run.engin
 @pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
 @pytest.mark.parametrize("script", [EXEC, RUN])
 def test_a_run_with_a_warm_cache_needs_neither_compiler_nor_drawing(script: str) -> None:
-    imported(script)  # compiles what is not in the cache
     found = imported(script)
+    if found & COMPILER:  # it has compiled what was not in the cache
+        found = imported(script)
     assert "isa.execution.interpreter" in found
     assert found & {*DRAWING, *COMPILER} == set()
 
