@@ -58,6 +58,22 @@ class NotWithin(Exception):
     """Iterations of a launch cannot be passed over within its workgroups; says why."""
 
 
+@dataclass(eq=False)
+class Streaming(Exception):
+    """L2 answers no load of a launch: what it costs is known from runs with shorter loops (gpusim.sampling.shortened).
+
+    ahead: the most iterations that a wavefront has executed and not issued; workgroups, rounds: of the grid;
+    wavefronts: of a workgroup.
+    """
+
+    loop: Loop
+    work: Work
+    ahead: float
+    workgroups: int
+    wavefronts: int
+    rounds: float
+
+
 def inside(spec: SamplingSpec, launch: Steered) -> "Inside":
     """Begin to sample a launch within its workgroups; raises NotWithin."""
     if spec.functional:
@@ -162,6 +178,7 @@ class Inside:
         self._starts: list[Start] = []
         self._jumped: np.ndarray | None = None  # what was counted when iterations were first passed over
         self._skipped, self._repeated = 0, np.zeros(len(self._columns.timed))  # workgroups, and what they cost
+        self._checked = False  # what its loads find
         self._course = self._steer()
         self.limit = next(self._course, NEVER)
 
@@ -176,7 +193,9 @@ class Inside:
         while True:
             since = self._launch.now
             while not self._calm(SETTLED_ITERATIONS, LEFT_ITERATIONS):
+                self._check_loads()
                 yield self._launch.now + max(FIRST_STEP_CYCLES, (self._launch.now - since) // STEPS)
+            self._check_loads()
             stands = self._standing()
             self._repeat(Start(_kind(stands), self._launch.position, self._look(), len(self._phases)))
             yield from self._phase()
@@ -329,6 +348,16 @@ class Inside:
             return False
         return not launch.waiting or len(stands.slots) == launch.resident * self._waves
 
+    def _check_loads(self) -> None:
+        """Raise Streaming, once the first wavefronts are in their loops, if L2 has answered hardly any load."""
+        stands = self._standing()
+        if self._checked or not len(stands.done) or stands.done.mean() < SETTLED_ITERATIONS:
+            return
+        self._checked = True
+        if finds_nothing(self._launch.counts(), self._spec):
+            ahead, rounds = float(stands.ahead.max()), self._total / self._launch.resident
+            raise Streaming(self._loop, self._work, ahead, self._total, self._waves, rounds)
+
     def _moved(self, begun: Standing, stands: Standing) -> tuple[np.ndarray, np.ndarray]:
         """Return how many iterations the place of each wavefront has moved on in the mean over all compute units, and
         how many more each wavefront's workgroup has.
@@ -390,6 +419,11 @@ class Inside:
         said = f"within workgroups: {laps} laps, {jumps} jump{'s' * (jumps != 1)} in a loop of {self._loop.iterations}"
         rounds = round(self._skipped / self._launch.resident)
         return f"{said} iterations" + (f"; {rounds} round{'s' * (rounds > 1)} passed over" if rounds else "")
+
+
+def finds_nothing(facts: RunFacts, spec: SamplingSpec) -> bool:
+    """Tell whether L2 answers so few of a launch's loads that what they cost lies within what is doubted."""
+    return bool(facts.l2.read_hits + facts.l2.mshr_merges <= spec.within_bias * facts.l2.read_transactions)
 
 
 def _kind(stands: Standing) -> tuple[int, ...]:
