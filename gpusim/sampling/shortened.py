@@ -13,7 +13,7 @@ Where L2 answers loads this is refused: shorter loops leave less time, and fewer
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import ceil, log2
+from math import log2
 
 import numpy as np
 
@@ -27,9 +27,9 @@ from gpusim.sampling.completion import complete
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling.within import (
     FIRST_STEP_CYCLES,
-    LEAST_ITERATIONS,
+    MOST_OF_LOOP,
     SAME_ROUNDS,
-    SETTLED_ITERATIONS,
+    SHORTER_RUNS,
     WITHIN,
     Inside,
     NotWithin,
@@ -37,8 +37,6 @@ from gpusim.sampling.within import (
     finds_nothing,
 )
 
-RUNS = 3  # a line, and whether it is one
-MOST_SHARE = 0.5  # of the iterations, that runs may have together
 LOOK_ITERATIONS = 4.0  # of the fastest wavefront, between two looks
 
 
@@ -92,14 +90,13 @@ def shortened(run: Callable[[Steerer], RunFacts], spec: SamplingSpec, streaming:
     if (streaming.work.each * streaming.workgroups != total).any():
         raise NotWithin("its loads find nothing in L2, but work differs between workgroups")
     of_iteration = loop.length * streaming.wavefronts * streaming.workgroups
-    kept = max(LEAST_ITERATIONS, ceil(streaming.ahead + SETTLED_ITERATIONS))
+    kept = streaming.kept
     found: list[tuple[int, RunFacts]] = []
-    while len(found) < RUNS or _doubt(found, loop.iterations, spec) > spec.error:
-        if plain_sum(n for n, _ in found) + kept > MOST_SHARE * loop.iterations:
-            if len(found) >= RUNS and abs(_cost(found[-2:]) / _cost(found[-3:-1]) - 1) <= SAME_ROUNDS:
+    while len(found) < SHORTER_RUNS or _doubt(found, loop.iterations, spec) > spec.error:
+        if plain_sum(n for n, _ in found) + kept > MOST_OF_LOOP * loop.iterations:
+            if len(found) >= SHORTER_RUNS and abs(_cost(found[-2:]) / _cost(found[-3:-1]) - 1) <= SAME_ROUNDS:
                 break
-            why = "runs with shorter loops do not lie on a line" if len(found) >= RUNS else "its loops are too short"
-            raise NotWithin(f"its loads find nothing in L2, but {why}")
+            raise NotWithin("its loads find nothing in L2, but runs with shorter loops do not lie on a line")
         facts = run(Shorter(spec, streaming, kept))
         if facts.partial:
             return facts
@@ -135,8 +132,8 @@ def _extrapolated(found: list[tuple[int, RunFacts]], spec: SamplingSpec, streami
     """
     loop, (kept, facts) = streaming.loop, found[-1]
     vector = CountVector.of(facts.sections)
-    numbers = [n for n, _ in found[-RUNS:]]
-    counts = [vector.values(one.sections) for _, one in found[-RUNS:]]
+    numbers = [n for n, _ in found[-SHORTER_RUNS:]]
+    counts = [vector.values(one.sections) for _, one in found[-SHORTER_RUNS:]]
     before, last = np.diff(counts, axis=0) / np.diff(numbers)[:, np.newaxis]
     left = loop.iterations - kept
     added, changes = last * left, (last - before) * left * log2(loop.iterations / kept)

@@ -13,6 +13,7 @@ machine is calm grows by that over a jump (those that share lines in L2 lose the
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 
 import numpy as np
 
@@ -49,6 +50,8 @@ SAME_ROUNDS = 0.03  # relative: what two rounds cost, after which others are pas
 LEAST_LAPS = 3.0  # that a jump is to pass over: what it changes costs more than a shorter one saves
 LEAST_SHARE = 0.02  # of the launch's instructions, the same
 MOST_LAPS_SHARE = 0.2  # of what may be passed over: laps before a jump
+SHORTER_RUNS = 3  # of a launch whose loads find nothing in L2: a line, and whether it is one
+MOST_OF_LOOP = 0.5  # of its iterations, that such runs may have together
 SAME = 0.02  # relative: paces of two laps
 WITHIN = "within workgroups"  # the doubt that all launches sampled so share
 _LATER_ROUNDS = 1e9  # how long ago a launch began, for doubts that are those of `SamplingSpec.within_bias` here
@@ -72,6 +75,16 @@ class Streaming(Exception):
     workgroups: int
     wavefronts: int
     rounds: float
+
+    @property
+    def kept(self) -> int:
+        """Iterations of the first of the runs with shorter loops, each of which has twice as many as the one before."""
+        return max(LEAST_ITERATIONS, ceil(self.ahead + SETTLED_ITERATIONS))
+
+    @property
+    def fits(self) -> bool:
+        """Whether the loop is long enough for as many such runs as are needed."""
+        return (2**SHORTER_RUNS - 1) * self.kept <= MOST_OF_LOOP * self.loop.iterations
 
 
 def inside(spec: SamplingSpec, launch: Steered) -> "Inside":
@@ -356,7 +369,9 @@ class Inside:
         self._checked = True
         if finds_nothing(self._launch.counts(), self._spec):
             ahead, rounds = float(stands.ahead.max()), self._total / self._launch.resident
-            raise Streaming(self._loop, self._work, ahead, self._total, self._waves, rounds)
+            found = Streaming(self._loop, self._work, ahead, self._total, self._waves, rounds)
+            if found.fits:
+                raise found
 
     def _moved(self, begun: Standing, stands: Standing) -> tuple[np.ndarray, np.ndarray]:
         """Return how many iterations the place of each wavefront has moved on in the mean over all compute units, and
