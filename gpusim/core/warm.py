@@ -7,6 +7,7 @@ invalidated where page tables change (Linux kernel, amdgpu_vm.c), which neither 
 the host frees counts as still mapped, as in a runtime's pool.
 """
 
+from copy import deepcopy
 from typing import Any
 
 from gpusim.core.gpu_spec import GpuSpec
@@ -42,6 +43,11 @@ class WarmCaches:
         self._machine = m
         if not later:
             self._take_out()
+
+    def copied(self) -> "WarmCaches":
+        """Return caches with the same contents, which a launch may find and change instead of these."""
+        self._take_out()
+        return deepcopy(self)
 
     def flush_l2(self) -> None:
         """Empty L2, whose lines something else has written back; translations stay."""

@@ -19,6 +19,7 @@ from gpusim.results.record import RunRecord
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch, Residency
 
 if TYPE_CHECKING:
+    from gpusim.core.steering import Steerer
     from gpusim.sampling.spec import SamplingSpec
     from isa.execution.context_pool import ContextPool
     from isa.execution.emulator import FunctionalResult
@@ -215,7 +216,6 @@ class CommandProcessor:
                 observe,
                 options.checked,
                 max_instructions=command.max_instructions,
-                warm=warm,
                 hotspots=options.hotspots > 0,
                 timeline=options.timeline,
                 max_cycles=options.max_cycles,
@@ -223,19 +223,29 @@ class CommandProcessor:
                 perturbation=options.perturbation,
                 every=options.every,
             )
-            facts = run() if options.sampling is None else self._sampled(run, options.sampling, bool(command.decisive))
+            if options.sampling is None:
+                facts = run(warm=warm)
+            else:
+                found = warm
+
+                def again(steerer: "Steerer") -> RunFacts:
+                    nonlocal warm
+                    warm = found.copied()
+                    return run(steerer=steerer, warm=warm)
+
+                facts = self._sampled(again, options.sampling, bool(command.decisive))
             if facts.sampling is not None and not facts.sampling.complete:
                 launch.memory.set_uncomputed(launch.kernarg, _UNCOMPUTED.format(launch.kernel.short_name))
             self._warm = warm  # not after a fault: the machine is then in no state to go on from
             del facts.hotspots[options.hotspots :]
             return facts
 
-    def _sampled(self, run: Callable[..., RunFacts], spec: "SamplingSpec", decisive: bool) -> RunFacts:
+    def _sampled(self, run: "Callable[[Steerer], RunFacts]", spec: "SamplingSpec", decisive: bool) -> RunFacts:
         from gpusim.sampling.sampler import sampled
 
         searches = 0 if self.engine_spec is None else self.engine_spec.shifters
         spec = spec.model_copy(update={"functional": spec.functional or decisive})
-        return sampled(lambda steerer: run(steerer=steerer), spec, searches)
+        return sampled(run, spec, searches)
 
 
 def execute(

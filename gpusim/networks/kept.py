@@ -21,6 +21,8 @@ from gpusim.store.records import plain_facts, restored_facts
 from gpusim.store.work import SIMULATOR, sources_hash
 from spartan.engine_spec import EngineSpec
 
+_ASKED = "asked_error"  # of an estimate, beside its facts
+
 
 class Kept:
     """Facts of launches on one GPU in a store, which is created if need be. Raises StoreError where it cannot be
@@ -46,23 +48,26 @@ class Kept:
 
     def get(self, one: LaunchClass, sampling: SamplingSpec | None = None) -> RunFacts | None:
         """Return the stored facts of a class of launches; None without them. sampling: estimates that were made like
-        this will do, and where workgroups may be passed over in part those that were made by whole ones.
+        this will do, also those that are less precise than was asked for, which another run would make again; and where
+        workgroups may be passed over in part those that were made by whole ones.
         """
-        whole = self._found(self._key(one))
+        whole, _ = self._found(self._key(one))
         if whole is not None or sampling is None:
             return whole
         by_whole = [sampling.model_copy(update={"within": False})] if sampling.goes_within else []
         for made in (sampling, *by_whole):
-            estimated = self._found(self._key(one, made))
-            if estimated is not None and _is_good(estimated, sampling):
+            estimated, asked = self._found(self._key(one, made))
+            again = made is sampling and asked is not None and asked <= sampling.error
+            if estimated is not None and (again or _is_good(estimated, sampling)):
                 return estimated
         return None
 
-    def _found(self, key: str) -> RunFacts | None:
+    def _found(self, key: str) -> tuple[RunFacts | None, float | None]:
+        """Return stored facts, and the error that was asked for; None without them."""
         held = self._pieces.get(key)
         with suppress(ValueError, TypeError, AttributeError, KeyError):
-            return restored_facts(held) if held is not None else None
-        return None
+            return (restored_facts(held), held.get(_ASKED)) if held is not None else (None, None)
+        return None, None
 
     def put(self, one: LaunchClass, facts: RunFacts, sampling: SamplingSpec | None = None) -> None:
         """Store the facts of a class of launches; if the store cannot be written, the run goes on.
@@ -72,7 +77,8 @@ class Kept:
         if facts.sampling is not None and facts.sampling.method == WHOLE:
             facts = replace(facts, sampling=None)
         key = self._key(one, sampling if facts.sampling is not None else None)
-        self._pieces.put(key, one.kernel, plain_facts(facts))
+        asked = {_ASKED: sampling.error} if sampling is not None and facts.sampling is not None else {}
+        self._pieces.put(key, one.kernel, plain_facts(facts) | asked)
 
     def hold(self, one: LaunchClass) -> bool:
         """Hold a class of launches, to be simulated now, until `release`; return False while another process does."""

@@ -23,15 +23,16 @@ from gpusim.core.count_vector import CountVector
 from gpusim.core.cu.state import NEVER
 from gpusim.core.facts import RunFacts
 from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
-from gpusim.core.steering import Steered
+from gpusim.core.steering import Steered, Steerer
 from gpusim.sampling.completion import complete
 from gpusim.sampling.decision import LEAST_SKIPPED, MOST_BEFORE_JUMP
 from gpusim.sampling.grid import Left
 from gpusim.sampling.independence import dependence
 from gpusim.sampling.looks import Columns, looked
+from gpusim.sampling.shortened import shortened
 from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling.stratum import Stratum
-from gpusim.sampling.within import MOST_ROUNDS, Inside, NotWithin, inside
+from gpusim.sampling.within import MOST_ROUNDS, Inside, NotWithin, Streaming, inside
 from gpusim.sampling.work import Stretch, Work
 from isa.execution.control_slice import NotSliced
 from isa.execution.counting import slice_of
@@ -69,17 +70,24 @@ class Sampler:
         return _Course(self._spec, launch, self._searches, why)
 
 
-def sampled(run: Callable[[Sampler], RunFacts], spec: SamplingSpec, searches: int = 0) -> RunFacts:
-    """Run a launch under a sampler, and again if it proves, while it runs, that a loop cannot be passed over.
+def sampled(run: Callable[[Steerer], RunFacts], spec: SamplingSpec, searches: int = 0) -> RunFacts:
+    """Run a launch under a sampler, and again if it proves, while it runs, that a loop cannot be passed over, or in
+    another way.
 
-    run: simulates the launch, steered; searches: as of `Sampler`.
+    run: simulates the launch, steered, each time in the same state; searches: as of `Sampler`.
     """
     try:
-        return run(Sampler(spec, searches))
+        try:
+            return run(Sampler(spec, searches))
+        except Streaming as streaming:
+            return shortened(run, spec, streaming)
     except ExecutionFault as fault:
         if fault.code != FAULT_PASSAGE:
             raise
-    return run(Sampler(spec, searches, "wavefronts go through its loop in different ways"))
+        why = "wavefronts go through its loop in different ways"
+    except NotWithin as refused:
+        why = str(refused)
+    return run(Sampler(spec, searches, why))
 
 
 def look_at(kernel: Kernel) -> None:

@@ -13,6 +13,7 @@ machine is calm grows by that over a jump (those that share lines in L2 lose the
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 
 import numpy as np
 
@@ -49,6 +50,8 @@ SAME_ROUNDS = 0.03  # relative: what two rounds cost, after which others are pas
 LEAST_LAPS = 3.0  # that a jump is to pass over: what it changes costs more than a shorter one saves
 LEAST_SHARE = 0.02  # of the launch's instructions, the same
 MOST_LAPS_SHARE = 0.2  # of what may be passed over: laps before a jump
+SHORTER_RUNS = 3  # of a launch whose loads find nothing in L2: a line, and whether it is one
+MOST_OF_LOOP = 0.5  # of its iterations, that such runs may have together
 SAME = 0.02  # relative: paces of two laps
 WITHIN = "within workgroups"  # the doubt that all launches sampled so share
 _LATER_ROUNDS = 1e9  # how long ago a launch began, for doubts that are those of `SamplingSpec.within_bias` here
@@ -56,6 +59,32 @@ _LATER_ROUNDS = 1e9  # how long ago a launch began, for doubts that are those of
 
 class NotWithin(Exception):
     """Iterations of a launch cannot be passed over within its workgroups; says why."""
+
+
+@dataclass(eq=False)
+class Streaming(Exception):
+    """L2 answers no load of a launch: what it costs is known from runs with shorter loops (gpusim.sampling.shortened).
+
+    ahead: the most iterations that a wavefront has executed and not issued; workgroups, rounds: of the grid;
+    wavefronts: of a workgroup.
+    """
+
+    loop: Loop
+    work: Work
+    ahead: float
+    workgroups: int
+    wavefronts: int
+    rounds: float
+
+    @property
+    def kept(self) -> int:
+        """Iterations of the first of the runs with shorter loops, each of which has twice as many as the one before."""
+        return max(LEAST_ITERATIONS, ceil(self.ahead + SETTLED_ITERATIONS))
+
+    @property
+    def fits(self) -> bool:
+        """Whether the loop is long enough for as many such runs as are needed."""
+        return (2**SHORTER_RUNS - 1) * self.kept <= MOST_OF_LOOP * self.loop.iterations
 
 
 def inside(spec: SamplingSpec, launch: Steered) -> "Inside":
@@ -162,6 +191,7 @@ class Inside:
         self._starts: list[Start] = []
         self._jumped: np.ndarray | None = None  # what was counted when iterations were first passed over
         self._skipped, self._repeated = 0, np.zeros(len(self._columns.timed))  # workgroups, and what they cost
+        self._checked = False  # what its loads find
         self._course = self._steer()
         self.limit = next(self._course, NEVER)
 
@@ -176,7 +206,9 @@ class Inside:
         while True:
             since = self._launch.now
             while not self._calm(SETTLED_ITERATIONS, LEFT_ITERATIONS):
+                self._check_loads()
                 yield self._launch.now + max(FIRST_STEP_CYCLES, (self._launch.now - since) // STEPS)
+            self._check_loads()
             stands = self._standing()
             self._repeat(Start(_kind(stands), self._launch.position, self._look(), len(self._phases)))
             yield from self._phase()
@@ -329,6 +361,18 @@ class Inside:
             return False
         return not launch.waiting or len(stands.slots) == launch.resident * self._waves
 
+    def _check_loads(self) -> None:
+        """Raise Streaming, once the first wavefronts are in their loops, if L2 has answered hardly any load."""
+        stands = self._standing()
+        if self._checked or not len(stands.done) or stands.done.mean() < SETTLED_ITERATIONS:
+            return
+        self._checked = True
+        if finds_nothing(self._launch.counts(), self._spec):
+            ahead, rounds = float(stands.ahead.max()), self._total / self._launch.resident
+            found = Streaming(self._loop, self._work, ahead, self._total, self._waves, rounds)
+            if found.fits:
+                raise found
+
     def _moved(self, begun: Standing, stands: Standing) -> tuple[np.ndarray, np.ndarray]:
         """Return how many iterations the place of each wavefront has moved on in the mean over all compute units, and
         how many more each wavefront's workgroup has.
@@ -390,6 +434,11 @@ class Inside:
         said = f"within workgroups: {laps} laps, {jumps} jump{'s' * (jumps != 1)} in a loop of {self._loop.iterations}"
         rounds = round(self._skipped / self._launch.resident)
         return f"{said} iterations" + (f"; {rounds} round{'s' * (rounds > 1)} passed over" if rounds else "")
+
+
+def finds_nothing(facts: RunFacts, spec: SamplingSpec) -> bool:
+    """Tell whether L2 answers so few of a launch's loads that what they cost lies within what is doubted."""
+    return bool(facts.l2.read_hits + facts.l2.mshr_merges <= spec.within_bias * facts.l2.read_transactions)
 
 
 def _kind(stands: Standing) -> tuple[int, ...]:

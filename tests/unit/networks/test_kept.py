@@ -67,6 +67,18 @@ def test_an_estimate_serves_where_it_is_good_enough(kept: Kept) -> None:
             assert found.sampling.half_width("kernel", "cycles") == pytest.approx(100)
 
 
+def test_an_estimate_less_precise_than_was_asked_for_is_not_made_again(kept: Kept) -> None:
+    kept.put(ONE, estimate(900), asked(0.05))  # 9 % though 5 % were asked for
+    for error, serves in ((0.05, True), (0.06, True), (0.1, True), (0.049, False)):
+        assert (kept.get(ONE, asked(error)) is not None) == serves
+
+
+def test_an_estimate_by_whole_workgroups_is_made_again_within_them_unless_it_is_good(kept: Kept) -> None:
+    kept.put(ONE, estimate(900), asked(0.05, within=False))
+    assert kept.get(ONE, asked(0.05)) is None and kept.get(ONE, asked(0.05, within=False)) is not None
+    assert kept.get(ONE, asked(0.1)) is not None
+
+
 def test_an_estimate_serves_no_exact_run(kept: Kept) -> None:
     kept.put(ONE, estimate(0.0), asked(0.02))
     assert kept.get(ONE) is None
