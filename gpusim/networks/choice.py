@@ -85,8 +85,7 @@ def choose(
     schedule = schedule_of(network, settings, wanted.batch, wanted.train)
     steps = _steps(schedule, settings, wanted) if wanted.timing else []
     candidates = _candidates(schedule, settings, steps, reporter)
-    confidence = settings.sampling.confidence if settings.sampling is not None else SamplingSpec().confidence
-    sampled = settings.model_copy(update={"sampling": SamplingSpec(error=ERROR, confidence=confidence, within=False)})
+    sampled = settings.model_copy(update={"sampling": precision(settings.sampling)})
     layers = frozenset(step.layer for step in steps)
     alone = replace(wanted, engine="off", data="synthetic", verify=False, launches=RunOptions(), layers=layers)
     known: dict[LaunchClass, RunFacts] = {}
@@ -112,6 +111,17 @@ def choose(
         if facts.sampling is None or facts.sampling.method == WHOLE
     }
     return Chosen(choices, exact)
+
+
+def precision(asked: SamplingSpec | None) -> SamplingSpec:
+    """Return how launches are sampled for a choice: as precisely as algorithms differ, by whole workgroups.
+
+    For a run that is to be known less well, as that is sampled: what the choice then loses lies within the run's error.
+    """
+    if asked is not None and asked.error > ERROR:
+        return SamplingSpec(error=asked.error, confidence=asked.confidence, within=asked.goes_within)
+    confidence = SamplingSpec().confidence if asked is None else asked.confidence
+    return SamplingSpec(error=ERROR, confidence=confidence, within=False)
 
 
 def _steps(schedule: Schedule, settings: NetworkSettings, wanted: Wanted) -> list[Step]:
