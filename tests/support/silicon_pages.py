@@ -289,11 +289,16 @@ def _sentences() -> Iterator[str]:
     points = _points(SAME)
     every_row, used = len(data.read_text(encoding="utf-8").splitlines()) - 1, sum(len(p.measured_us) for p in points)
     run = {row.prediction.point.label for row in same}
-    left = [f"{point.label} ({point.convolution.macs * 2e-9:.1f} GFLOP)" for point in points if point.label not in run]
+    left = [
+        f"{point.label} ({point.convolution.macs * 2e-9:.1f} GFLOP, in {point.time_us:.1f} µs)"
+        for point in points
+        if point.label not in run
+    ]
     yield (
         f"Of the data file's {every_row} rows {used} have a time of such a solver, which are {len(points)} points: a"
-        f" convolution and pass, with 1 x 1 filters a batch of them; {len(left)} of these have not been run:"
-        f" {', '.join(left) or NOTHING}. The other rows have times of other solvers alone."
+        f" convolution and pass, with 1 x 1 filters a batch of them; {len(left)} of these have not been run, or took"
+        f" less on the card than a measurement's own time: {', '.join(left) or NOTHING}."
+        " The other rows have times of other solvers alone."
     )
     off = [abs(row.ratio - 1) for row in same]
     spread = [max(p.measured_us) / min(p.measured_us) - 1 for p in map(_point, same) if len(p.measured_us) > 1]
