@@ -69,17 +69,23 @@ class Ratios:
 
 
 def ratios(
-    laps: np.ndarray, weights: np.ndarray, age: float, columns: Columns, spec: SamplingSpec, lap_rounds: float = 1.0
+    laps: np.ndarray,
+    weights: np.ndarray,
+    age: float,
+    columns: Columns,
+    spec: SamplingSpec,
+    lap_rounds: float = 1.0,
+    strata: np.ndarray | None = None,
 ) -> Ratios:
     """Return counts per instruction in laps, with the reasons to doubt that the skipped part has the same.
 
     laps: [lap, window, column], in order of time; weights: of each, their sum is 1; age: rounds that had passed in the
-    middle of them; lap_rounds: rounds that a lap takes.
+    middle of them; lap_rounds: rounds that a lap takes; strata: as of `gpusim.sampling.noise.noise`.
     """
     totals = laps.sum(axis=1)
     weighted = weights @ totals
     values = weighted / max(float(weighted[columns.work]), 1)
-    found = noise(laps, columns.work, columns.cycles, spec)
+    found = noise(laps, columns.work, columns.cycles, spec, strata)
     scale = 1 / max(float(totals[:, columns.work].mean()), 1)
     t, z = quantile(spec.confidence, found.degrees), quantile(spec.confidence, MANY_DEGREES)
     spread = np.sqrt(laps.shape[1]) * found.within * scale  # of a window, as a part of the whole

@@ -36,10 +36,11 @@ class Noise:
     inflation: float
 
 
-def noise(laps: np.ndarray, work: int, time: int, spec: SamplingSpec) -> Noise:
+def noise(laps: np.ndarray, work: int, time: int, spec: SamplingSpec, strata: np.ndarray | None = None) -> Noise:
     """Estimate the noise of laps that have settled.
 
-    laps: [lap, window, column]; work, time: the columns of instructions and cycles.
+    laps: [lap, window, column]; work, time: the columns of instructions and cycles; strata: a number of what each lap
+    is a sample of, where that is not the same for all: laps are then compared with those of their own stratum.
     """
     totals = laps.sum(axis=1)
     last = parts_of(laps[-_PRIOR_LAPS:])
@@ -47,13 +48,29 @@ def noise(laps: np.ndarray, work: int, time: int, spec: SamplingSpec) -> Noise:
     apart = last - own[:, np.newaxis] * last[:, :, work : work + 1]
     count, parts = apart.shape[:2]
     prior = apart.reshape(count * parts, -1) * np.sqrt(parts / ((parts - 1) * count))
-    ratio = totals.sum(axis=0) / max(float(totals[:, work].sum()), 1)
-    between = totals - ratio * totals[:, work : work + 1]
+    strata = np.zeros(len(totals), np.int64) if strata is None else strata
+    between, own_degrees = _between(totals, work, strata)
     correlation = lag1(between[:, time])
     left = min(correlation, _MOST_CORRELATION) if correlation > spec.most_correlation else 0.0
-    degrees = spec.prior_degrees + len(laps) - 1
-    rows = np.concatenate([prior * np.sqrt(spec.prior_degrees), joined(between, _MOST_ROWS)]) / np.sqrt(degrees)
+    degrees = spec.prior_degrees + own_degrees
+    # neighbours are added up, and those of one stratum would cancel one another: its rows have no sum
+    within_stratum = np.array([(strata[:k] == stratum).sum() for k, stratum in enumerate(strata)])
+    between = joined(between[np.argsort(within_stratum, kind="stable")], _MOST_ROWS)
+    rows = np.concatenate([prior * np.sqrt(spec.prior_degrees), between]) / np.sqrt(degrees)
     return Noise(rows, np.sqrt((prior * prior).sum(axis=0)), degrees, correlation, (1 + left) / (1 - left))
+
+
+def _between(totals: np.ndarray, work: int, strata: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return how far each lap is from what its work has in its stratum, [lap, column], and the degrees of freedom: the
+    mean square of a stratum's rows is unbiased with one lap less.
+    """
+    between, degrees = np.zeros_like(totals, dtype=np.float64), 0
+    for stratum in np.unique(strata):
+        its = totals[strata == stratum]
+        ratio = its.sum(axis=0) / max(float(its[:, work].sum()), 1)
+        between[strata == stratum] = its - ratio * its[:, work : work + 1]
+        degrees += len(its) - 1
+    return between, degrees
 
 
 def parts_of(laps: np.ndarray) -> np.ndarray:

@@ -295,8 +295,11 @@ class Inside:
 
         alike: earlier phases of its kind. The last lap has to have the pace of the one before, or of these phases.
         """
-        laps = np.array([*(lap for one in alike for lap in one.counted), *phase.laps[phase.unsettled :]])
-        found = ratios(laps, np.full(len(laps), 1 / len(laps)), _LATER_ROUNDS, self._columns, self._spec)
+        own = phase.laps[phase.unsettled :]
+        laps = np.array([*(lap for one in alike for lap in one.counted), *own])
+        strata = _strata([*(len(one.counted) for one in alike), len(own)])
+        even = np.full(len(laps), 1 / len(laps))
+        found = ratios(laps, even, _LATER_ROUNDS, self._columns, self._spec, strata=strata)
         lap = found.lap_variance(self._columns.cycles) * found.chance.factor * len(laps)
         now = self._pace(phase.laps[-1:])
         others = [self._pace(held) for held in (laps[:-1], phase.laps[-2:-1]) if len(held)]
@@ -306,8 +309,8 @@ class Inside:
             return True
         done = self._look()[self._columns.work] + plain_sum(one.passed for one in self._phases)
         share = min(room / self._launch.now * done / self._work.total, 1.0)
-        own = (self._spec.within_bias * quantile(self._spec.confidence, MANY_DEGREES)) ** 2
-        allowed = max(self._spec.error**2 - own, self._spec.error**2 / 4)
+        shared = (self._spec.within_bias * quantile(self._spec.confidence, MANY_DEGREES)) ** 2
+        allowed = max(self._spec.error**2 - shared, self._spec.error**2 / 4)
         return phase.settled and lap / (phase.before - phase.unsettled) * share <= allowed
 
     def _pace(self, laps: Sequence[np.ndarray] | np.ndarray) -> float:
@@ -405,7 +408,10 @@ class Inside:
             passed = [(one.passed + one.jumped[columns.work]) * one.times for one in phases]
             weights = np.array([n * w for one, n in zip(phases, passed, strict=True) for w in one.weights()])
             laps, whole = np.array([lap for one in phases for lap in one.counted]), plain_sum(passed)
-            found = ratios(laps, weights / whole, _LATER_ROUNDS, columns, self._spec)
+            strata = _strata([len(one.counted) for one in phases])
+            works = np.bincount(strata, weights * laps[..., columns.work].sum(axis=1)) / np.bincount(strata, weights)
+            laps = laps * (works.mean() / works)[strata][:, np.newaxis, np.newaxis]  # each phase has its own pace
+            found = ratios(laps, weights / whole, _LATER_ROUNDS, columns, self._spec, strata=strata)
             added += (found.values * whole - jumped)[:size]
             doubts.append(Replicates(found.chance.factor, found.chance.deviations[:, :size] * whole))
         own = self._spec.within_bias * added * self._vector.timed
@@ -439,6 +445,11 @@ class Inside:
 def finds_nothing(facts: RunFacts, spec: SamplingSpec) -> bool:
     """Tell whether L2 answers so few of a launch's loads that what they cost lies within what is doubted."""
     return bool(facts.l2.read_hits + facts.l2.mshr_merges <= spec.within_bias * facts.l2.read_transactions)
+
+
+def _strata(laps: Sequence[int]) -> np.ndarray:
+    """Return the number of the phase of each lap; laps: how many each phase has."""
+    return np.repeat(np.arange(len(laps)), laps)
 
 
 def _kind(stands: Standing) -> tuple[int, ...]:
