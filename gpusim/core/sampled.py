@@ -42,9 +42,9 @@ class Sampling:
 
     method: 'whole', 'windows', 'iterations' or 'draws', joined by ' + ' where launches differ; reason: why it ran
     whole, or what was measured; rounds: of resident workgroups in the grid; instructions: estimated, of the whole
-    grid; simulated: of these; complete: whether all workgroups were executed at least; doubts: independent of one
-    another; parts: of several launches those that differ, each with how often it is there; unasked: instructions of
-    those that ran whole because nothing else was asked.
+    grid; simulated: of these; complete: whether all workgroups were executed at least, and once; doubts: independent
+    of one another; parts: of several launches those that differ, each with how often it is there; unasked: instructions
+    of those that ran whole because nothing else was asked.
     """
 
     confidence: float

@@ -14,6 +14,7 @@ and how much of the resident ones is done changes from round to round, while ins
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
@@ -87,7 +88,10 @@ def sampled(run: Callable[[Steerer], RunFacts], spec: SamplingSpec, searches: in
         why = "wavefronts go through its loop in different ways"
     except NotWithin as refused:
         why = str(refused)
-    return run(Sampler(spec, searches, why))
+    facts = run(Sampler(spec, searches, why))
+    if facts.sampling is not None:  # it found what the first run had already stored, so that results may be others
+        facts.sampling = replace(facts.sampling, complete=False)
+    return facts
 
 
 def look_at(kernel: Kernel) -> None:

@@ -61,6 +61,7 @@ def test_what_l2_answers_is_not_told_by_shorter_loops(monkeypatch: pytest.Monkey
     monkeypatch.setattr(rooms, "finds_nothing", lambda facts, spec: False)
     held = in_part(launch(6400, 32)).sampling
     assert held is not None and "L2 answers its later loads" in held.reason
+    assert not held.complete  # it ran whole at last, on memory that the runs before had written to
 
 
 def test_a_wavefront_that_no_look_met_in_its_loop_ends_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:

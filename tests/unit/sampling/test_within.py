@@ -73,3 +73,4 @@ def test_a_loop_that_proves_another_is_sampled_anew_by_whole_workgroups() -> Non
     held = sampled(fails_once, SamplingSpec(error=0.03)).sampling
     assert held is not None and held.method == WHOLE
     assert held.reason.endswith("wavefronts go through its loop in different ways")
+    assert not held.complete  # the run before has written to memory
