@@ -39,8 +39,11 @@ BANDWIDTHS = (
     ("r9nano", "triad", 0),
     ("mi25", "copy", 0xCA00000),
     ("mi25", "triad", 0xCA00000),
+    ("vega56", "copy", 0xCA00000),
+    ("vega56", "triad", 0xCA00000),
     ("mi60", "read", 0),
 )
+OWN_MODELS = {"RX Vega 56 (Vega 10)": "vega56"}  # cards that another model of their architecture does not stand for
 UNDER_LOAD_GHZ = (0.85, 0.95)  # of an R9 Nano, "typically": Hardwareluxx, AMD Radeon R9 Nano im Test (2015), page 2
 # AMD's product pages: peak engine clock
 VEGA_10_PEAK_GHZ = {
@@ -286,6 +289,8 @@ def bandwidths() -> str:
         rate = 100 * dram_stream(bench, kernel, groups, DRAM_BYTES, between_bytes) * gpu.clock_hz / gpu.dram.bytes_per_s
         what = kernel if not between_bytes else f"{kernel}, arrays {apart_bytes:#x} bytes apart"
         for row in published(f"bandwidth.dram_{kernel}_share", gpu.architecture):
+            if name != OWN_MODELS.get(row.part, name) or (name in OWN_MODELS.values() and row.part not in OWN_MODELS):
+                continue
             off = deviation_text(row.deviation(rate))
             rows.append([name, what, f"{rate:.1f} %", f"{row.text} %", off, row.part, row.source])
     return table(["model", "what", "of the pins", "published", "deviation", "card", "source"], rows)

@@ -38,7 +38,7 @@ from gpusim.results.metrics import METRICS
         (["exec", "vector_add", "--set", "arguments.q.value=1"], "unknown argument 'q'; allowed: a, b, c, n"),
         (["exec", "vector_add", "--set", "arguments.n.value=nan"], '"nan" is not allowed: must be a number'),
         (["show", "mi7"], "did you mean 'mi6'"),
-        (["show", "none"], "r9nano, vega8, layerA, layerB, layerC, vector_add, compactor, default, dong2020)"),
+        (["show", "none"], "r9nano, vega56, vega8, layerA, layerB, layerC, vector_add, compactor, default, dong2020)"),
         (["show", "mi6", "--set", "l2.size_kib=0"], "must be at least 1"),
     ],
 )

@@ -41,6 +41,23 @@ def test_r9_nano_is_the_data_sheet() -> None:
     assert gpu.dram.bytes_per_s == pytest.approx(512e9)
 
 
+@pytest.mark.parametrize(
+    ("name", "cus", "tflops", "gb_s", "gib"),  # AMD's product pages
+    [
+        ("mi25", 64, 12.3, 484, 16),
+        ("vega56", 56, 10.5, 410, 8),
+        ("mi50", 60, 13.3, 1024, 16),
+        ("mi60", 64, 14.7, 1024, 32),
+    ],
+)
+def test_vega_is_its_product_pages(name: str, cus: int, tflops: float, gb_s: float, gib: int) -> None:
+    gpu = load_gpu(name)
+    assert gpu.cus == cus
+    assert 2 * 64 * cus * gpu.clock_hz == pytest.approx(tflops * 1e12, rel=0.005)
+    assert gpu.dram.bytes_per_s == pytest.approx(gb_s * 1e9, rel=0.002)
+    assert gpu.memory_mib == gib << 10
+
+
 def test_values_read_back(tmp_path: Path) -> None:
     config = load_run("layerB.yaml", ["gpu=r9nano", "engine.prefetch_buffer_kib=0.0625", "workload.batch=3"])
     copy = tmp_path / "copy.yaml"
