@@ -52,6 +52,9 @@ class Kept:
         workgroups may be passed over in part those that were made by whole ones.
         """
         whole, _ = self._found(self._key(one))
+        if whole is not None and whole.sampling is not None:  # why it ran whole, for a run that samples
+            why = None if sampling is None else replace(whole.sampling, confidence=sampling.confidence)
+            whole = replace(whole, sampling=why)
         if whole is not None or sampling is None:
             return whole
         by_whole = [sampling.model_copy(update={"within": False})] if sampling.goes_within else []
@@ -72,12 +75,12 @@ class Kept:
     def put(self, one: LaunchClass, facts: RunFacts, sampling: SamplingSpec | None = None) -> None:
         """Store the facts of a class of launches; if the store cannot be written, the run goes on.
 
-        sampling: how the class was to be sampled; one that was simulated in whole all the same is stored as such.
+        sampling: how the class was to be sampled; one that was simulated in whole all the same is stored as such, with
+        the reason.
         """
-        if facts.sampling is not None and facts.sampling.method == WHOLE:
-            facts = replace(facts, sampling=None)
-        key = self._key(one, sampling if facts.sampling is not None else None)
-        asked = {_ASKED: sampling.error} if sampling is not None and facts.sampling is not None else {}
+        estimated = facts.sampling is not None and facts.sampling.method != WHOLE
+        key = self._key(one, sampling if estimated else None)
+        asked = {_ASKED: sampling.error} if sampling is not None and estimated else {}
         self._pieces.put(key, one.kernel, plain_facts(facts) | asked)
 
     def hold(self, one: LaunchClass) -> bool:

@@ -2,6 +2,7 @@
 
 import multiprocessing
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,10 +102,19 @@ def test_an_exact_one_comes_before_an_estimate_and_stays(kept: Kept) -> None:
 
 
 def test_what_was_to_be_sampled_and_ran_whole_is_exact(kept: Kept) -> None:
-    kept.put(ONE, estimate(0, WHOLE), asked(0.02))
+    whole = estimate(0, WHOLE)
+    assert whole.sampling is not None
+    whole.sampling = replace(whole.sampling, reason="its rounds are few")
+    kept.put(ONE, whole, asked(0.02))
     for sampling in (None, asked(1e-9), asked(0.02, confidence=0.5)):
         found = kept.get(ONE, sampling)
-        assert cycles(found) == CYCLES + 1 and found is not None and found.sampling is None
+        assert found is not None and found.cycles == CYCLES + 1
+        if sampling is None:
+            assert found.sampling is None
+        else:
+            held = found.sampling
+            assert held is not None and (held.method, held.reason) == (WHOLE, "its rounds are few")
+            assert held.confidence == sampling.confidence, "sums have one"
 
 
 def test_engines_have_estimates_of_their_own(tmp_path: Path) -> None:
