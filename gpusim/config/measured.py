@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import dist
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import model_validator
 
@@ -13,7 +13,7 @@ from gpusim.base.errors import UserError
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.check import checked
-from gpusim.config.gpu import layered
+from gpusim.config.gpu import GPU_FOLDER, layered, load_gpu
 from gpusim.config.measured_convolutions import (
     GEMM,
     ConvolutionPoint,
@@ -28,6 +28,7 @@ from workloads.operators.conv_algorithms import DENSE_ALGORITHMS
 from workloads.vendor.tensile import element_bytes_of, is_compiled, takes_pointers
 
 FOLDER = "measured"
+GENERAL_GPU = ("general", "gpu")
 LIKE = "rocblas-r9nano"  # what a table of the user's own says nothing of is taken from this one
 OWN = ("title", "card", "source", "points", "gpu")  # what no table takes from its base
 # of a file of points without a table: times are of kernels alone, at the model's clock, and of a call after the first
@@ -85,8 +86,13 @@ class GeneralSpec(Spec):
     launch_us: float = param(
         0.0, "time of a measurement that no kernel takes, in microseconds; never fitted", "user", ge=0, le=1e6
     )
+    gpu: GpuSpec | None = param(None, "the model of the card on which they were; null: the table's", "user")
     clock_ghz: float | None = param(
-        None, "the card's clock while they were measured; null: the table's; never fitted", "user", gt=0, le=10
+        None,
+        "the card's clock while they were measured; null: that of their own gpu, or else the table's; never fitted",
+        "user",
+        gt=0,
+        le=10,
     )
 
 
@@ -198,14 +204,33 @@ MeasuredPoint = Point | ConvolutionPoint
 def load_measured(given: files.Given, sets: Sets = ()) -> tuple[MeasuredTable, files.Document]:
     """Load the table with `sets` applied in order; return it and its file. Raise UserError.
 
-    A CSV file is a table by itself, whose GPU `sets` must name.
+    A CSV file is a table by itself, whose GPU `sets` must name. One in `sets` is that of general batches, too.
     """
     if isinstance(given, str | Path) and Path(given).suffix == ".csv":
         document = _alone(Path(given).expanduser().absolute())
     else:
         document = files.opened(given, FOLDER)
     files.require(document, FOLDER)
-    return checked(MeasuredTable, layered(_on_base(document), assignments(sets), MeasuredTable)), document
+    laid = []
+    for a in assignments(sets):
+        laid += [a] if a.path != GENERAL_GPU else [replace(a, value=_own_gpu(a.value, Path("--set")))]
+        if a.path == ("gpu",):
+            laid.append(replace(a, path=GENERAL_GPU, value=None))
+    return checked(MeasuredTable, layered(_with_general(_on_base(document)), laid, MeasuredTable)), document
+
+
+def _with_general(document: files.Document) -> files.Document:
+    """Put the values of the GPU that general batches have in place of its name."""
+    general = document.data.get("general")
+    if not isinstance(general, Mapping) or "gpu" not in general:
+        return document
+    own = {**general, "gpu": _own_gpu(general["gpu"], document.path)}
+    return replace(document, data={**document.data, "general": own})
+
+
+def _own_gpu(said: Any, beside: Path) -> Any:
+    """Return the values of a GPU that is named; anything else as it is."""
+    return load_gpu(files.find(said, GPU_FOLDER, beside)).model_dump(mode="json") if isinstance(said, str) else said
 
 
 def _alone(path: Path) -> files.Document:

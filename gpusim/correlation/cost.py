@@ -87,7 +87,8 @@ def _seconds(point: MeasuredPoint, conditions: Conditions, kernels: KernelSource
     whole = conditions.calls(point) * each
     if conditions.sampling_of(point) is None:
         return whole
-    resident = conditions.gpu.cus * occupancy(product, conditions.gpu.cu).workgroups_per_cu
+    gpu = conditions.gpu_of(point)
+    resident = gpu.cus * occupancy(product, gpu.cu).workgroups_per_cu
     return whole * min(1.0, SAMPLED_ROUNDS * resident / math.prod(product.workgroups))
 
 

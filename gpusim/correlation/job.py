@@ -15,7 +15,7 @@ from gpusim.correlation.cost import Checked, check
 from gpusim.correlation.fit import Fitted, fit
 from gpusim.correlation.kept import KeptPoints
 from gpusim.correlation.kernels import KernelSource
-from gpusim.correlation.predict import Conditions, Prediction, predicted, replaced
+from gpusim.correlation.predict import Conditions, Prediction, predicted
 from gpusim.correlation.report import NotRun, point_said, said
 from gpusim.energy.spec import EnergySpec
 from gpusim.results.record import PartLaunch, PartRecord, RunRecord
@@ -197,7 +197,7 @@ class _Runs:
         for variant, held in enumerate(values):
             condition = self._job.conditions
             for path, value in held.items():
-                condition = condition.with_gpu(replaced(condition.gpu, path, value))
+                condition = condition.changed(path, value)
             under |= {(variant, point): condition for point in points}
         for key, condition in under.items():
             known = self._kept.get(key[1], condition)

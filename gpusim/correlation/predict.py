@@ -107,14 +107,21 @@ class Conditions:
             *(table.general, table.convolution),
         )
 
-    def with_gpu(self, gpu: GpuSpec) -> "Conditions":
-        """Return the same conditions for another GPU."""
-        return replace(self, gpu=gpu)
+    def changed(self, path: str, value: Any) -> "Conditions":
+        """Return the same conditions with one value of the GPUs' configurations changed; of general batches' own GPU
+        its clock is not. Raise UserError.
+        """
+        own = self.general.gpu
+        if own is not None and path != "clock_ghz":
+            own = replaced(own, path, value)
+        general = self.general.model_copy(update={"gpu": own})
+        return replace(self, gpu=replaced(self.gpu, path, value), general=general)
 
     def gpu_of(self, point: Point) -> GpuSpec:
-        """Return the GPU at the clock at which the point was measured."""
-        clock_ghz = self.general.clock_ghz if takes_pointers(point.kernel) else None
-        return self.gpu if clock_ghz is None else replaced(self.gpu, "clock_ghz", clock_ghz)
+        """Return the GPU on which the point was measured, at the clock that it had."""
+        general = self.general if takes_pointers(point.kernel) else GeneralSpec()
+        gpu = self.gpu if general.gpu is None else general.gpu
+        return gpu if general.clock_ghz is None else replaced(gpu, "clock_ghz", general.clock_ghz)
 
     def sampling_of(self, point: MeasuredPoint) -> SamplingSpec | None:
         """Return how the point is sampled; None: it is run whole."""
@@ -194,7 +201,7 @@ def problem_of(point: Point, conditions: Conditions) -> "tuple[GemmProblem, Gemm
     general = takes_pointers(point.kernel)
     scalars = conditions.general if general else conditions
     staggered = conditions.staggered == "all" or (conditions.staggered == "pointers" and general)
-    values = (scalars.alpha, scalars.beta, point.batch, staggered, conditions.gpu.cus)
+    values = (scalars.alpha, scalars.beta, point.batch, staggered, conditions.gpu_of(point).cus)
     return GemmProblem(point.transposes, point.m, point.n, point.k, *values), kernel
 
 

@@ -154,8 +154,10 @@ def head(table: MeasuredTable, rows: Sequence[Compared], fitted: Fitted | None) 
     compiled = {row.table_launch_us for row in rows if row.prediction.point.is_compiled}
     others = {row.table_launch_us for row in rows if not row.prediction.point.is_compiled} or compiled
     hip = f" (HIP kernels: {max(compiled):.2f})" if compiled and compiled != others else ""
-    general = table.general.clock_ghz
-    apart = "" if general is None or general == clock else f" (general batches: {general:g})"
+    own = table.general
+    general = own.clock_ghz if own.clock_ghz is not None or own.gpu is None else own.gpu.clock_ghz
+    on = "" if own.gpu is None else f" {own.gpu.name} at"
+    apart = "" if general is None or (general == clock and not on) else f" (general batches:{on} {general:g})"
     found = (
         ""
         if fitted is None

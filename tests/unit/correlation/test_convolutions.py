@@ -200,7 +200,7 @@ def test_filters_of_one_by_one_have_solvers_of_their_own(
     point = ConvolutionPoint(direction, convolution, 1.0, solver, True, kernel)
     assert point.product == product
     table, _ = load_measured("miopen-vega20")
-    conditions = Conditions.of(table, 1.0, None).with_gpu(load_gpu("mi6"))  # of which code is shipped
+    conditions = replace(Conditions.of(table, 1.0, None), gpu=load_gpu("mi6"))  # of which code is shipped
     made = timed(point, conditions, {kernel: function(kernel)})
     assert [one.kernel.name for one in (*made.before, *made.after)] == launched
     (one,) = made.product

@@ -13,13 +13,14 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.base.interrupt import interrupt_python
+from gpusim.config.gpu import load_gpu
 from gpusim.config.measured import Point, load_measured
 from gpusim.core.count_vector import CountVector
 from gpusim.core.facts import RunFacts
 from gpusim.core.sampled import Doubt, Replicates, Sampling
 from gpusim.correlation import predict as module
 from gpusim.correlation.kernels import KernelSource
-from gpusim.correlation.predict import SAMPLED, WHOLE, Conditions, Prediction, predicted
+from gpusim.correlation.predict import SAMPLED, WHOLE, Conditions, Prediction, predicted, problem_of
 from gpusim.host.command_processor import RunOptions
 from gpusim.sampling.spec import SamplingSpec
 
@@ -184,3 +185,38 @@ def test_general_batches_have_their_own_clock() -> None:
     )
     assert conditions.gpu_of(alone).clock_ghz == table.clock_ghz
     assert conditions.gpu_of(general).clock_ghz == table.general.clock_ghz != table.clock_ghz
+
+
+def test_general_batches_may_be_of_another_card() -> None:
+    table, _ = load_measured("vega10-sgemm")
+    conditions = Conditions.of(table, 25.0, None)
+    alone, general = (
+        replace(POINTS[0], kernel=f"Cijk_Ailk_Bljk_SB{kind}_MT8x8x8_X_GSU1_X_WG8_8_1_WGM1") for kind in ("", "_GB")
+    )
+    assert (conditions.gpu_of(alone).name, conditions.gpu_of(general)) == ("MI25", load_gpu("vega56"))
+    assert problem_of(general, conditions)[0].compute_units == 56 != problem_of(alone, conditions)[0].compute_units
+    hashed = conditions.changed("l2.channel_masks", None).changed("clock_ghz", 1.2)
+    assert [hashed.gpu_of(one).l2.channel_masks for one in (alone, general)] == [None, None]
+    assert [hashed.gpu_of(one).clock_ghz for one in (alone, general)] == [1.2, 1.471], "that one is never fitted"
+
+
+@pytest.mark.parametrize(
+    ("sets", "name"),
+    [
+        (["gpu=mi25"], None),  # the card of all points
+        (["gpu=mi25", "general.gpu=mi60"], "MI60"),
+        (["general.gpu=mi60"], "MI60"),
+        (["general.gpu=null"], None),
+        (["general.gpu.clock_ghz=1.3"], "RX Vega 56"),
+    ],
+)
+def test_a_card_of_general_batches_is_set(sets: list[str], name: str | None) -> None:
+    general = load_measured("vega10-sgemm", sets)[0].general
+    assert name == (None if general.gpu is None else general.gpu.name)
+    if sets[-1].endswith("1.3"):
+        assert general.gpu is not None and general.gpu.clock_ghz == 1.3
+
+
+def test_an_unknown_card_of_general_batches_is_refused() -> None:
+    with pytest.raises(UserError, match="mi61: no such configuration file"):
+        load_measured("vega10-sgemm", ["general.gpu=mi61"])
