@@ -79,6 +79,7 @@ CONVOLUTIONS = (
     Convolution((2, 6, 5, 5), 4, (1, 1), groups=2),
     Convolution((3, 6, 7, 11), 4, (3, 3), padding=(0, 2, 1, 0), groups=2),
     Convolution((2, 16, 5, 4), 5, (2, 2)),  # 64 weights of a filter
+    Convolution((2, 128, 3, 4), 6, (2, 1), padding=(1, 0, 0, 0), groups=2),  # 64 channels of a group
 )
 WHOLE_BLOCKS = Convolution((2, 8, 8, 8), 6, (3, 3), padding=(1, 1, 1, 1))  # of windows that an engine compacts
 SMALL_BUFFER = 1 << 16  # bytes: chunks of some of the images of CHUNKED

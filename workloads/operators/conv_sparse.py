@@ -78,8 +78,12 @@ def _shape(c: Convolution, images: int) -> GemmShape:
 
 def chunk_images(c: Convolution) -> int:
     """Return how many images have their columns in memory together: CHUNK_BYTES bound them, chunks are about equal."""
-    of_image = max(4 * _shape(c, 1).ldb * c.positions, 4 * prod(c.shape[1:]))
-    most = max(1, CHUNK_BYTES // of_image)
+    return images_together(c, max(4 * _shape(c, 1).ldb * c.positions, 4 * prod(c.shape[1:])))
+
+
+def images_together(c: Convolution, of_image_bytes: int) -> int:
+    """Return the same, where one has so much in memory."""
+    most = max(1, CHUNK_BYTES // of_image_bytes)
     return -(-c.shape[0] // -(-c.shape[0] // most))
 
 
@@ -123,10 +127,19 @@ class SparseForward(ConvolutionForward):
         if self.relu:
             raise self.refuse("a ReLU is no step of its kernels; allowed is relu = False")
 
+    def _shape(self, images: int) -> GemmShape:
+        """Return the shape of the product over so many images."""
+        return _shape(self.convolution, images)
+
+    @property
+    def _step(self) -> int:
+        """Images that have what is compacted in memory together."""
+        return chunk_images(self.convolution)
+
     @cached_property
     def _chunk(self) -> GemmShape:
         """The shape of the product over a chunk of images."""
-        return _shape(self.convolution, chunk_images(self.convolution))
+        return self._shape(self._step)
 
     @property
     def _kernel(self) -> GemmKernel:
@@ -158,8 +171,8 @@ class SparseForward(ConvolutionForward):
     @property
     def _shapes(self) -> list[GemmShape]:
         """The shape of the product over each chunk of images."""
-        c, step = self.convolution, chunk_images(self.convolution)
-        return [_shape(c, min(step, c.shape[0] - first)) for first in range(0, c.shape[0], step)]
+        c, step = self.convolution, self._step
+        return [self._shape(min(step, c.shape[0] - first)) for first in range(0, c.shape[0], step)]
 
     @property
     def needed_macs(self) -> int:
@@ -232,9 +245,8 @@ class SparseForward(ConvolutionForward):
 
     def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
         """Transpose the filters; then, for each chunk and group: im2col, the product, and its transposition."""
-        c = self.convolution
+        c, step = self.convolution, self._step
         made = [self._transposed_filters(tensors)]
-        step = chunk_images(c)
         for first in range(0, c.shape[0], step):
             images = min(step, c.shape[0] - first)
             for group in range(c.groups):
@@ -261,7 +273,7 @@ class SparseForward(ConvolutionForward):
         return launch("conv_sparse", kernel, tensors["x"].memory, grid, values | to)
 
     def _products(self, tensors: Mapping[str, Tensor], images: int, group: int, gpu: GpuFacts) -> "tuple[Launch, ...]":
-        shape, filters = _shape(self.convolution, images), tensors["filters"]
+        shape, filters = self._shape(images), tensors["filters"]
         a = tensor_part(filters, group, self.convolution.groups)
         b = tensor_part(tensors["bundles" if self.fused else "columns"])
         buffers = GemmBuffers(shape, filters.memory, a, b, tensor_part(tensors["products"]))

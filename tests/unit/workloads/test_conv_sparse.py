@@ -20,6 +20,12 @@ from workloads.operators.conv_sparse import (
     EllpackDibSoftwareForward,
     EllpackDibSoftwareRegistersForward,
 )
+from workloads.operators.conv_sparse_maps import (
+    IMPLICIT_SPARSE_FORWARD,
+    EllpackDibImplicitForward,
+    EllpackDibSoftwareImplicitForward,
+    ImplicitSparseForward,
+)
 from workloads.operators.conv_sparse_weights import (
     SPARSE_WEIGHTS,
     EllpackDibFusedBackwardWeights,
@@ -33,7 +39,13 @@ from workloads.operators.verify import verify
 PADDED = Convolution((4, 5, 6, 5), 7, (3, 3), padding=(1, 1, 1, 1))
 DEEP = Convolution((4, 128, 5, 6), 14, (3, 3), (2, 1), padding=(1, 1, 1, 1), groups=2)  # 64 x 9 weights of a filter
 Forward = type[EllpackDibForward | EllpackDibSoftwareForward | EllpackDibRegistersForward | EllpackDibFusedForward]
-IN_REGISTERS = (EllpackDibRegistersForward, EllpackDibSoftwareRegistersForward, EllpackDibFusedForward)
+IN_REGISTERS = (
+    *(EllpackDibRegistersForward, EllpackDibSoftwareRegistersForward, EllpackDibFusedForward),
+    *IMPLICIT_SPARSE_FORWARD,
+)
+ANY_DEPTH = (
+    *(EllpackDibForward, EllpackDibSoftwareForward, EllpackDibFusedForward, EllpackDibSoftwareImplicitForward),
+)
 
 
 @st.composite
@@ -52,9 +64,7 @@ def maps(draw: st.DrawFn, shape: tuple[int, ...]) -> np.ndarray:
 
 @compiled_only
 @settings(max_examples=60)
-@given(
-    convolutions(), st.sampled_from((EllpackDibForward, EllpackDibSoftwareForward, EllpackDibFusedForward)), st.data()
-)
+@given(convolutions(), st.sampled_from(ANY_DEPTH), st.data())
 def test_any_zeros_give_what_numpy_gives(c: Convolution, forward: Forward, data: st.DataObject) -> None:
     operator = build(forward(c, bias=True), DeviceMemory(MEMORY_BYTES), GPU, {"x": data.draw(maps(c.shape))})
     operator.outputs["y"][...] = np.nan
@@ -83,23 +93,22 @@ def test_filters_in_registers(sparsity: float, forward: Forward) -> None:
 @pytest.mark.parametrize(
     ("forward", "c"),
     [
-        *((forward, PADDED) for forward in (EllpackDibForward, EllpackDibSoftwareForward, EllpackDibFusedForward)),
+        *((forward, PADDED) for forward in ANY_DEPTH),
         *((forward, DEEP) for forward in IN_REGISTERS),
     ],
 )
 def test_chunks_give_the_same(forward: Forward, c: Convolution, monkeypatch: pytest.MonkeyPatch) -> None:
     found, counts = [], []
-    held = "bundles" if forward.fused else "columns"
+    held = "bundles" if forward.fused or forward is EllpackDibSoftwareImplicitForward else "columns"
     whole = forward(c, bias=True).workspace[held].size_bytes
     for limit in (whole, 3 * whole // 4, 1):
         monkeypatch.setattr(conv_sparse, "CHUNK_BYTES", limit)
         operator = build(forward(c, bias=True), DeviceMemory(MEMORY_BYTES), GPU)
         assert operator.tensors[held].size_bytes <= max(limit, whole // 4)
-        for launch in operator.launches:
-            execute(launch)
-        assert verify(operator).passed
+        stored = sum(execute(launch).store_bytes for launch in operator.launches)
+        assert verify(operator).passed and stored == operator.work.stored_bytes
         found.append(operator.outputs["y"].copy())
-        counts.append(sum(launch.kernel.name.startswith("im2col_") for launch in operator.launches))
+        counts.append(sum(launch.kernel.name.startswith(("im2col_", "maps_")) for launch in operator.launches))
     assert counts == [c.groups * chunks for chunks in (1, 2, 4)]
     for other in found[1:] if forward not in IN_REGISTERS else ():  # whose sums come in other parts, within the bounds
         np.testing.assert_array_equal(found[0], other)
@@ -179,6 +188,45 @@ def test_bundles_of_blocks_in_closed_form() -> None:
     assert fused.stored_bytes == dense.stored_bytes - 4 * 2 * 2 * 576 + 4 * (16 * lines + 2 * 2 * 9)
 
 
+@compiled_only
+@pytest.mark.parametrize("made", IMPLICIT_SPARSE_FORWARD)
+@pytest.mark.parametrize("filters", [300, 128, 64])
+def test_windows_find_the_maps(filters: int, made: type[ImplicitSparseForward]) -> None:
+    """Tiles of each height, channels in several blocks, another padding on each side, strides, taps that are apart."""
+    c = Convolution((5, 192, 7, 6), filters, (3, 2), (1, 2), (1, 0, 2, 1), (2, 1))
+    x = np.random.default_rng(5).standard_normal(c.shape, np.float32)
+    x *= np.random.default_rng(6).random(c.shape) >= 0.6
+    operator = build(made(c), DeviceMemory(MEMORY_BYTES), GPU._replace(compute_units=1), {"x": x})
+    for launch in operator.launches:
+        execute(launch)
+    assert verify(operator).passed
+    (product,) = (launch.kernel.name for launch in operator.launches if launch.kernel.name.startswith("sgemm_dib"))
+    assert product.endswith({300: ("gathered", "nnz"), 128: "_128", 64: "_64"}[filters])
+    found = operator.tensors["places"].array.view(np.int32)[: c.taps * 5 * c.positions].reshape(c.taps, 5, *c.outputs)
+    pixels = np.arange(5 * 42).reshape(5, 1, 7, 6)
+    padded = np.pad(pixels, ((0, 0), (0, 0), (1, 2), (0, 1)), constant_values=-1)
+    for tap in range(c.taps):
+        row, column = 2 * (tap // 2), tap % 2
+        met = padded[:, 0, row : row + c.outputs[0], column : column + 2 * c.outputs[1] : 2]
+        assert np.array_equal(found[tap], np.where(met < 0, -1, 3 * met)), tap
+
+
+def test_maps_are_compacted_once() -> None:
+    """One line a block of a pixel, and its count: not one for each tap that meets it."""
+    c = Convolution((1, 128, 3, 4), 2, (3, 3), groups=2)
+    x = np.zeros(c.shape, np.float32)
+    x[0, 0] = 1  # of the first group's block one value a pixel
+    x[0, 64:] = 1  # all of the second group
+    dense, compacted = (made(c).work_on({"x": x}) for made in IMPLICIT_SPARSE_FORWARD)
+    assert compacted.needed_macs == dense.needed_macs == 2 * (9 + 576)
+    assert compacted.stored_bytes == dense.stored_bytes - 4 * 128 * 12 + 4 * (16 * 12 * (1 + 4) + 2 * 12)
+
+
+def test_the_engine_takes_whole_blocks_of_channels() -> None:
+    with pytest.raises(UserError, match="5 channels of a group; allowed are multiples of 64"):
+        EllpackDibImplicitForward(PADDED)
+
+
 def test_filters_in_registers_have_whole_blocks_of_any_number() -> None:
     long = Convolution((1, 8192, 3, 3), 1, (3, 3))
     assert algorithm("ellpack_dib_registers", long).forward(long).convolution.depth > 1 << 16
@@ -204,6 +252,8 @@ def test_the_rows_say_how_they_take_the_activations() -> None:
         ("ellpack_dib_software", PADDED, 0),
         ("ellpack_dib_software_registers", DEEP, 0),
         ("ellpack_dib_fused", PADDED, 0),
+        ("ellpack_dib_implicit", DEEP, DEEP.groups),
+        ("ellpack_dib_software_implicit", PADDED, 0),
     ):
         row = algorithm(name, c)
         operator = build(row.forward(c), DeviceMemory(MEMORY_BYTES), GPU)
@@ -223,7 +273,7 @@ def test_the_rows_say_how_they_take_the_activations() -> None:
     ],
 )
 def test_what_cannot_be_is_refused_by_name(c: Convolution, part: str) -> None:
-    for name in (made.algorithm for made in SPARSE_FORWARD if part in made.refuses(c)):
+    for name in (made.algorithm for made in (*SPARSE_FORWARD, *IMPLICIT_SPARSE_FORWARD) if part in made.refuses(c)):
         with pytest.raises(UserError, match=f"algorithm '{name}'") as caught:
             algorithm(name, c)
         assert part in str(caught.value)
