@@ -91,6 +91,11 @@ CONVOLUTIONS = (
         convolved((2, 3), (1, 0, 2, 1), (1, 2), 2),
     ),
     ("64-weights", Convolution((1, 16, 4, 3), 5, (2, 2)), convolved((1, 1), (0, 0, 0, 0), (1, 1), 1)),
+    (
+        "64-channels",
+        Convolution((1, 64, 2, 3), 3, (2, 1), padding=(1, 0, 0, 0)),
+        convolved((1, 1), (1, 0, 0, 0), (1, 1), 1),
+    ),
 )
 WHOLE_BLOCKS = (  # of 64 windows
     (
