@@ -101,9 +101,9 @@ class NetworkSettings(Spec):
     sparse_convolution: str = param(
         DEFAULT_SPARSE_ALGORITHM,
         "algorithm over activation maps, forward, with --engine on: ellpack_dib, with filters in LDS; "
-        "ellpack_dib_registers: in vector registers; ellpack_dib_implicit: these, over maps without im2col; without the "
-        "engine ellpack_dib_software, ellpack_dib_software_registers, ellpack_dib_fused, whose im2col writes ELLPACK-DIB "
-        "itself, and ellpack_dib_software_implicit, over compacted maps",
+        "ellpack_dib_registers: in vector registers; ellpack_dib_implicit: these, over maps without im2col; without "
+        "the engine ellpack_dib_software, ellpack_dib_software_registers, ellpack_dib_fused, whose im2col writes "
+        "ELLPACK-DIB itself, and ellpack_dib_software_implicit, over compacted maps",
         "Dong 2020, chapter 6",
         among=SPARSE_ALGORITHMS,
     )
