@@ -1,8 +1,10 @@
 """The figures of docs/block-circulant.md: the fused kernel at layer A of Dong 2020's table 7.3, made by
-`python -m tests.support.circulant_page`; its transforms beside rocFFT's where GPUSIM_VENDOR_ROOT names AMD's libraries.
+`python -m tests.support.circulant_page [PART...]`; its transforms beside rocFFT's where GPUSIM_VENDOR_ROOT names AMD's
+libraries; what `gpusim reproduce bcm` cost, from docs/bcm/costs.json (`tests.support.launch_costs`).
 """
 
 import os
+import sys
 import tempfile
 from functools import cache
 from math import isclose
@@ -17,12 +19,14 @@ from gpusim.config.network import network_of
 from gpusim.config.network_run import load_settings
 from gpusim.core.facts import RunFacts
 from gpusim.networks.run import Wanted, run_iteration
+from tests.support.launch_costs import costs_table
 from tests.support.pages import renewed, table
 from tests.vendor.programs import VARIABLE, built_calls, run_call
 from workloads.circulant import BLOCKS
 from workloads.networks.dnnmark import described_by_dnnmark
 
 PAGE = Path(__file__).parents[2] / "docs/block-circulant.md"
+COSTS = PAGE.parent / "bcm/costs.json"
 BATCH = 128
 LAYER_A = """[DNNMark]
 run_mode=standalone
@@ -102,6 +106,12 @@ def transforms() -> str:
     return table([*head, "instructions, ours", "rocFFT", "DRAM MB, ours", "rocFFT"], rows)
 
 
+def costs() -> str:
+    """What the launches of `gpusim reproduce bcm` cost to simulate."""
+    return costs_table(COSTS)
+
+
 if __name__ == "__main__":
-    parts = {"fused": fused, **({"transforms": transforms} if os.environ.get(VARIABLE) else {})}
+    parts = {"fused": fused, **({"transforms": transforms} if os.environ.get(VARIABLE) else {}), "costs": costs}
+    parts = {name: parts[name] for name in sys.argv[1:] or parts}
     PAGE.write_text(renewed(PAGE.read_text(encoding="utf-8"), parts), encoding="utf-8")
