@@ -1,6 +1,6 @@
 """The figures of docs/block-circulant.md: the fused kernel at layer A of Dong 2020's table 7.3, made by
 `python -m tests.support.circulant_page [PART...]`; its transforms beside rocFFT's where GPUSIM_VENDOR_ROOT names AMD's
-libraries; what `gpusim reproduce bcm` cost, from docs/bcm/costs.json (`tests.support.launch_costs`).
+libraries; what `gpusim reproduce bcm` cost, from docs/block-circulant-costs.json (`tests.support.launch_costs`).
 """
 
 import os
@@ -26,7 +26,7 @@ from workloads.circulant import BLOCKS
 from workloads.networks.dnnmark import described_by_dnnmark
 
 PAGE = Path(__file__).parents[2] / "docs/block-circulant.md"
-COSTS = PAGE.parent / "bcm/costs.json"
+COSTS = PAGE.parent / "block-circulant-costs.json"
 BATCH = 128
 LAYER_A = """[DNNMark]
 run_mode=standalone

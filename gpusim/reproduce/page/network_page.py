@@ -67,7 +67,7 @@ def _points_table(reproduction: Reproduction, results: Results) -> Table:
     columns = [Column("run"), Column("iteration, ms", "{:,.2f}".format), Column("half-width", percent)]
     columns += [Column("simulated", percent), Column("processor s", "{:,.0f}".format)]
     rows: list[list[object]] = []
-    for key, kept in results.networks.items():
+    for key, kept in sorted(results.networks.items()):
         whole = next(row for row in kept.rows if row.by == "network" and row.part == "all")
         rows.append([key, whole.metrics["kernel.time_us"] / 1e3, kept.error, kept.fraction, kept.seconds])
     return Table(columns, rows, title="Runs.")

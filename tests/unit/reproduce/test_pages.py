@@ -1,6 +1,7 @@
 """Are the pages of shipped publications in docs/ those of their results, and does their text name what there is?"""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,17 @@ def test_the_folder_is_what_its_results_give(name: str) -> None:
     found = {path.name: path.read_text(encoding="utf-8") for path in there}
     wrong = sorted(file for file in expected.keys() | found.keys() if expected.get(file) != found.get(file))
     assert wrong == [], f"run gpusim reproduce {name} --draw --out docs/{name}"
+
+
+def test_a_page_does_not_depend_on_what_ran_first() -> None:
+    """A run makes the page that `--draw` makes of what it stored."""
+    reproduction = load_reproduction("layerwise")
+    pages = []
+    for order in (list, lambda items: list(reversed(list(items)))):
+        results = load(DOCS / "layerwise", "layerwise")
+        results = replace(results, networks=dict(order(results.networks.items())))
+        pages.append(contents(reproduction, results, reproduction.figures, made(reproduction, results)))
+    assert len(load(DOCS / "layerwise", "layerwise").networks) > 1 and pages[0] == pages[1]
 
 
 @pytest.mark.parametrize("name", NAMES)
