@@ -83,6 +83,7 @@ SEARCHED = {"path": "source_search", "batch": "32"}
         ("compactor", by_change({**PARTS, "change": "stream compactor"}), "", LITTLE),
         ("prefetching", by_change({**PARTS, "change": "no prefetching"}), "", MUCH),
         ("search_compactor", by_change({**SEARCHED, "change": "stream compactor"}), "", MUCH),
+        ("maps_compactor", by_change({"path": "implicit_engine", "change": "stream compactor"}), "", MUCH),
         ("indexing", by_change({**PARTS, "change": "indexing 12 cycles slower"}), "", LITTLE),
         ("look_up", by_change({**PARTS, "change": "look-up of 32 cycles"}), "", MUCH),
         ("alexnet_captured", by_path("engine"), "", LITTLE),
