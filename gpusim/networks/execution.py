@@ -131,6 +131,14 @@ class StepResult:
         return 1000 + self.of_launch * len(self.simulated)
 
     @property
+    def needed_macs(self) -> int:
+        """The multiply-accumulates that the kernels cannot leave out: of operands whose zeros are skipped those of
+        non-zeros; 0 while these are unknown.
+        """
+        of_terms = 0.0 if self.zeros is None else 1.0 - self.zeros.of_terms
+        return sum(one.needed_macs or round(one.macs * of_terms) for one in self.work)
+
+    @property
     def of_launch(self) -> float:
         """The estimated number of wavefront instructions of one launch of the step."""
         whole = plain_sum(w.macs / 60 + w.operations / 40 + (w.read_bytes + w.stored_bytes) / 200 for w in self.work)

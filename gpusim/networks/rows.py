@@ -37,7 +37,7 @@ class Row:
     @property
     def needed_macs(self) -> int:
         """The multiply-accumulates that the kernels cannot leave out: fewer where an algorithm saves some."""
-        return sum(work.needed_macs for step in self.steps for work in step.work)
+        return sum(step.needed_macs for step in self.steps)
 
     @property
     def passed(self) -> bool | None:

@@ -71,6 +71,9 @@ def test_lenet_with_the_engine_and_without(lenet: dict[str, Any]) -> None:
         assert bool(rows["conv2"]["metrics"]["engine"]) == (variant == "sparse") == ("zeros" in rows["conv2"])
         assert bool(tree["engine"]) == (variant == "sparse")
         assert ("why_dense" in rows["conv1"]) == (variant == "sparse")
+    conv2 = rows["conv2"]
+    needed = conv2["macs"] * (1 - conv2["zeros"]["of_terms"])
+    assert conv2["needed_macs"] == pytest.approx(needed, abs=1) and 0 < needed <= conv2["macs"]
     counts = rows["conv2"]["metrics"]["engine"]
     assert counts["requests"] > 0 == counts["response_mismatches"] == counts["faults"]
     assert counts["lines_fetched"] == counts["lines_needed"] + counts["lines_wasted"]
