@@ -39,9 +39,7 @@ def costs(store: Path) -> list[dict[str, Any]]:
             method = sampling["method"].split(" + ")[0]
             kind = next(name for name, begins in KINDS.items() if kernel.startswith(begins))
             instructions = facts["sections"]["kernel"]["wavefront_instructions"]
-            one = found.setdefault(
-                (kind, method), dict.fromkeys(("classes", "seconds", "instructions", "simulated"), 0.0)
-            )
+            one = found.setdefault((kind, method), dict.fromkeys(SUMS, 0.0))
             one["classes"] += 1
             one["seconds"] += facts["sections"]["simulator"]["cpu_s"]
             one["instructions"] += instructions

@@ -66,6 +66,11 @@ def refuses_any_depth(c: Convolution) -> str:
         "an image's results have": 4 * _shape(c, 1).ldc * c.positions,
         "a group's filters have": 4 * _shape(c, 1).lda * _shape(c, 1).padded_k,
     }
+    return too_large(held)
+
+
+def too_large(held: Mapping[str, int]) -> str:
+    """Return which of some matrices is larger than kernels can reach, '' where none is. held: bytes by 'it has'."""
     for what, size in held.items():
         if size > MAX_BYTES:
             return f"{what} {size} bytes; allowed are at most {MAX_BYTES}"
@@ -77,12 +82,12 @@ def _shape(c: Convolution, images: int) -> GemmShape:
 
 
 def chunk_images(c: Convolution) -> int:
-    """Return how many images have their columns in memory together: CHUNK_BYTES bound them, chunks are about equal."""
+    """Return how many images have their columns in memory together."""
     return images_together(c, max(4 * _shape(c, 1).ldb * c.positions, 4 * prod(c.shape[1:])))
 
 
 def images_together(c: Convolution, of_image_bytes: int) -> int:
-    """Return the same, where one has so much in memory."""
+    """Return how many images are in memory together, about equally many each time: CHUNK_BYTES bound what they have."""
     most = max(1, CHUNK_BYTES // of_image_bytes)
     return -(-c.shape[0] // -(-c.shape[0] // most))
 
@@ -249,11 +254,16 @@ class SparseForward(ConvolutionForward):
         made = [self._transposed_filters(tensors)]
         for first in range(0, c.shape[0], step):
             images = min(step, c.shape[0] - first)
+            made += self._of_chunk(tensors, first, images)
             for group in range(c.groups):
                 made.append(self._im2col(tensors, first, images, group))
                 made += self._products(tensors, images, group, gpu)
                 made.append(self._results(tensors, first, images, group))
         return tuple(made)
+
+    def _of_chunk(self, tensors: Mapping[str, Tensor], first: int, images: int) -> "tuple[Launch, ...]":
+        """Return what comes before a chunk of so many images, from `first` on, whatever their values."""
+        return ()
 
     def _transposed_filters(self, tensors: Mapping[str, Tensor]) -> "Launch":
         c, shape = self.convolution, self._chunk

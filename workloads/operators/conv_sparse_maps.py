@@ -17,12 +17,12 @@ from isa.kernarg import Pointer
 from isa.region import LINE_ELEMENTS
 from workloads.operators.conv_sparse import (
     EDGE,
-    MAX_BYTES,
     SparseForward,
     im2col_arguments,
     images_together,
     inside,
     tensor_part,
+    too_large,
 )
 from workloads.operators.convolution import Convolution
 from workloads.operators.launching import GROUP, divisor, launch
@@ -57,10 +57,7 @@ def refuses_maps(c: Convolution) -> str:
         "an image's results have": 4 * _shape(c, 1).ldc * c.positions,
         "a group's filters have": 4 * _shape(c, 1).lda * _shape(c, 1).padded_k,
     }
-    for what, size in held.items():
-        if size > MAX_BYTES:
-            return f"{what} {size} bytes; allowed are at most {MAX_BYTES}"
-    return ""
+    return too_large(held)
 
 
 def refuses_engine(c: Convolution) -> str:
@@ -143,22 +140,6 @@ class ImplicitSparseForward(SparseForward):
         moved = maps + 2 * c.weight.size + 2 * c.shape[0] * c.positions * c.filters
         return products + 4 * moved / LINE_BYTES_PER_CYCLE
 
-    def launches(self, tensors: Mapping[str, Tensor], gpu: GpuFacts) -> "tuple[Launch, ...]":
-        """Transpose the filters; for each chunk make the table, and for each of its groups compact or transpose the
-        maps, multiply, and transpose the results.
-        """
-        c, step = self.convolution, self._step
-        made = [self._transposed_filters(tensors)]
-        for first in range(0, c.shape[0], step):
-            images = min(step, c.shape[0] - first)
-            if first == 0 or images != step:
-                made.append(self._places(tensors, images))
-            for group in range(c.groups):
-                made.append(self._im2col(tensors, first, images, group))
-                made += self._products(tensors, images, group, gpu)
-                made.append(self._results(tensors, first, images, group))
-        return tuple(made)
-
     def _transposed_filters(self, tensors: Mapping[str, Tensor]) -> "Launch":
         c, shape = self.convolution, self._chunk
         values = {"from": tensors["weight"], "to": tensors["filters"], "rows": c.group_filters, "columns": c.depth}
@@ -167,12 +148,15 @@ class ImplicitSparseForward(SparseForward):
         grid = (-(-c.group_filters // EDGE), -(-c.depth // EDGE), c.groups)
         return launch("conv_sparse_maps", "transpose_filters", tensors["weight"].memory, grid, values)
 
-    def _places(self, tensors: Mapping[str, Tensor], images: int) -> "Launch":
+    def _of_chunk(self, tensors: Mapping[str, Tensor], first: int, images: int) -> "tuple[Launch, ...]":
+        """Return the launch that makes the table; none where that of the chunk before is the same."""
+        if first and images == self._step:
+            return ()
         c = self.convolution
         windows = im2col_arguments(c, tensors["x"], 0, images, 0, 0)["m"]
         grid = (-(-(images * c.positions + AFTER) // GROUP), c.taps + 1, 1)
         values = {"places": tensors["places"], "of_pixel": pixel_blocks(c), "m": windows}
-        return launch("conv_sparse_maps", "window_places", tensors["x"].memory, grid, values)
+        return (launch("conv_sparse_maps", "window_places", tensors["x"].memory, grid, values),)
 
     def _im2col(self, tensors: Mapping[str, Tensor], first: int, images: int, group: int) -> "Launch":
         c = _pixels(self.convolution)

@@ -192,8 +192,8 @@ def test_bundles_of_blocks_in_closed_form() -> None:
 @pytest.mark.parametrize("made", IMPLICIT_SPARSE_FORWARD)
 @pytest.mark.parametrize("filters", [300, 128, 64])
 def test_windows_find_the_maps(filters: int, made: type[ImplicitSparseForward]) -> None:
-    """Tiles of each height, channels in several blocks, another padding on each side, strides, taps that are apart."""
-    c = Convolution((5, 192, 7, 6), filters, (3, 2), (1, 2), (1, 0, 2, 1), (2, 1))
+    """Tiles of each height, two blocks of a pixel in places for three, uneven padding, strides, taps that are apart."""
+    c = Convolution((5, 128, 7, 6), filters, (3, 2), (1, 2), (1, 0, 2, 1), (2, 1))
     x = np.random.default_rng(5).standard_normal(c.shape, np.float32)
     x *= np.random.default_rng(6).random(c.shape) >= 0.6
     operator = build(made(c), DeviceMemory(MEMORY_BYTES), GPU._replace(compute_units=1), {"x": x})
