@@ -57,6 +57,16 @@ ENGINE_COUNTERS = CounterTable(
             "cycles",
             "cycles that lines waited for a port of their bank of the prefetch buffer, summed over reads and writes",
         ),
+        Counter(
+            "searches_anew",
+            "searches",
+            "those that began at the column's first bit or at its mappings, as no lane stood where its line begins",
+        ),
+        Counter(
+            "shifter_busy_cycles",
+            "cycles",
+            "cycles that shifters searched, or waited for an address calculator, summed over the shifters",
+        ),
         Counter("compu_busy_cycles", "cycles", "cycles a compaction unit took a line, summed over the units"),
         Counter(
             "l2_stall_cycles",

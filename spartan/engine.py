@@ -310,18 +310,18 @@ def _run_shifters(m, now):
             if location == NONE:
                 continue
             cycles = _search_cycles(m)
+            busy = 1
             if found == 0 and cycles > 1:
                 engine.shifter_found[k] = 1
                 engine.shifter_lane[k] = lane
-                engine.shifter_ready[k] = now + cycles - 1
+                busy = cycles - 1
             elif engine.addresses_left == 0:
                 engine.shifter_found[k] = 1
                 engine.shifter_lane[k] = lane
-                engine.shifter_ready[k] = now + 1
-            else:
-                if _issue(m, now, lane, location):
-                    engine.shifter_lane[k] = lane
-                engine.shifter_ready[k] = now + 1
+            elif _issue(m, now, lane, location):
+                engine.shifter_lane[k] = lane
+            engine.shifter_ready[k] = now + busy
+            engine.shifter_busy_cycles += busy
             break
 
 
@@ -387,6 +387,8 @@ def engine_finish(m, now) -> None:
         close_lane(m, engine.lane_first)
     if not engine.on_write:
         engine.lines_wasted += engine.reads_held
+    for k in range(engine.shifters):  # of searches that are not over, which were counted in whole
+        engine.shifter_busy_cycles -= max(engine.shifter_ready[k] - now, 0)
     if engine.lookup_since != NONE:
         engine.lookup_blocked_cycles += now - engine.lookup_since
         engine.lookup_since = NONE

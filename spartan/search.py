@@ -102,6 +102,7 @@ def place_before(m, lane, entry, i):
     Returns 1 if that read is the previous line's last one, for its leftover elements, else 0.
     """
     engine = m.engine
+    engine.searches_anew += 1
     engine.lane_restart[lane] = i
     engine.lane_skip[lane] = 0
     engine.lane_position[lane] = 0
@@ -163,6 +164,7 @@ def prudent_search(m, lane, i):
     if _reads_end_before(m, lane, i):
         engine.lane_run[lane] = engine.lane_exact[lane]
     else:
+        engine.searches_anew += 1
         engine.lane_run[lane] = 0
         engine.lane_restart[lane] = 0
         engine.lane_skip[lane] = 0

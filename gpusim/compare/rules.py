@@ -154,6 +154,12 @@ RULES = (
     ),
     Rule(
         "engine",
+        "engine.searches_anew / engine.requests",
+        "more of the engine's searches begin anew",
+        "fewer of the engine's searches begin anew",
+    ),
+    Rule(
+        "engine",
         "engine.lines_wasted / engine.lines_fetched",
         "more of the engine's lines are fetched for nothing",
         "fewer of the engine's lines are fetched for nothing",
@@ -165,7 +171,7 @@ RULES = (
         "the SIB loses fewer entries a request",
     ),
 )
-ROOFLINES = ("valu", "salu", "lds", "l1", "l2", "dram", "fetch", "dispatch")
+ROOFLINES = ("valu", "salu", "lds", "l1", "l2", "dram", "search", "fetch", "dispatch")
 
 
 def findings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Finding]:

@@ -86,6 +86,9 @@ ROOFLINE = CounterTable(
         Counter("l1", "cycles", f"{_FEWEST} the vector L1s allow: one line looked up and 64 bytes returned a cycle"),
         Counter("l2", "cycles", f"{_FEWEST} L2 allows: one request a channel and cycle"),
         Counter("dram", "cycles", f"{_FEWEST} DRAM allows: data-bus cycles / channels"),
+        Counter(
+            "search", "cycles", f"{_FEWEST} the engine's shifters allow, for searches as they were: 0 without engine"
+        ),
         Counter("fetch", "cycles", f"{_FEWEST} instruction fetch allows: one fetch a CU and cycle, one line a bank"),
         Counter("dispatch", "cycles", f"{_FEWEST} dispatch allows: to the launch of the last workgroup"),
         Counter(

@@ -48,9 +48,10 @@ def fewest_cycles(asked: Demand, gpu: GpuSpec) -> dict[str, float]:
 def roofline(m: Any, gpu: GpuSpec, kernel_cycles: int) -> dict[str, float]:
     """Return the fewest cycles by resource (`fewest_cycles`) for what was counted. kernel_cycles: those measured.
 
-    Besides: fetch: one fetch a CU and cycle, and one line of the busiest bank (code addresses decide which bank holds a
-    line); latency: what the wavefronts' own issue turns, taken branches and waits for data and instructions take, with
-    the latencies of this run, at the number of wavefronts that were resident.
+    Besides: search: the engine's, on all its shifters, for searches in the order that they had; fetch: one fetch a CU
+    and cycle, and one line of the busiest bank (code addresses decide which bank holds a line); latency: what the
+    wavefronts' own issue turns, taken branches and waits for data and instructions take, with the latencies of this
+    run, at the number of wavefronts that were resident.
     """
     fetches = float(m.icache.hits + m.icache.misses + m.icache.merges)
     spent = m.cu.stalls.sum(axis=0)
@@ -69,6 +70,7 @@ def roofline(m: Any, gpu: GpuSpec, kernel_cycles: int) -> dict[str, float]:
     dispatch = bounds.pop("dispatch")
     return {
         **bounds,
+        "search": float(m.engine.shifter_busy_cycles) / max(int(m.engine.shifters), 1),
         "fetch": max(fetches / gpu.cus, float(m.icache.bank_reads.max()) / gpu.shader_arrays),
         "dispatch": dispatch,
         "latency": float(spent[[ISSUED, MEMORY, FETCH, BRANCH_LATENCY]].sum()) / resident,

@@ -13,6 +13,8 @@ _ADVICE_BY_BOUND = {
     "l1": "fewer lines for each load: neighbours read neighbours; reuse through LDS or registers",
     "l2": "more reuse above L2: larger tiles in LDS or registers",
     "dram": "move fewer bytes: blocking for L2, compact formats; a faster kernel needs less traffic",
+    "search": "more or wider shifters (engine.shifters, engine.scan_bits_per_cycle, engine.mappings_per_cycle), "
+    "fewer workgroups that go through a column at different paces",
     "fetch": "a smaller loop body, so that instructions stay in the cache and the buffers",
     "dispatch": "fewer, longer workgroups",
 }
@@ -24,6 +26,7 @@ _UNITS = {
     "l1": "L1",
     "l2": "L2",
     "dram": "DRAM",
+    "search": "engine's search",
     "latency": "no unit: waiting",
 }
 

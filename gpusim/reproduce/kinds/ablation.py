@@ -53,22 +53,35 @@ class Changed:
         return None if mine is None or whole is None or whole <= 1 else (mine - 1) / (whole - 1)
 
     def doubts(self, moved: float) -> dict[str, float]:
-        """Return half-widths of slowdown and gain kept where each time may have moved so far, relative.
+        """Return half-widths of cycles, slowdown and gain kept where each time may have moved so far, relative.
 
         There are none where the change moves no launch, and so does nothing.
         """
         if self.run.launches == self.as_is.launches:
             return {}
         mine, whole = self.gain(self.run), self.gain(self.as_is)
-        found = {"slowdown": self.slowdown * hypot(moved, moved)}
+        found = {"slowdown": self.slowdown * hypot(moved, moved), "cycles": self.run.metrics["kernel.cycles"] * moved}
         if mine is not None and whole is not None and whole > 1:
             found["gain_kept"] = moved * hypot(mine / (whole - 1), whole * (mine - 1) / (whole - 1) ** 2)
         return found
 
     def share(self, mode: str) -> float | None:
         """Return the share of the requests that were answered in a way; None without requests."""
-        requests = self.run.metrics.get("engine.requests")
-        return self.run.metrics[f"engine.{_MODES[mode]}"] / requests if requests else None
+        return self._ratio(f"engine.{_MODES[mode]}", "engine.requests")
+
+    @property
+    def anew(self) -> float | None:
+        """The searches for each request that began anew; None where that was not counted."""
+        return self._ratio("engine.searches_anew", "engine.requests")
+
+    @property
+    def searching(self) -> float | None:
+        """The share of the cycles for which shifters are busy, mean over them; None where that was not counted."""
+        return None if self.anew is None else self._ratio("roofline.search", "kernel.cycles")
+
+    def _ratio(self, part: str, whole: str) -> float | None:
+        mine, of = self.run.metrics.get(part), self.run.metrics.get(whole)
+        return None if mine is None or not of else float(mine / of)
 
 
 def changed(reproduction: Reproduction, figure: AblationFigure, results: Results) -> Iterator[Changed]:
@@ -94,6 +107,7 @@ def tables(reproduction: Reproduction, figure: AblationFigure, results: Results)
     columns = [Column("case"), Column("batch"), Column("way"), Column("engine"), Column("cycles", thousands)]
     columns += [Column("of its time as it is", times), Column("over the dense kernel", times)]
     columns += [Column("of the gain", percent), *(Column(mode, percent) for mode in _MODES)]
+    columns += [Column("searches anew, a request", "{:.3f}".format), Column("shifters busy", percent)]
     columns += [Column("lines wasted", percent), Column("SIB and buffers, KiB", "{:,.4g}".format)]
     columns += [Column("beside L2, µm²", amount), Column("memory energy, µJ", amount)]
     rows: list[list[Any]] = []
@@ -104,7 +118,8 @@ def tables(reproduction: Reproduction, figure: AblationFigure, results: Results)
         wasted = metrics["engine.lines_wasted"] / fetched if fetched else None
         area = added_um2(engine_area(engine, one.config.energy))
         row: list[Any] = [*_place(one.point), way, one.change, metrics["kernel.cycles"], one.slowdown]
-        row += [one.gain(one.run), one.gain_kept, *(one.share(mode) for mode in _MODES), wasted]
+        row += [one.gain(one.run), one.gain_kept, *(one.share(mode) for mode in _MODES)]
+        row += [one.anew, one.searching, wasted]
         rows.append([*row, engine.sib_kib + engine.prefetch_buffer_kib + engine.data_buffer_kib, round(area),
                      round(metrics["energy.total_uj"])])  # fmt: skip
     yield Table(columns, rows)
@@ -115,7 +130,9 @@ def values(reproduction: Reproduction, figure: AblationFigure, results: Results)
     moved = spreads(reproduction, results)
     for one in changed(reproduction, figure, results):
         labels, doubts = {**one.point.labels, "change": one.change}, one.doubts(moved.time(one.point.labels["path"]))
-        found = {"slowdown": one.slowdown, "gain_kept": one.gain_kept, **{m: one.share(m) for m in _MODES}}
+        found: dict[str, float | None] = {"cycles": one.run.metrics["kernel.cycles"], "slowdown": one.slowdown}
+        found |= {"gain_kept": one.gain_kept, "anew": one.anew, "searching": one.searching}
+        found |= {mode: one.share(mode) for mode in _MODES}
         for name, value in found.items():
             if value is not None:
                 yield Value(name, OURS, labels, value, half_width=doubts.get(name, 0.0))

@@ -109,7 +109,7 @@ EXPECTED: dict[str, Formula] = {
     ),
     "kernel.occupancy": lambda p: _resident(p) / p["cu.wavefront_slot_cycles"],
     "kernel.roofline_utilization": lambda p: (
-        max(p[f"roofline.{b}"] for b in ("valu", "salu", "lds", "l1", "l2", "dram", "fetch", "dispatch"))
+        max(p[f"roofline.{b}"] for b in ("valu", "salu", "lds", "l1", "l2", "dram", "search", "fetch", "dispatch"))
         / p["kernel.cycles"]
     ),
     "profile.sm_efficiency": lambda p: p["cu.active_cycles"] / p["cu.cycles"],

@@ -226,6 +226,16 @@ def test_changes_of_the_engine_are_beside_it_as_it_is(tmp_path: Path) -> None:
     ]
 
 
+def test_searches_of_a_changed_engine_are_shown_where_they_were_counted(tmp_path: Path) -> None:
+    reproduction, results = changed(tmp_path)
+    key = "one 1 half engine small"
+    counted = {**results.points[key].metrics, "engine.searches_anew": 4, "roofline.search": 440.0}
+    points = {**results.points, key: replace(results.points[key], metrics=counted)}
+    found = rows(table(reproduction, "changed", replace(results, points=points)))
+    assert [row["searches anew, a request"] for row in found] == [None, 0.5, None]
+    assert [row["shifters busy"] for row in found] == [None, 0.8, None], "of 550 cycles; before it was counted: unknown"
+
+
 def test_what_moves_with_nothing_that_matters_is_undecided(tmp_path: Path) -> None:
     """The engine moves by a tenth: twice as fast is still faster, equally fast with another batch is open."""
     reproduction, results = changed(tmp_path, INDEX + "spread: changed\n")

@@ -347,6 +347,28 @@ def test_a_search_takes_the_mappings_that_it_adds_up(sums_from, a_cycle):
         assert int(bench.m.fake.answered[20] - bench.m.fake.sent[20]) == lone + -(-added_up // a_cycle)
 
 
+def _counted(script, **values):
+    spec = EngineSpec(prefetch_length=0, demand_window_lines=1, **values)
+    matrix = np.ones((16 * 20, 1), np.float32)
+    return Bench([matrix], spec, serial=True, least_latency=20, spread=0).run([(0, line) for line in script])
+
+
+@pytest.mark.parametrize("i", [0, 1, 5, 19])
+def test_shifters_are_busy_for_as_long_as_they_search(i):
+    """Line i of twenty full ones begins behind i mappings and i bits; the next bit is the read's."""
+    one_by_one = {"mappings_per_cycle": 1, "scan_bits_per_cycle": 1, "mapping_sums_from": "column_start", "shifters": 1}
+    profiled, again = _counted(range(20), **one_by_one), _counted([*range(20), i], **one_by_one)
+    assert again["searches_anew"] - profiled["searches_anew"] == 1
+    assert again["shifter_busy_cycles"] - profiled["shifter_busy_cycles"] == i + i + 1
+
+
+def test_a_search_begins_anew_where_no_lane_stands_before_its_line():
+    profiled = _counted(range(20))["searches_anew"]
+    assert profiled == 1
+    assert _counted([*range(20), *range(20)])["searches_anew"] == profiled + 1
+    assert _counted([*range(20), *reversed(range(20))])["searches_anew"] == profiled + 20
+
+
 @pytest.mark.skipif(JIT_DISABLED, reason="counts compilations")
 def test_another_configuration_does_not_recompile():
     matrix = np.ones((64, 2), np.float32)
