@@ -369,6 +369,19 @@ def test_a_search_begins_anew_where_no_lane_stands_before_its_line():
     assert _counted([*range(20), *reversed(range(20))])["searches_anew"] == profiled + 20
 
 
+def test_a_search_that_the_kernel_s_end_cuts_off_counts_up_to_there():
+    """The first line is searched by its bit, what it reads ahead ends at 320 lines of zeros, a bit a cycle."""
+    matrix = np.zeros((16 * 400, 1), np.float32)
+    matrix[: 16 * 10] = matrix[16 * 330 :] = 1
+    spec = EngineSpec(shifters=1, scan_bits_per_cycle=1, demand_window_lines=1, entry_sizes=((65536, 128),))
+    bench = Bench([matrix], spec, least_latency=20, spread=0)
+    counters = bench.run([*((0, line) for line in range(79)), (0, 0, 0, 20_000)])
+    assert counters["prudent"] == 1
+    answered = int(bench.m.fake.answered[79])
+    assert bench.m.engine.shifter_ready[0] > answered + 300
+    assert counters["shifter_busy_cycles"] <= 400 + answered + 5 - 20_000, "a cycle for each line at first"
+
+
 @pytest.mark.skipif(JIT_DISABLED, reason="counts compilations")
 def test_another_configuration_does_not_recompile():
     matrix = np.ones((64, 2), np.float32)
