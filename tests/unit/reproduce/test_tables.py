@@ -20,6 +20,7 @@ from gpusim.reproduce.page.quantities import filled
 from gpusim.reproduce.page.writing import contents, judged, made
 from gpusim.reproduce.points import bytes_of, does_fit
 from gpusim.reproduce.values import MEASURES, spreads
+from tests.support import iterations
 from tests.support.reproduction import INDEX, LAYER, SPEED, TRAIN, loaded, made_up, results_of
 from workloads.monitor.training_speedup import TABLE_6_7, training_speedup
 from workloads.shapes import GemmShape
@@ -302,6 +303,30 @@ def test_the_shipped_iterations_are_those_of_their_publications(
             place = names.get(row.layer, row.layer), row.part
             expected[place] = expected.get(place, 0.0) + time["pass", row.layer, row.part]
     assert {(layer, part): us for layer, part, us in held["convolutions"]} == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_shipped_iteration_of_resnet18_has_the_passes_of_the_figure_s_layers() -> None:
+    held = json.loads(iterations.TARGET.read_text())
+    spent = {(layer, part): us for layer, part, us in held["convolutions"]}
+    network = {"conv1", "proj3", "proj4", "proj5", *iterations.together().values()}
+    passes = {(layer, part) for layer in network for part in ("forward", "backward_weights", "backward_data")}
+    assert set(spent) == passes - {("conv1", "backward_data")} and all(us > 0 for us in spent.values())
+    assert 0.5 < sum(spent.values()) / held["iteration_us"] < 1
+    assert sorted(iterations.together()) == [f"conv{group}_{n}" for group in range(2, 6) for n in range(1, 5)]
+
+
+def test_layers_that_are_one_run_are_added_up() -> None:
+    rows = [
+        {"name": name, "pass": what, "kind": kind, "time_us": us}
+        for name, what, kind, us in (
+            ("conv2_1", "forward", "convolution", 1.0), ("conv2_2", "forward", "convolution", 2.0),
+            ("conv3_1", "backward data", "convolution", 4.0), ("conv2_1", "update", "convolution", 8.0),
+            ("relu1", "forward", "relu", 16.0),
+        )
+    ]  # fmt: skip
+    found = iterations.iteration({"network": "resnet18", "batch": 64, "kernel": {"time_us": 31.0}, "rows": rows})
+    assert found["convolutions"] == [["conv2_1 to 4", "forward", 3.0], ["conv3_1", "backward_data", 4.0]]
+    assert found["iteration_us"] == 31.0
 
 
 def test_a_training_of_which_a_layer_is_missing_is_not_computed(reproduction: Reproduction) -> None:
