@@ -38,9 +38,12 @@ def iteration(result: Mapping[str, Any]) -> dict[str, Any]:
         if row["kind"] == "convolution" and row["pass"] != "update":
             place = names.get(row["name"], row["name"]), row["pass"].replace(" ", "_")
             times[place] = times.get(place, 0.0) + row["time_us"]
+    config = result["config"]
+    sampled = f" --sample --error {config['sampling']['error']:.0%}" if config["sampling"] else ""
+    how = f"--phase train --batch {result['batch']} --set convolution=auto{sampled}"
     return {
-        "made_by": f"gpusim net {result['network']} --phase train --batch {result['batch']} --set convolution=auto",
-        "point": f"{result['network']} {result['batch']} mi6",
+        "made_by": f"gpusim net {result['network']} {how}",
+        "point": f"{result['network']} {result['batch']} {config['gpu']['name'].lower()}",
         "iteration_us": _short(result["kernel"]["time_us"]),
         "convolutions": [[layer, part, _short(time)] for (layer, part), time in times.items()],
     }

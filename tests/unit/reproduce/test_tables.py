@@ -324,7 +324,9 @@ def test_layers_that_are_one_run_are_added_up() -> None:
             ("relu1", "forward", "relu", 16.0),
         )
     ]  # fmt: skip
-    found = iterations.iteration({"network": "resnet18", "batch": 64, "kernel": {"time_us": 31.0}, "rows": rows})
+    made = {"network": "resnet18", "batch": 64, "config": {"gpu": {"name": "MI6"}, "sampling": {"error": 0.02}}}
+    found = iterations.iteration({**made, "kernel": {"time_us": 31.0}, "rows": rows})
+    assert found["made_by"].endswith("--sample --error 2%")
     assert found["convolutions"] == [["conv2_1 to 4", "forward", 3.0], ["conv3_1", "backward_data", 4.0]]
     assert found["iteration_us"] == 31.0
 
