@@ -1,6 +1,6 @@
 """A launch's counts as a vector of numbers, so that what was counted in a part of it can be added and scaled."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -58,19 +58,29 @@ class CountVector:
         marks = [units[key] in _TIME_UNITS and "busy" not in key[1] and key[0] != "roofline" for key in self.keys]
         return np.repeat(np.array(marks), self.sizes)
 
-    def added(self, held: Mapping[str, Counts], more: np.ndarray, rounded: bool = True) -> dict[str, Counts]:
-        """Return the sections with the vector `more` added to their counts. rounded: keep whole counts whole."""
+    def added(self, held: Mapping[str, Counts], more: np.ndarray) -> dict[str, Counts]:
+        """Return the sections with the vector `more` added to their counts; whole counts stay whole."""
         sections = {name: Counts(counts) for name, counts in held.items()}
         for key, whole in zip(self.keys, self.whole, strict=True):
             section, name = key
             start, old = self._starts[key], sections[section][name]
             if isinstance(old, list):
-                sections[section][name] = [
-                    _sum(o, d, whole and rounded) for o, d in zip(old, more[start:], strict=False)
-                ]
+                sections[section][name] = [_sum(o, d, whole) for o, d in zip(old, more[start:], strict=False)]
             else:
-                sections[section][name] = _sum(old, more[start], whole and rounded)
+                sections[section][name] = _sum(old, more[start], whole)
         return sections
+
+    def deviated(self, held: Mapping[str, Counts], deviations: np.ndarray) -> Iterator[dict[str, Counts]]:
+        """Yield the sections with each row of `deviations` (float64, rows of vectors) added to their counts."""
+        places: list[tuple[str, str, int | slice]] = []
+        for (section, name), start in self._starts.items():
+            value = held[section][name]
+            places.append((section, name, slice(start, start + len(value)) if isinstance(value, list) else start))
+        for numbers in (self.values(held) + deviations).tolist():
+            sections = {name: Counts(counts) for name, counts in held.items()}
+            for section, name, place in places:
+                sections[section][name] = numbers[place]
+            yield sections
 
 
 def _sum(old: float, more: Any, whole: bool) -> float:

@@ -102,10 +102,7 @@ class Sampling:
         The sum over all replicates of factor times squared effect is the quantity's squared half-width.
         """
         for doubts in self._apart():
-            for k in range(len(doubts[0].replicates.deviations)):
-                held = dict(sections)
-                for doubt in doubts:
-                    held = doubt.vector.added(held, doubt.replicates.deviations[k] * doubt.times, rounded=False)
+            for held in _together(sections, doubts):
                 yield doubts[0].replicates.factor, held
 
     def _apart(self) -> list[list[Doubt]]:
@@ -119,6 +116,16 @@ class Sampling:
             else:
                 out.append(together.setdefault(key, [doubt]) if doubt.replicates.shared else [doubt])
         return out
+
+
+def _together(sections: Mapping[str, Counts], doubts: Sequence[Doubt]) -> Iterator[dict[str, Counts]]:
+    """Yield the sections with each row of the doubts' deviations added, all of one row together."""
+    first, *others = doubts
+    for k, held in enumerate(first.vector.deviated(sections, first.replicates.deviations * first.times)):
+        for doubt in others:
+            row = doubt.replicates.deviations[k : k + 1] * doubt.times
+            held = next(doubt.vector.deviated(held, row))
+        yield held
 
 
 def combined_sampling(launches: Sequence[Sampling | None], instructions: Sequence[int]) -> Sampling | None:

@@ -184,3 +184,15 @@ def test_counts_are_added_up_and_stay_whole() -> None:
     assert added["stalls_by_compute_unit"]["issued"] == [13, 20]
     assert made.kernel.cycles == 1000  # the facts themselves are as they were
     assert (vector.values(added) - vector.values(made.sections)).sum() == 13
+
+
+def test_deviations_are_added_row_by_row_and_may_be_fractions() -> None:
+    made = facts()
+    vector = CountVector.of(made.sections)
+    rows = np.arange(2.0 * len(vector.timed)).reshape(2, -1) + 0.25
+    found = list(vector.deviated(made.sections, rows))
+    for row, held in zip(rows, found, strict=True):
+        assert (vector.values(held) == vector.values(made.sections) + row).all()
+        assert held["kernel"]["name"] == "k"
+    assert len(found[0]["stalls_by_compute_unit"]["issued"]) == 2
+    assert made.kernel.cycles == 1000
