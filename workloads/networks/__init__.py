@@ -2,9 +2,9 @@
 
 `tensor` says what a tensor is, `kind` what a kind of layer answers. One file for each family of kinds: `convolution`,
 `fully_connected`, `pooling`, `normalization`, `pointwise`, `joins`, with `windows` for what moves over rows and
-columns; `kinds` is their table. `dnnmark`, `gemm_list`, `onnx_file` (with `onnx_node`, `onnx_nodes`, `onnx_patterns`,
-`onnx_recurrent`) and `torch_module` read what others wrote into a description (`described`); `graph` makes a checked
-network of it. `schedule` lists the steps of inference and of training, `memory` says what lives when and where it lies,
-`figures` counts work and bytes by layer. Nothing here knows
-how long a step takes.
+columns; `kinds` is their table. `dnnmark`, `gemm_list`, `onnx_file` (with `onnx_node`, `onnx_patterns`,
+`onnx_recurrent` and `onnx_nodes`, the table of operators: `onnx_layers`, `onnx_arithmetic`, `onnx_moves`) and
+`torch_module` read what others wrote into a description (`described`); `graph` makes a checked network of it.
+`schedule` lists the steps of inference and of training, `memory` says what lives when and where it lies, `figures`
+counts work and bytes by layer. Nothing here knows how long a step takes.
 """
