@@ -21,7 +21,8 @@ from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.occupancy import occupancy
 from gpusim.core.sampled import WHOLE
 from gpusim.host.command_processor import RunOptions
-from gpusim.networks.binding import Iteration, parts_of
+from gpusim.networks.binding import parts_of
+from gpusim.networks.case import Iteration
 from gpusim.networks.launches import LaunchClass, launch_class
 from gpusim.networks.run import Wanted, run_iteration, schedule_of, selected_layers
 from gpusim.networks.storage import Storage, fits, network_plan

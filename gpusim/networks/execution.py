@@ -24,7 +24,8 @@ from gpusim.core.facts import RunFacts, combined
 from gpusim.core.gpu_spec import GpuSpec
 from gpusim.core.prepare import prepare_core
 from gpusim.host.command_processor import RunOptions
-from gpusim.networks.binding import Iteration, why_apart, why_dense
+from gpusim.networks.binding import why_apart, why_dense
+from gpusim.networks.case import Iteration
 from gpusim.networks.kept import Kept, known_whole
 from gpusim.networks.launches import (
     Before,

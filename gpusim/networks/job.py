@@ -17,7 +17,7 @@ from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
 from gpusim.core.facts import RunFacts
 from gpusim.host.queue import DEFAULT, StreamQueue
-from gpusim.networks.binding import Iteration
+from gpusim.networks.case import Iteration
 from gpusim.networks.choice import Place, choose
 from gpusim.networks.circulant import as_set
 from gpusim.networks.identity import identity_of_network

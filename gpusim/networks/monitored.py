@@ -13,7 +13,8 @@ from typing import Any
 from gpusim.base.errors import UserError
 from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import NetworkSettings
-from gpusim.networks.binding import Iteration, parts_of
+from gpusim.networks.binding import parts_of
+from gpusim.networks.case import Iteration
 from gpusim.networks.choice import Place, choose, chosen_kinds
 from gpusim.networks.circulant import as_set
 from gpusim.networks.job import fill, resolved, work_of_network

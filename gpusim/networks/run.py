@@ -15,7 +15,7 @@ from gpusim.config.network_run import NetworkSettings
 from gpusim.config.workload import EngineMode
 from gpusim.core.facts import RunFacts
 from gpusim.host.command_processor import RunOptions
-from gpusim.networks.binding import Iteration
+from gpusim.networks.case import Iteration
 from gpusim.networks.circulant import as_set
 from gpusim.networks.execution import Execution, How, StepResult
 from gpusim.networks.kept import Kept

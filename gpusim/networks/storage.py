@@ -11,7 +11,8 @@ import numpy as np
 from gpusim.base.errors import UserError
 from gpusim.base.host_memory import returnable
 from gpusim.core.gpu_spec import GpuSpec
-from gpusim.networks.binding import Iteration, Part, parts_of
+from gpusim.networks.binding import parts_of
+from gpusim.networks.case import Iteration, Part
 from isa.device_memory import VIRTUAL_BASE, Allocation, DeviceMemory
 from workloads.networks.memory import ALIGNMENT, MemoryPlan, plan
 from workloads.networks.schedule import Schedule, Step

@@ -11,7 +11,7 @@ from gpusim.base.interrupt import INTERRUPTED, Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.base.sums import plain_sum
 from gpusim.config.network_run import NetworkSettings
-from gpusim.networks.binding import Iteration
+from gpusim.networks.case import Iteration
 from gpusim.networks.choice import choose
 from gpusim.networks.execution import Execution, How
 from gpusim.networks.library import CODE_BYTES

@@ -14,7 +14,7 @@ from gpusim.base.progress import Reporter
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
-from gpusim.networks.binding import Iteration
+from gpusim.networks.case import Iteration
 from gpusim.networks.choice import Place
 from gpusim.networks.execution import Execution, How
 from gpusim.networks.job import NetworkJob

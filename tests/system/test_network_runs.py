@@ -28,7 +28,7 @@ from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
 from gpusim.core.facts import combined
 from gpusim.networks import steps as steps_module
-from gpusim.networks.binding import Iteration
+from gpusim.networks.case import Iteration
 from gpusim.networks.job import fill, work_of_network
 from gpusim.networks.kept import Kept
 from gpusim.networks.launches import LaunchClass
