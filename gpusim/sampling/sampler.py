@@ -43,6 +43,7 @@ from isa.object.code_object import Kernel
 
 FIRST_STEP_CYCLES = 64
 FIRST_STEPS = 64  # the first round's end is seen within this part of it
+LOOKS = 4  # the last dispatch is seen within this part of a window
 WRITES_TO_COME = 0.1  # of DRAM's time, from which on they are waited for
 LEAST_INSTRUCTIONS = 5_000  # of a window: a look costs as much time
 # What requests then wait for is the step in which workgroups come to ask: a jump leaves them and the engine's lanes in
@@ -216,7 +217,7 @@ class _Course:
             if then.jump:
                 self._jump(stratum, then.jump)
             if then.enough:
-                stratum.after = yield from self._tested(stretch)
+                stratum.after = yield from self._tested(stretch, counted[columns.cycles])
                 if self._changed is None and stretch.end < self._total:
                     self._changed = self._look()
                 return
@@ -224,15 +225,19 @@ class _Course:
                 self.reason = f"after {MOST_BEFORE_JUMP} laps it had not settled, or they differed too much"
                 return
 
-    def _tested(self, stretch: Stretch) -> Generator[int, None, np.ndarray]:
-        """Wait until a stretch is dispatched; yields each look, returns what was counted."""
-        before, launch = self._look(), self._launch
-        begin, position = launch.now, launch.position
-        while launch.position < stretch.end:
-            passed = max(launch.position - position, 1)
-            rest = (launch.now - begin) * (stretch.end - launch.position) // (2 * passed)
-            yield launch.now + min(max(FIRST_STEP_CYCLES, rest), FIRST_STEP_CYCLES + (launch.now - begin))
-        return np.asarray(self._look() - before)
+    def _tested(self, stretch: Stretch, cycles: float) -> Generator[int, None, np.ndarray]:
+        """Wait until a stretch is dispatched; yields each look, returns what was counted before its last workgroup was.
+
+        cycles: of a lap. (Workgroups in step end in bursts: that many are left says little of when the last one begins,
+        and what follows it runs on compute units that are empty in part.)
+        """
+        before = found = self._look()
+        step = max(1, round(cycles / (LOOKS * self._spec.windows)))
+        while self._launch.position < stretch.end:
+            yield self._launch.now + step
+            if self._launch.position < stretch.end:
+                found = self._look()
+        return np.asarray(found - before)
 
     def _lap(self, looks: list[np.ndarray], cycles: float, end: int) -> Iterator[int]:
         """Look at the end of each window of a lap of `cycles` cycles, or of fewer windows if all before `end` have
