@@ -65,6 +65,8 @@ def summary(outcomes: Sequence[Outcome]) -> Summary:
 
 def lines(found: Summary) -> list[str]:
     """Return the figures in words."""
+    if not found.sampled:
+        return [f"none of {found.cases} launches was sampled: all ran whole"]
     return [
         f"{found.cases} launches, {found.sampled} of them sampled, the others whole",
         f"cycles: mean absolute error {100 * found.mean_error:.2f} %, bias {100 * found.bias:+.2f} %,"

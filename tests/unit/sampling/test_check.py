@@ -13,7 +13,7 @@ from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling_check.cases import CASES, GPUS, wanted
 from gpusim.sampling_check.few import FEW
 from gpusim.sampling_check.measure import Outcome, known, one_line, policy, renewed
-from gpusim.sampling_check.report import document, markdown, picture, summary
+from gpusim.sampling_check.report import document, lines, markdown, picture, summary
 
 
 def outcome(name: str, error: float, half_width: float, fraction: float, rounds: float = 100) -> Outcome:
@@ -39,6 +39,11 @@ def test_the_figures_are_of_what_was_sampled() -> None:
     assert found.metrics_coverage == pytest.approx(0.9)
     assert found.speed_up == pytest.approx(10) and found.largest_speed_up == pytest.approx(20)
     assert summary(()).sampled == 0
+
+
+def test_of_launches_that_all_ran_whole_no_share_is_said() -> None:
+    assert lines(summary((SOME[3], SOME[3]))) == ["none of 2 launches was sampled: all ran whole"]
+    assert lines(summary(SOME))[0] == "4 launches, 3 of them sampled, the others whole"
 
 
 def test_tables_and_picture_have_every_case() -> None:
