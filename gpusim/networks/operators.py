@@ -1,4 +1,4 @@
-"""All other kinds of layers: their passes as primitives."""
+"""Kinds of layers that are not among `products`: their passes as primitives."""
 
 import math
 from collections.abc import Callable, Mapping

@@ -23,7 +23,7 @@ from workloads.networks.tensor import Shape
 
 
 def of_image(node: Node, axes: Sequence[int]) -> tuple[Source, tuple[int, ...]]:
-    """Return the first input and axes as its image has them: under its full shape where its first axis is one."""
+    """Return the first input and axes as its image has them: under its full shape where `axes` has the first."""
     name, shape = node.inputs[0], node.shape()
     if image_shape(shape) == shape:
         return name, tuple(axes)
