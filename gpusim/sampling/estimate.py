@@ -14,8 +14,10 @@ does so in the part that is skipped: what the later laps differ from the earlier
 again as often as their distance fits into the time of settling, and half of it at least: a standard uncertainty.
 What wavefronts wait for may move on before the pace does, as queues fill up while others still hide it (`moving`). A
 jump may itself cost or save something: `SamplingSpec.bias`. And what was passed over may differ from all laps: what
-follows the last jump, which is simulated anyway, was forecast, and where it is not as foretold, that is a doubt of the
-last jump.
+follows the last jump, which is simulated anyway, was forecast. It is one lap more that says how far laps are from one
+another and whether they drift, and where it is not as foretold at all, that is a doubt of the last jump. It is no
+witness of the pace: the last jump is over whole rounds and not over a power of two of workgroups
+(`gpusim.sampling.grid`), so that it may run faster or slower than what was passed over, by up to a tenth.
 """
 
 from dataclasses import dataclass
@@ -34,6 +36,7 @@ LEAST_FOR_DRIFT = 2  # laps
 _LAPS_FOR_LENGTHS = 6  # fewer say less of how wavefronts differ than their windows do
 _ANYWHERE = 3**-0.5  # standard uncertainty of a part between 0 and 1
 _BY_CHANCE = 3.0  # standard deviations
+_LEAST_AFTER = 0.4  # of a lap: less of it says too little of one
 
 
 @dataclass(frozen=True)
@@ -148,10 +151,17 @@ def estimate(
 
     laps, weights, age, lap_rounds: as of `ratios`; work: instructions of the skipped wavefronts if they are known, 0:
     as many as those that ended in the laps had, which is doubted as their spread says; after: what was counted after
-    the last jump while the machine was full, if anything, a test of the forecast; last_part: of what was skipped, the
-    part that the last jump passed over.
+    the last jump while the machine was full, [window, column], if anything, a test of the forecast; last_part: of what
+    was skipped, the part that the last jump passed over.
     """
     found = ratios(laps, weights, age, columns, spec, lap_rounds)
+    then, surprise = np.zeros(laps.shape[-1]), np.zeros((1, laps.shape[-1]))
+    if after is not None and (then := after.sum(axis=0))[columns.work] > 0:
+        part = float(then[columns.work] / laps[..., columns.work].sum()) * len(laps)
+        surprise = _surprise(then, part, part * lap_rounds, found, columns, spec)
+        if not surprise[0, columns.cycles] and part >= _LEAST_AFTER:
+            with_it = np.concatenate([laps, after[np.newaxis] / part])
+            found = ratios(with_it, np.append(weights, 0), age, columns, spec, lap_rounds)
     ended = weights @ laps.sum(axis=1)
     if ended[columns.ended] <= 0:
         ended = laps.sum(axis=(0, 1))
@@ -160,14 +170,13 @@ def estimate(
     z = quantile(spec.confidence, MANY_DEGREES)
     if not work:
         lengths = _length_deviations(laps, columns)
-        if after is not None:
-            length = after[columns.ended_work] / max(after[columns.ended], 1)
-            beyond = length / max(float(ended[columns.ended_work] / max(ended[columns.ended], 1)), 1e-300) - 1
-            lengths = np.append(lengths, beyond * last_part * _ANYWHERE * bool(after[columns.ended]))
+        length = then[columns.ended_work] / max(then[columns.ended], 1)
+        beyond = length / max(float(ended[columns.ended_work] / max(ended[columns.ended], 1)), 1e-300) - 1
+        lengths = np.append(lengths, beyond * last_part * _ANYWHERE * bool(then[columns.ended]))
         t = quantile(spec.confidence, found.noise.degrees)
         doubts.append(Replicates(t * t, lengths[:, np.newaxis] * found.values * skipped))
-    if after is not None and after[columns.work] > 0:
-        doubts.append(Replicates(z * z, _surprise(laps, after, found, columns, spec) * skipped * last_part))
+    if surprise.any():
+        doubts.append(Replicates(z * z, surprise * skipped * last_part))
     return Estimate(found.values * skipped, tuple(doubts), found.noise)
 
 
@@ -179,16 +188,19 @@ def _length_deviations(laps: np.ndarray, columns: Columns) -> np.ndarray:
     return np.asarray(apart / max(float(work.sum()), 1) * np.sqrt(len(parts) / (len(parts) - 1)))
 
 
-def _surprise(laps: np.ndarray, after: np.ndarray, found: Ratios, columns: Columns, spec: SamplingSpec) -> np.ndarray:
+def _surprise(
+    after: np.ndarray, part: float, rounds: float, found: Ratios, columns: Columns, spec: SamplingSpec
+) -> np.ndarray:
     """Return, by column, how far what followed the last jump is from the forecast, beyond chance and tolerance.
 
     Where it differs, it began to somewhere in what the jump passed over; those that ran before the jump have a part in
-    what follows it, which hides a part of the difference. The result is a row of deviations.
+    what follows it, which hides a part of the difference: half of it up to a round later. The result is a row of
+    deviations.
+
+    after: counted then; part, rounds: how many laps and rounds that is; found: of the laps before the jump.
     """
-    work = float(after[columns.work])
-    lap = float(laps[..., columns.work].sum()) / len(laps)
-    chance = found.noise.inflation * (found.noise.rows**2).sum(axis=0) / max(lap * work, 1)
-    apart = after / work - found.values
-    least = spec.tolerance * found.values
-    beyond = np.where(apart**2 > _BY_CHANCE**2 * chance + least**2, apart, 0)
-    return np.asarray(beyond * _ANYWHERE / min(spec.tail_rounds / 2, 1))[np.newaxis]
+    chance = found.noise.inflation * (found.noise.rows**2).sum(axis=0) * part / float(after[columns.work]) ** 2
+    apart = after / float(after[columns.work]) - found.values
+    beyond = np.where(apart**2 > _BY_CHANCE**2 * chance + (spec.tolerance * found.values) ** 2, apart, 0)
+    seen = max(rounds / 2 if rounds < 1 else 1 - 1 / (2 * rounds), spec.tail_rounds / 2)
+    return np.asarray(beyond * _ANYWHERE / min(seen, 1))[np.newaxis]
