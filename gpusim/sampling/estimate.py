@@ -28,7 +28,7 @@ from gpusim.base.student import MANY_DEGREES, quantile
 from gpusim.base.sums import plain_sum
 from gpusim.core.sampled import Replicates
 from gpusim.sampling.looks import Columns
-from gpusim.sampling.noise import Noise, noise
+from gpusim.sampling.noise import Noise, noise, with_one_more
 from gpusim.sampling.spec import SamplingSpec
 
 SETTLING_FROM_ROUNDS = 2.0  # what `SamplingSpec.unsettled` and `unsettled_spread` are said of
@@ -79,29 +79,31 @@ def ratios(
     spec: SamplingSpec,
     lap_rounds: float = 1.0,
     strata: np.ndarray | None = None,
+    after: np.ndarray | None = None,
 ) -> Ratios:
     """Return counts per instruction in laps, with the reasons to doubt that the skipped part has the same.
 
     laps: [lap, window, column], in order of time; weights: of each, their sum is 1; age: rounds that had passed in the
-    middle of them; lap_rounds: rounds that a lap takes; strata: as of `gpusim.sampling.noise.noise`.
+    middle of them; lap_rounds: rounds that a lap takes; strata, after: as of `gpusim.sampling.noise.noise`.
     """
     totals = laps.sum(axis=1)
     weighted = weights @ totals
     values = weighted / max(float(weighted[columns.work]), 1)
-    found = noise(laps, columns.work, columns.cycles, spec, strata)
+    found = noise(laps, columns.work, columns.cycles, spec, strata, after)
     scale = 1 / max(float(totals[:, columns.work].mean()), 1)
     t, z = quantile(spec.confidence, found.degrees), quantile(spec.confidence, MANY_DEGREES)
     spread = np.sqrt(laps.shape[1]) * found.within * scale  # of a window, as a part of the whole
     passed = 0.5 ** ((age - SETTLING_FROM_ROUNDS) / spec.settling_rounds)
     settling = spec.settling_rounds / lap_rounds
     waits = list(columns.waits)
-    moved = _drift(totals, columns, found, scale, settling, 2.0)[waits]
+    in_time = with_one_more(totals, after)
+    moved = _drift(in_time, columns, found, scale, settling, 2.0)[waits]
     unsettled = passed * (spec.unsettled_spread * spread + spec.unsettled * values * columns.timed)
     return Ratios(
         values,
         Replicates(t * t * found.inflation * float((weights**2).sum()), found.rows * scale),
         Replicates(z * z, unsettled[np.newaxis]),
-        Replicates(z * z, _drift(totals, columns, found, scale, settling)[np.newaxis]),
+        Replicates(z * z, _drift(in_time, columns, found, scale, settling)[np.newaxis]),
         Replicates(z * z, (spec.bias * values * columns.timed)[np.newaxis]),
         found,
         float(np.abs(moved).max(initial=0)) / max(float(values[waits].sum()), 1e-300),
@@ -151,17 +153,17 @@ def estimate(
 
     laps, weights, age, lap_rounds: as of `ratios`; work: instructions of the skipped wavefronts if they are known, 0:
     as many as those that ended in the laps had, which is doubted as their spread says; after: what was counted after
-    the last jump while the machine was full, [window, column], if anything, a test of the forecast; last_part: of what
-    was skipped, the part that the last jump passed over.
+    the last jump while the machine was full, if anything, a test of the forecast; last_part: of what was skipped, the
+    part that the last jump passed over.
     """
     found = ratios(laps, weights, age, columns, spec, lap_rounds)
-    then, surprise = np.zeros(laps.shape[-1]), np.zeros((1, laps.shape[-1]))
-    if after is not None and (then := after.sum(axis=0))[columns.work] > 0:
-        part = float(then[columns.work] / laps[..., columns.work].sum()) * len(laps)
-        surprise = _surprise(then, part, part * lap_rounds, found, columns, spec)
+    surprise = np.zeros((1, laps.shape[-1]))
+    if after is not None and after[columns.work] > 0:
+        part = float(after[columns.work] / laps[..., columns.work].sum()) * len(laps)
+        surprise = _surprise(after, part, part * lap_rounds, found, columns, spec)
         if not surprise[0, columns.cycles] and part >= _LEAST_AFTER:
-            with_it = np.concatenate([laps, after[np.newaxis] / part])
-            found = ratios(with_it, np.append(weights, 0), age, columns, spec, lap_rounds)
+            # it is as far from its work's counts as a lap is: what is a part of one varies the more
+            found = ratios(laps, weights, age, columns, spec, lap_rounds, after=after * part**-0.5)
     ended = weights @ laps.sum(axis=1)
     if ended[columns.ended] <= 0:
         ended = laps.sum(axis=(0, 1))
@@ -170,9 +172,10 @@ def estimate(
     z = quantile(spec.confidence, MANY_DEGREES)
     if not work:
         lengths = _length_deviations(laps, columns)
-        length = then[columns.ended_work] / max(then[columns.ended], 1)
-        beyond = length / max(float(ended[columns.ended_work] / max(ended[columns.ended], 1)), 1e-300) - 1
-        lengths = np.append(lengths, beyond * last_part * _ANYWHERE * bool(then[columns.ended]))
+        if after is not None:
+            length = after[columns.ended_work] / max(after[columns.ended], 1)
+            beyond = length / max(float(ended[columns.ended_work] / max(ended[columns.ended], 1)), 1e-300) - 1
+            lengths = np.append(lengths, beyond * last_part * _ANYWHERE * bool(after[columns.ended]))
         t = quantile(spec.confidence, found.noise.degrees)
         doubts.append(Replicates(t * t, lengths[:, np.newaxis] * found.values * skipped))
     if surprise.any():

@@ -225,21 +225,19 @@ class _Course:
                 self.reason = f"after {MOST_BEFORE_JUMP} laps it had not settled, or they differed too much"
                 return
 
-    def _tested(self, stretch: Stretch, cycles: float) -> Generator[int, None, np.ndarray | None]:
-        """Wait until a stretch is dispatched; yields each look, returns what was counted before its last workgroup was,
-        [window, column], or None if nothing was.
+    def _tested(self, stretch: Stretch, cycles: float) -> Generator[int, None, np.ndarray]:
+        """Wait until a stretch is dispatched; yields each look, returns what was counted before its last workgroup was.
 
         cycles: of a lap. (Workgroups in step end in bursts: that many are left says little of when the last one begins,
         and what follows it runs on compute units that are empty in part.)
         """
-        looks = [self._look()]
+        before = found = self._look()
         step = max(1, round(cycles / (LOOKS * self._spec.windows)))
         while self._launch.position < stretch.end:
             yield self._launch.now + step
             if self._launch.position < stretch.end:
-                looks.append(self._look())
-        ends = np.arange(self._spec.windows + 1) * (len(looks) - 1) // self._spec.windows
-        return np.diff(np.array(looks)[ends], axis=0) if len(looks) > 1 else None
+                found = self._look()
+        return np.asarray(found - before)
 
     def _lap(self, looks: list[np.ndarray], cycles: float, end: int) -> Iterator[int]:
         """Look at the end of each window of a lap of `cycles` cycles, or of fewer windows if all before `end` have

@@ -20,8 +20,7 @@ class Stratum:
 
     spec: with the error that this stretch is allowed; lap_rounds: rounds that a lap takes; laps: [window, column] of
     each; counts: of the laps before each jump and after the last; jumps: workgroups passed over; work: instructions of
-    these, 0 where they are not known; after: what was counted after the last jump while the machine was full, [window,
-    column], if anything.
+    these, 0 where they are not known; after: what was counted after the last jump while the machine was full.
     """
 
     stretch: Stretch

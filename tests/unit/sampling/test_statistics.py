@@ -196,8 +196,8 @@ def width_after(
     wavefronts.
     """
     found = laps_of(1 + 0.001 * np.random.default_rng(1).standard_normal((laps, WINDOWS)))
-    after = part * laps_of(np.full((1, WINDOWS), rate))[0]
-    after[:, 2] = after[:, 3] * length
+    after = part * laps_of(np.full((1, WINDOWS), rate))[0].sum(axis=0)
+    after[2] = after[3] * length
     made = estimate(found, equal(laps), 20, COLUMNS, 1000, SPEC, work, 1.0, after, last)
     return float(np.sqrt(sum(d.factor * float((d.deviations[:, 0] ** 2).sum()) for d in made.doubts))) / SKIPPED
 
@@ -217,7 +217,7 @@ def test_what_follows_the_last_jump_says_how_far_laps_are_from_one_another() -> 
 
 
 def test_the_pace_is_that_of_the_laps_and_not_of_what_follows_the_last_jump() -> None:
-    found, after = laps_of(np.ones((4, WINDOWS))), laps_of(np.full((1, WINDOWS), 1.04))[0]
+    found, after = laps_of(np.ones((4, WINDOWS))), laps_of(np.full((1, WINDOWS), 1.04))[0].sum(axis=0)
     made = estimate(found, equal(4), 20, COLUMNS, 1000, SPEC, int(SKIPPED), 1.0, after)
     assert made.added[0] == pytest.approx(SKIPPED)
 
