@@ -216,6 +216,17 @@ def test_what_follows_the_last_jump_says_how_far_laps_are_from_one_another() -> 
     assert width_after(1.03, last=0.0) == width_after(1.03), "of all laps"
 
 
+@pytest.mark.parametrize("part", [0.5, 2.0])
+def test_a_part_of_a_lap_says_no_more_and_no_less_of_how_far_laps_are_apart(part: float) -> None:
+    rng, found, spread = np.random.default_rng(6), [], 0.02  # of a window
+    for _ in range(1500):
+        laps = laps_of(1 + spread * rng.standard_normal((2, WINDOWS)))
+        after = laps_of(1 + spread * rng.standard_normal((1, round(part * WINDOWS))))[0].sum(axis=0)
+        chance = estimate(laps, equal(2), 20, COLUMNS, 1000, SPEC, int(SKIPPED), 1.0, after).doubts[0]
+        found.append(float((chance.deviations[:, 0] ** 2).sum()))
+    assert np.mean(found) == pytest.approx(spread**2 / WINDOWS * SKIPPED**2, rel=0.05)
+
+
 def test_the_pace_is_that_of_the_laps_and_not_of_what_follows_the_last_jump() -> None:
     found, after = laps_of(np.ones((4, WINDOWS))), laps_of(np.full((1, WINDOWS), 1.04))[0].sum(axis=0)
     made = estimate(found, equal(4), 20, COLUMNS, 1000, SPEC, int(SKIPPED), 1.0, after)
