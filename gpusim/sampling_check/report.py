@@ -49,7 +49,7 @@ def summary(outcomes: Sequence[Outcome]) -> Summary:
     """Compute the figures over all cases; errors and coverage over those that were sampled, as the others are exact."""
     some = [one for one in outcomes if one.fraction < 1]
     count = max(len(some), 1)
-    speeds = sorted(1 / one.fraction for one in outcomes if one.rounds >= MANY_ROUNDS)
+    speeds = [1 / one.fraction for one in outcomes if one.rounds >= MANY_ROUNDS]
     return Summary(
         len(outcomes),
         len(some),
@@ -58,7 +58,7 @@ def summary(outcomes: Sequence[Outcome]) -> Summary:
         max((abs(one.error) for one in some), default=0.0),
         plain_sum(one.covered for one in some) / count,
         plain_sum(one.metrics_covered for one in some) / max(plain_sum(one.metrics for one in some), 1),
-        speeds[len(speeds) // 2] if speeds else 1.0,
+        median(speeds) if speeds else 1.0,
         max((1 / one.fraction for one in outcomes), default=1.0),
     )
 

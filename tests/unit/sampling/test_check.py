@@ -13,7 +13,7 @@ from gpusim.sampling.spec import SamplingSpec
 from gpusim.sampling_check.cases import CASES, GPUS, wanted
 from gpusim.sampling_check.few import FEW
 from gpusim.sampling_check.measure import Outcome, known, one_line, policy, renewed
-from gpusim.sampling_check.report import document, lines, markdown, picture, summary
+from gpusim.sampling_check.report import MANY_ROUNDS, document, lines, markdown, picture, summary
 
 
 def outcome(name: str, error: float, half_width: float, fraction: float, rounds: float = 100) -> Outcome:
@@ -39,6 +39,14 @@ def test_the_figures_are_of_what_was_sampled() -> None:
     assert found.metrics_coverage == pytest.approx(0.9)
     assert found.speed_up == pytest.approx(10) and found.largest_speed_up == pytest.approx(20)
     assert summary(()).sampled == 0
+
+
+def test_the_saving_is_the_median_of_launches_of_many_rounds() -> None:
+    many = [outcome(str(k), 0, 0.1, 1 / k, rounds) for k, rounds in ((2, MANY_ROUNDS), (4, 31), (8, 400), (16, 30.5))]
+    few = outcome("few", 0, 0.1, 1 / 64, MANY_ROUNDS - 1)
+    assert summary([*many, few]).speed_up == 6, "with as many above as below: between the two in the middle"
+    assert summary([*many[:3], few]).speed_up == 4 and summary([*many, few]).largest_speed_up == 64
+    assert summary([few]).speed_up == 1
 
 
 def test_of_launches_that_all_ran_whole_no_share_is_said() -> None:
