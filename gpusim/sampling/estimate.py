@@ -8,19 +8,22 @@ anything computed from several counts, such as a hit rate, has their correlation
 How much work was skipped is known of most kernels (`gpusim.sampling.work`). Of others it follows from the wavefronts
 that ended, and is doubted by how these differ.
 
-Four things laps do not say of their own. They may not have settled when they are measured: how far from it a launch
+Five things laps do not say of their own. They may not have settled when they are measured: how far from it a launch
 may be is taken from the spread of the windows and the rounds that have passed. A launch that is seen to go on settling
 does so in the part that is skipped: what the later laps differ from the earlier ones, beyond chance, it may go through
 again as often as their distance fits into the time of settling, and half of it at least: a standard uncertainty.
 What wavefronts wait for may move on before the pace does, as queues fill up while others still hide it (`moving`). A
-jump may itself cost or save something: `SamplingSpec.bias`. And what was passed over may differ from all laps: what
-follows the last jump, which is simulated anyway, was forecast. It is one lap more that says how far laps are from one
-another and whether they drift, and where it is not as foretold at all, that is a doubt of the last jump. It is no
-witness of the pace: the last jump is over whole rounds and not over a power of two of workgroups
-(`gpusim.sampling.grid`), so that it may run faster or slower than what was passed over, by up to a tenth.
+jump may itself cost or save something: `SamplingSpec.bias`. The pace may go on changing over hundreds of rounds, by as
+much from the 20th to the 40th as from the 10th to the 20th, of which a few rounds' laps see nothing. No number of laps
+makes that doubt less (`SamplingSpec.slow_change`), so that it has no part in whether they are enough. And what was
+passed over may differ from all laps: what follows the last jump, which is simulated anyway, was forecast. It is one lap
+more that says how far laps are from one another and whether they drift, and where it is not as foretold at all, that is
+a doubt of the last jump. It is no witness of the pace: the last jump is over whole rounds and not over a power of two
+of workgroups (`gpusim.sampling.grid`), so that it may run faster or slower than what was passed over, by up to a tenth.
 """
 
 from dataclasses import dataclass
+from math import e, log2
 
 import numpy as np
 
@@ -148,13 +151,14 @@ def estimate(
     lap_rounds: float = 1.0,
     after: np.ndarray | None = None,
     last_part: float = 1.0,
+    rounds: float = 0.0,
 ) -> Estimate:
     """Estimate what `wavefronts` that were not simulated add to each column.
 
     laps, weights, age, lap_rounds: as of `ratios`; work: instructions of the skipped wavefronts if they are known, 0:
     as many as those that ended in the laps had, which is doubted as their spread says; after: what was counted after
     the last jump while the machine was full, if anything, a test of the forecast; last_part: of what was skipped, the
-    part that the last jump passed over.
+    part that the last jump passed over; rounds: of all these workgroups.
     """
     found = ratios(laps, weights, age, columns, spec, lap_rounds)
     surprise = np.zeros((1, laps.shape[-1]))
@@ -170,6 +174,8 @@ def estimate(
     skipped = work or wavefronts * float(ended[columns.ended_work] / max(ended[columns.ended], 1))
     doubts = [Replicates(doubt.factor, doubt.deviations * skipped) for doubt in found.doubts]
     z = quantile(spec.confidence, MANY_DEGREES)
+    slow = spec.slow_change * _doublings(age, rounds) * found.values * columns.timed * skipped
+    doubts.append(Replicates(z * z, slow[np.newaxis]))
     if not work:
         lengths = _length_deviations(laps, columns)
         if after is not None:
@@ -181,6 +187,11 @@ def estimate(
     if surprise.any():
         doubts.append(Replicates(z * z, surprise * skipped * last_part))
     return Estimate(found.values * skipped, tuple(doubts), found.noise)
+
+
+def _doublings(age: float, rounds: float) -> float:
+    """Return how often `age` doubles until a round of `rounds`: the mean over all of them."""
+    return max(0.0, log2(max(rounds, 1) / (e * age)))
 
 
 def _length_deviations(laps: np.ndarray, columns: Columns) -> np.ndarray:

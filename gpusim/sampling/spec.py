@@ -47,6 +47,14 @@ class SamplingSpec(Spec):
     )
     unsettled: float = param(0.003, "the same: what it is at least, relative", _MEASURED, ge=0, le=1)
     settling_rounds: float = param(3, "rounds in which both fall to a half", _MEASURED, gt=0, le=1e6)
+    slow_change: float = param(
+        0.0015,
+        "standard uncertainty of a skipped part's time, relative, for each time that the rounds before it are twice as"
+        " many as before the laps: workgroups get out of step, or into it, over hundreds of rounds",
+        _MEASURED,
+        ge=0,
+        le=1,
+    )
     tail_rounds: float = param(
         0.5,
         "rounds that are dispatched after the last jump, at least",

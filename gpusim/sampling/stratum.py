@@ -18,14 +18,16 @@ _MOST_ERROR = 5.0  # times what is wanted of the launch: where a stretch has a t
 class Stratum:
     """A stretch while it is measured.
 
-    spec: with the error that this stretch is allowed; lap_rounds: rounds that a lap takes; laps: [window, column] of
-    each; counts: of the laps before each jump and after the last; jumps: workgroups passed over; work: instructions of
-    these, 0 where they are not known; after: what was counted after the last jump while the machine was full.
+    spec: with the error that this stretch is allowed; lap_rounds: rounds that a lap takes; rounds: of the stretch;
+    laps: [window, column] of each; counts: of the laps before each jump and after the last; jumps: workgroups passed
+    over; work: instructions of these, 0 where they are not known; after: what was counted after the last jump while the
+    machine was full.
     """
 
     stretch: Stretch
     spec: SamplingSpec
     lap_rounds: float
+    rounds: float
     laps: list[np.ndarray] = field(default_factory=list)
     counts: list[int] = field(default_factory=lambda: [0])
     jumps: list[range] = field(default_factory=list)
@@ -41,7 +43,7 @@ class Stratum:
         """
         error = spec.error * min(max(stretch.share, 1e-9) ** -0.5, _MOST_ERROR)
         bias = (spec.bias if stretch.share == 1 else spec.change_bias) + stretch.end_doubt(rounds)
-        return cls(stretch, spec.model_copy(update={"error": min(error, 0.99), "bias": bias}), lap_rounds)
+        return cls(stretch, spec.model_copy(update={"error": min(error, 0.99), "bias": bias}), lap_rounds, rounds)
 
     @property
     def skipped(self) -> int:
@@ -93,6 +95,7 @@ class Stratum:
             measured.lap_rounds,
             self.after,
             self._last / self.skipped,
+            self.rounds,
         )
 
 

@@ -239,6 +239,22 @@ def test_the_longer_what_follows_the_last_jump_lasted_the_less_it_hides() -> Non
     assert half == pytest.approx(2 * one, rel=1e-6) and two == pytest.approx(one * 2 / 3, rel=1e-6)
 
 
+def width_of(rounds: float, age: float, spec: SamplingSpec = SPEC) -> float:
+    found = laps_of(np.ones((4, WINDOWS)))
+    made = estimate(found, equal(4), age, COLUMNS, 1000, spec, int(SKIPPED), rounds=rounds)
+    assert made.added[0] == pytest.approx(SKIPPED)
+    return float(np.sqrt(sum(d.factor * float((d.deviations[:, 0] ** 2).sum()) for d in made.doubts))) / SKIPPED
+
+
+def test_a_launch_that_is_far_longer_than_what_was_measured_is_doubted_by_how_much_longer() -> None:
+    # the mean of log2(t / 10) over 0 to 640 rounds: 6 doublings less 1 / ln 2
+    assert width_of(640, 10) == pytest.approx(1.96 * SPEC.slow_change * (6 - 1 / np.log(2)), rel=4e-3)
+    assert width_of(1280, 10) - width_of(640, 10) == pytest.approx(1.96 * SPEC.slow_change, rel=4e-3)
+    assert width_of(640, 20) == pytest.approx(width_of(320, 10))
+    assert width_of(27, 10) == width_of(0, 10) == pytest.approx(0, abs=1e-9), "measured at its middle"
+    assert width_of(640, 10, SPEC.model_copy(update={"slow_change": 0.0})) == pytest.approx(0, abs=1e-9)
+
+
 def test_what_is_waited_for_may_move_on_before_the_pace_does() -> None:
     rng = np.random.default_rng(4)
     laps = np.zeros((6, WINDOWS, 4))
