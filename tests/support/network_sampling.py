@@ -12,6 +12,7 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
+from gpusim.base.progress import percent
 from gpusim.base.sums import plain_sum
 from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER
@@ -29,7 +30,7 @@ CYCLES_PER_US = 1237.0  # of the MI6
 DECIDES = 0.75  # of the half-width that a row may have, from which on that is what ended its launches
 BATCH = 128
 ROUNDS = (1.0, 1.5, 2.0, 3.5)  # of each class of launches, to be simulated
-VGG16 = ("gpu.memory_mib=16384", "convolution_buffer_bytes=268435456", "convolution=winograd_4x4")
+VGG16 = ("gpu.memory_mib=16384", "convolution_buffer_bytes=268435456")
 KINDS = {
     "gradients of weights": r"conv\S+ back weights",
     "convolutions forward, gradients of data": r"conv\S+ (forward|back data)",
@@ -95,7 +96,7 @@ def _row(sampled: Tree, exact: Tree) -> str:
     time = f" {sampled['time_us']:,.1f}{f' ± {100 * bar:.2g}%' if bar else ''} | {exact['time_us']:,.1f} |"
     within = ("yes" if is_covered(sampled, exact) else "no") if bar else "–"
     fraction = sampled["sampling"]["fraction"] if "sampling" in sampled else 1.0
-    return f"{name}{time} {100 * difference(sampled, exact):+.2f}% | {within} | {100 * fraction:.2g}% |"
+    return f"{name}{time} {100 * difference(sampled, exact):+.2f}% | {within} | {percent(fraction)} |"
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ def rounds_table() -> str:
     rows = []
     for name, sets in (("vgg16", VGG16), ("resnet18", ())):
         settings = load_settings(opened("mi6", GPU_FOLDER), sets)
-        _, placed = placed_launches(load_network(name), settings, BATCH, True, chosen=None if sets else _chosen(name))
+        _, placed = placed_launches(load_network(name), settings, BATCH, True, chosen=_chosen(name))
         whole = plain_sum(one.asked.work.instructions for one in placed)
         once = list({one.one: one.asked for one in placed}.values())
         simulated = [plain_sum(each.work.instructions for each in once)]
