@@ -11,7 +11,7 @@ from tests.mutate import drawn, rooms_within
 from tests.mutation.judges import judges, mode_of, without_compiler
 from tests.mutation.mutations import mutations_of
 from tests.mutation.scores import PAGE, Score, page, read, record, scores_table
-from tests.mutation.trial import CAUGHT, SURVIVED, TIME, UNREACHED, Outcome, Trial
+from tests.mutation.trial import CAUGHT, SURVIVED, TIME, UNREACHED, Outcome, Tree, Trial
 from tests.structure.imports import ROOT
 
 
@@ -133,3 +133,17 @@ def test_a_score_counts_what_was_noticed(tmp_path: Path) -> None:
 
 def test_the_page_has_the_scores_of_the_last_run() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "renew it: python -m tests.mutation.scores"
+
+
+def test_a_folder_of_kept_code_whose_links_go_round_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, tree = tmp_path / "kept", tmp_path / "tree"
+    for folder in (kept, tree, tmp_path / "system"):
+        folder.mkdir()
+    (tmp_path / "system" / "X11").symlink_to(".")  # as /usr/bin has
+    (kept / "bin").symlink_to(tmp_path / "system")
+    (kept / "code.so").write_text("compiled")
+    monkeypatch.setattr("tests.mutation.trial.cache_folder", lambda: kept)
+    (tmp_path / "nothing").mkdir()
+    monkeypatch.setattr("tests.mutation.trial.ROOT", tmp_path / "nothing")
+    Tree(tree, "compiled").close()
+    assert (tree / "code" / "code.so").read_text() == "compiled" and (tree / "code" / "bin").is_symlink()

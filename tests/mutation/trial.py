@@ -46,7 +46,7 @@ class Tree:
             (folder / name).mkdir()
         kept = cache_folder()
         if mode == "compiled" and kept is not None and kept.is_dir():
-            shutil.copytree(kept, folder / "code", ignore=shutil.ignore_patterns("*.lock"))
+            shutil.copytree(kept, folder / "code", ignore=shutil.ignore_patterns("*.lock"), symlinks=True)
         own = {"HOME": folder / "home", "TMPDIR": folder / "tmp", "GPUSIM_CACHE_DIR": folder / "code"}
         variables = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
         variables |= {name: str(value) for name, value in own.items()} | {"PYTHONPATH": str(self.path)}
