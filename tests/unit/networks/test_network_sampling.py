@@ -21,8 +21,8 @@ def tree(sampled: bool, *cycles: int, width: float = 0.0) -> dict[str, Any]:
 
 def test_differences_bars_and_savings_are_said() -> None:
     text = page(tree(True, 1010, 2000, width=15), tree(False, 1000, 2040))
-    assert "| l0 | backward data | 1.0 ± 1.5% | 1.0 | +1.00% | yes | 2% |" in text
-    assert "| l1 | backward data | 2.0 ± 0.75% | 2.0 | -1.96% | no | 2% |" in text
+    assert "| l0 | backward data | 1.0 ± 1.5% | 1.0 | +1.00% | yes | 2.0 % |" in text
+    assert "| l1 | backward data | 2.0 ± 0.75% | 2.0 | -1.96% | no | 2.0 % |" in text
     assert "-0.99 %, outside the bar" in text and "2.00 % of the iteration's instructions" in text
     assert "50 times fewer" in text and "2 of 2 rows are estimates; 1 of them" in text
 
