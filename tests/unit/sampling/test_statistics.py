@@ -235,7 +235,7 @@ def test_the_pace_is_that_of_the_laps_and_not_of_what_follows_the_last_jump() ->
 
 def test_the_longer_what_follows_the_last_jump_lasted_the_less_it_hides() -> None:
     half, one, two = (width_after(1.5, part=rounds) for rounds in (0.5, 1.0, 2.0))
-    assert one == pytest.approx(1.96 * 0.5 / 3**0.5 / 0.5 * 0.5, rel=1e-2)  # a half of 0.5, of the half
+    assert one == pytest.approx(1.96 * 0.5 / 3**0.5 / 0.5 * 0.5, rel=1e-2)  # a round shows half of it; last: 0.5
     assert half == pytest.approx(2 * one, rel=1e-6) and two == pytest.approx(one * 2 / 3, rel=1e-6)
 
 
