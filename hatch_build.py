@@ -25,7 +25,7 @@ class PrebuiltRuntime(BuildHookInterface):  # type: ignore[misc, type-arg, unuse
         if version == "editable" or (sys.platform, platform.machine()) != ("linux", "x86_64"):
             return
         sys.path.insert(0, self.root)
-        from gpusim.hip import building
+        from gpusim.jobs.hip import building
 
         try:
             compiler = building.compiler()
@@ -35,7 +35,7 @@ class PrebuiltRuntime(BuildHookInterface):  # type: ignore[misc, type-arg, unuse
         self._folder = Path(tempfile.mkdtemp())
         results = building.build(compiler, self._folder)
         for file in results.iterdir():
-            build_data["force_include"][str(file)] = f"gpusim/hip/prebuilt/{building.name()}/{file.name}"
+            build_data["force_include"][str(file)] = f"gpusim/jobs/hip/prebuilt/{building.name()}/{file.name}"
         build_data["pure_python"], build_data["tag"] = False, "py3-none-linux_x86_64"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:

@@ -1,16 +1,17 @@
 """The public names: a cycle-level simulator of AMD GCN3 GPUs with the Spartan compaction engine.
 
-The rooms, from the ground up: `gpusim.base` and `gpusim.jit` (tools), then outside this package `isa`, `memory` and
-`spartan`, and on them `gpusim.core` (the timed machine); `gpusim.config`, `gpusim.jobs`, `gpusim.results` and
-`gpusim.report` are the way from a configuration to a result, `gpusim.api` is the interface for scripts, `gpusim.cli`
-the command line. `docs/architecture.md` has the whole plan.
+From the bottom up: `gpusim.base` (tools), then beside this package `isa`, `memory` and `spartan`, and on them
+`gpusim.model` (the timed GPU); `gpusim.config`, `gpusim.results` and `gpusim.jobs` lead from a configuration to a
+result; `gpusim.study` runs and compares many; `gpusim.cli` is the command line. `gpusim.lab` stands on all of them.
+`docs/architecture.md` has the whole plan.
 
 Importing the package is cheap: the simulator's core, Numba included, is imported on first use.
 """
 
-from gpusim.base.packages import claim
+from gpusim.base.packages import EXTENSIONS, claim
 
 claim()
+EXTENSIONS += ["gpusim.jobs.extension", "gpusim.lab.extension"]
 
 from gpusim.base.version import __version__ as __version__  # noqa: E402  what follows may import the packages beside
 
@@ -18,31 +19,31 @@ TYPE_CHECKING = False  # as in `typing`, whose import would take as long as all 
 if TYPE_CHECKING:
     from typing import Any
 
-    from gpusim.api.device import Device as Device
-    from gpusim.api.device import LaunchError as LaunchError
-    from gpusim.api.device_array import DeviceArray as DeviceArray
-    from gpusim.api.device_array import DeviceArrayError as DeviceArrayError
-    from gpusim.api.device_image import DeviceImage as DeviceImage
-    from gpusim.api.device_image import DeviceSampler as DeviceSampler
-    from gpusim.api.launch_result import LaunchResult as LaunchResult
-    from gpusim.api.launch_result import QueueResult as QueueResult
-    from gpusim.api.module import KernelFunction as KernelFunction
-    from gpusim.api.module import Module as Module
-    from gpusim.api.queue import Queue as Queue
-    from gpusim.api.queue import QueueError as QueueError
     from gpusim.base.errors import GpusimError as GpusimError
     from gpusim.base.errors import SimulationError as SimulationError
     from gpusim.base.errors import UserError as UserError
-    from gpusim.core.gpu_spec import GpuSpec as GpuSpec
-    from gpusim.core.occupancy import OccupancyError as OccupancyError
+    from gpusim.jobs.api.device import Device as Device
+    from gpusim.jobs.api.device import LaunchError as LaunchError
+    from gpusim.jobs.api.device_array import DeviceArray as DeviceArray
+    from gpusim.jobs.api.device_array import DeviceArrayError as DeviceArrayError
+    from gpusim.jobs.api.device_image import DeviceImage as DeviceImage
+    from gpusim.jobs.api.device_image import DeviceSampler as DeviceSampler
+    from gpusim.jobs.api.launch_result import LaunchResult as LaunchResult
+    from gpusim.jobs.api.launch_result import QueueResult as QueueResult
+    from gpusim.jobs.api.module import KernelFunction as KernelFunction
+    from gpusim.jobs.api.module import Module as Module
+    from gpusim.jobs.api.queue import Queue as Queue
+    from gpusim.jobs.api.queue import QueueError as QueueError
+    from gpusim.jobs.networks.script import NetworkResult as NetworkResult
+    from gpusim.jobs.networks.script import run_network as run_network
     from gpusim.jobs.run import run as run
-    from gpusim.networks.script import NetworkResult as NetworkResult
-    from gpusim.networks.script import run_network as run_network
-    from gpusim.running.script import RunResult as RunResult
-    from gpusim.store.reading import open_store as open_store
-    from gpusim.store.sweeps import SweepTable as SweepTable
-    from gpusim.sweep.script import Sweep as Sweep
-    from gpusim.sweep.script import run_sweep as run_sweep
+    from gpusim.jobs.running.script import RunResult as RunResult
+    from gpusim.model.core.gpu_spec import GpuSpec as GpuSpec
+    from gpusim.model.core.occupancy import OccupancyError as OccupancyError
+    from gpusim.results.store.reading import open_store as open_store
+    from gpusim.results.store.sweeps import SweepTable as SweepTable
+    from gpusim.study.sweep.script import Sweep as Sweep
+    from gpusim.study.sweep.script import run_sweep as run_sweep
     from isa.device_memory import DeviceMemoryError as DeviceMemoryError
     from isa.encoding.decoder import DecodeError as DecodeError
     from isa.execution.faults import ExecutionFault as ExecutionFault
@@ -60,40 +61,40 @@ if TYPE_CHECKING:
 _EXPORTED = {
     "CodeObjectError": "isa.object.code_object",
     "DecodeError": "isa.encoding.decoder",
-    "Device": "gpusim.api.device",
-    "DeviceArray": "gpusim.api.device_array",
-    "DeviceArrayError": "gpusim.api.device_array",
-    "DeviceImage": "gpusim.api.device_image",
+    "Device": "gpusim.jobs.api.device",
+    "DeviceArray": "gpusim.jobs.api.device_array",
+    "DeviceArrayError": "gpusim.jobs.api.device_array",
+    "DeviceImage": "gpusim.jobs.api.device_image",
     "DeviceMemoryError": "isa.device_memory",
-    "DeviceSampler": "gpusim.api.device_image",
+    "DeviceSampler": "gpusim.jobs.api.device_image",
     "ExecutionFault": "isa.execution.faults",
-    "GpuSpec": "gpusim.core.gpu_spec",
+    "GpuSpec": "gpusim.model.core.gpu_spec",
     "GpusimError": "gpusim.base.errors",
     "GridError": "isa.grid",
     "ImageError": "isa.image_resource",
     "KernargError": "isa.kernarg",
-    "KernelFunction": "gpusim.api.module",
+    "KernelFunction": "gpusim.jobs.api.module",
     "KernelNameError": "isa.object.names",
-    "LaunchError": "gpusim.api.device",
-    "LaunchResult": "gpusim.api.launch_result",
+    "LaunchError": "gpusim.jobs.api.device",
+    "LaunchResult": "gpusim.jobs.api.launch_result",
     "Local": "isa.kernarg",
-    "Module": "gpusim.api.module",
-    "NetworkResult": "gpusim.networks.script",
-    "OccupancyError": "gpusim.core.occupancy",
+    "Module": "gpusim.jobs.api.module",
+    "NetworkResult": "gpusim.jobs.networks.script",
+    "OccupancyError": "gpusim.model.core.occupancy",
     "Pointer": "isa.kernarg",
     "ProgramError": "isa.execution.translation",
-    "Queue": "gpusim.api.queue",
-    "QueueError": "gpusim.api.queue",
-    "QueueResult": "gpusim.api.launch_result",
-    "RunResult": "gpusim.running.script",
+    "Queue": "gpusim.jobs.api.queue",
+    "QueueError": "gpusim.jobs.api.queue",
+    "QueueResult": "gpusim.jobs.api.launch_result",
+    "RunResult": "gpusim.jobs.running.script",
     "SimulationError": "gpusim.base.errors",
-    "Sweep": "gpusim.sweep.script",
-    "SweepTable": "gpusim.store.sweeps",
+    "Sweep": "gpusim.study.sweep.script",
+    "SweepTable": "gpusim.results.store.sweeps",
     "UserError": "gpusim.base.errors",
-    "open_store": "gpusim.store.reading",
+    "open_store": "gpusim.results.store.reading",
     "run": "gpusim.jobs.run",
-    "run_network": "gpusim.networks.script",
-    "run_sweep": "gpusim.sweep.script",
+    "run_network": "gpusim.jobs.networks.script",
+    "run_sweep": "gpusim.study.sweep.script",
 }
 
 __all__ = sorted([*_EXPORTED, "__version__"])

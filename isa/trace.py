@@ -4,7 +4,7 @@ A *producer* runs a wavefront in slices and writes each slice into the wavefront
 timing model replays the slice and asks for the next when it is used up, so memory stays bounded by resident
 wavefronts. A slice ends after `s_barrier`, `ds_gws_barrier`, `s_endpgm`, or when a buffer limit is near.
 
-A producer is two functions of four int64 (called by `gpusim.jit.call_i64_4`):
+A producer is two functions of four int64 (called by `gpusim.base.jit.call_i64_4`):
 
     start(context, slot, workgroup, wave | workgroup_slot << 32)   lay out the wavefront's initial state
     produce(context, slot, 0, 0) -> MORE | BARRIER | END | GRID_BARRIER | negative fault code

@@ -11,7 +11,7 @@ line lives in the channel of its address.
 from collections.abc import Sequence
 from functools import reduce
 
-from gpusim.jit import Field, State, jit
+from gpusim.base.jit import Field, State, jit
 from isa.trace import LINE_ADDRESS_MASK, LINE_BYTES
 
 MAX_L2_CHANNELS = 32

@@ -6,7 +6,7 @@ DRAM commands have a recorder of their own (memory/dram/commands.py).
 
 from typing import Any
 
-from gpusim.jit import Field, State, jit, st_i64
+from gpusim.base.jit import Field, State, jit, st_i64
 
 EVENT_WORDS = 4
 RECORDED, FINDS = 1, 2  # bits of `on`

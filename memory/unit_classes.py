@@ -1,4 +1,4 @@
-"""Written from the table in gpusim/core/units.py by `python -m gpusim.core.units`: change that, not this.
+"""Written from the table in `gpusim.model.core.units`, by running that module: change that, not this.
 
 Classes of timed units in the wake-up wheel, in the order in which they run within a cycle.
 """

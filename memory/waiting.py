@@ -9,25 +9,26 @@ What a deadlock is about is read off the same list (`waiting_for_what`). That a 
 skipping rests on: a run of every unit in every cycle must give the same results.
 
 Of some resources, the *timed* ones, the list also keeps in which cycles they were *short*: when none was to be had.
-From this follow the stall accounts of wavefronts (`gpusim.core.cu.accounts`) and of translation: how long one waited is
-how long the resource was short meanwhile, which costs nothing per cycle and waiter. A vector ALU and the LDS are short
-for a time that is known beforehand. Nobody gives them back, so nobody is on their list: who wants one comes back then.
+From this follow the stall accounts of wavefronts (`gpusim.model.core.cu.accounts`) and of translation: how long one
+waited is how long the resource was short meanwhile, which costs nothing per cycle and waiter. A vector ALU and the LDS
+are short for a time that is known beforehand. Nobody gives them back, so nobody is on their list: who wants one comes
+back then.
 
 Not waiting, and not here: who of several wants what comes free in this very cycle. That is arbitration, and its request
-masks are the arbiter's own (a SIMD's wavefronts by unit in `gpusim.core.cu.arbitration`, the crossbar's ports, the L1
-TLBs that ask the L2 TLB). Nor the counter of cycles in which a cache's look-up stood still for whatever reason
+masks are the arbiter's own (a SIMD's wavefronts by unit in `gpusim.model.core.cu.arbitration`, the crossbar's ports,
+the L1 TLBs that ask the L2 TLB). Nor the counter of cycles in which a cache's look-up stood still for whatever reason
 (`stalled_since`): it spans several resources, one after another.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
-from gpusim.jit import Field, State, jit, popcount
+from gpusim.base.jit import Field, State, jit, popcount
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
 from memory.unit_classes import MOST_UNITS
 
 _MAX_CUS = MOST_UNITS["CU_LOOK_UP"]
-_MAX_SIMDS = 4 * _MAX_CUS  # gpusim.core.cu.accounts asserts that SIMDs are numbered so
+_MAX_SIMDS = 4 * _MAX_CUS  # gpusim.model.core.cu.accounts asserts that SIMDs are numbered so
 _MAX_ARRAYS = MOST_UNITS["SCALAR"]
 
 # waiters: an L2 channel's oldest request waits under the channel's number, a SIMD under its number in its CU, the only

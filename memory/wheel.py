@@ -2,7 +2,8 @@
 
 One bit a unit and cycle. Waking is idempotent, and a spurious wake-up changes nothing: a unit that finds nothing to do
 does nothing. So a wake-up further away than the wheel reaches may come early: the unit wakes itself again. Units run
-in a fixed order within a cycle, class by class (`memory.unit_classes`, written from the table in `gpusim.core.units`).
+in a fixed order within a cycle, class by class (`memory.unit_classes`, written from the table in
+`gpusim.model.core.units`).
 
 Two ways to wake: `wake` takes any cycle; `wake_at`, for callers that know their cycle to be ahead and within reach, is
 half as long, and wake-ups are the most frequent thing that units do.
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.jit import Field, State, jit, u32
+from gpusim.base.jit import Field, State, jit, u32
 from memory.unit_classes import CLASSES, MOST_UNITS
 
 SIZE = 1024  # cycles; a power of two

@@ -5,7 +5,7 @@ output register or behind it: DRAM brings fewer lines a cycle than there are ban
 is not limited.
 """
 
-from gpusim.jit import jit
+from gpusim.base.jit import jit
 
 
 @jit

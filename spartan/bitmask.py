@@ -3,7 +3,7 @@
 Every one adds the bits that it goes over to `scanned`, from which its time follows.
 """
 
-from gpusim.jit import ctz, jit, popcount
+from gpusim.base.jit import ctz, jit, popcount
 from spartan.sib import profiled
 from spartan.state import NONE
 

@@ -1,6 +1,6 @@
 """Compaction processor: units of 16 lanes that turn a sparse line into bundles, and what follows from each line."""
 
-from gpusim.jit import ctz, jit, ld_u32
+from gpusim.base.jit import ctz, jit, ld_u32
 from isa.region import LINE_ELEMENTS
 from memory.timeline import ENGINE_COMPACTED, record
 from spartan.banks import access_line

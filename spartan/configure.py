@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpusim.jit import address_of
+from gpusim.base.jit import address_of
 from isa.device_memory import VIRTUAL_BASE
 from isa.region import LINE_ELEMENTS, SparseRegion
 from memory.ports import limit_sparse_misses

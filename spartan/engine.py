@@ -4,7 +4,7 @@ A cycle runs backwards through the pipeline, so that what a stage frees is there
 the compaction units, DRAM data arrives, lines enter units, look-ups finish, requests are taken, reads are issued.
 """
 
-from gpusim.jit import jit
+from gpusim.base.jit import jit
 from memory.address_map import dram_channel
 from memory.dram.controller import dram_read
 from memory.ports import (

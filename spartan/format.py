@@ -7,7 +7,7 @@ sparse line i of the dense column lies, so pointer and leading dimension stay th
 
 import numpy as np
 
-from gpusim.jit import address_of, jit, ld_u32, load, st_i32
+from gpusim.base.jit import address_of, jit, ld_u32, load, st_i32
 from isa.region import LINE_ELEMENTS, MAX_ROWS
 
 _INFINITY_32 = 0x7F80_0000

@@ -5,7 +5,7 @@ free. When none is, reading ahead stops, such lines are dropped, and a column th
 in replacement order, that no request waits for.
 """
 
-from gpusim.jit import jit
+from gpusim.base.jit import jit
 from spartan.reads import free_read
 from spartan.replacement import moves_to_end
 from spartan.response import answer_waiting

@@ -3,7 +3,7 @@
 A read holds its record, and a line of the data buffer of its lane's unit, from its issue until it has been compacted.
 """
 
-from gpusim.jit import jit
+from gpusim.base.jit import jit
 from spartan.state import AHEAD, DEMAND, NONE
 
 

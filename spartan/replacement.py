@@ -9,7 +9,7 @@ where a mapping goes; what is there leaves. To add one: a number, a row in CMI_R
 and in `are_held`.
 """
 
-from gpusim.jit import jit
+from gpusim.base.jit import jit
 
 LRU, FIFO = range(2)
 REPLACEMENT = {

@@ -1,6 +1,6 @@
 """Requests from L2 and their answers; every answer is compared with the packed matrix."""
 
-from gpusim.jit import jit, ld_i64, ld_u32
+from gpusim.base.jit import jit, ld_i64, ld_u32
 from isa.region import LINE_ELEMENTS
 from isa.trace import LINE_ADDRESS_MASK
 from memory.ports import L2_FROM_ENGINE, deliver

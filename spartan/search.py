@@ -7,7 +7,7 @@ how far its search has come, and `next_read` gives the next location each time t
 Each function that goes over mappings adds to `summed`, over bits to `scanned` (`spartan/bitmask.py`); the time follows.
 """
 
-from gpusim.jit import jit
+from gpusim.base.jit import jit
 from spartan.bitmask import (
     find_first_non_zero_bit,
     find_next_bit_location,

@@ -15,7 +15,7 @@ used, so the last mapping of a column always says 15. NNC_needed is 0 only in th
 
 import numpy as np
 
-from gpusim.jit import jit, ld_i32, st_i32
+from gpusim.base.jit import jit, ld_i32, st_i32
 from spartan.engine_spec import OFFSET_BITS, TAIL_BITS
 from spartan.replacement import are_held, mapping_place, moves_to_end
 from spartan.state import NONE, PROFILE, REPLAY

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpusim.jit import Field, State, counter_fields
+from gpusim.base.jit import Field, State, counter_fields
 from isa.region import LINE_ELEMENTS
 from memory.address_map import MAX_DRAM_CHANNELS, MAX_L2_CHANNELS
 from spartan.counters import ENGINE_COUNTERS

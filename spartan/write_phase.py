@@ -10,7 +10,7 @@ most one more: it enters when one is free for it and for each that is still in a
 free at least, so that the phase cannot stop for want of one.
 """
 
-from gpusim.jit import ctz, jit, st_i32
+from gpusim.base.jit import ctz, jit, st_i32
 from isa.region import LINE_ELEMENTS
 from memory.address_map import dram_channel, l2_channel
 from memory.dram.constants import WHOLE_LINE

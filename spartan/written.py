@@ -4,7 +4,7 @@ The look-up finds in the SIB how many lines the column has, which tells `last`, 
 from DRAM through a data buffer of the engine to L2.
 """
 
-from gpusim.jit import jit, ld_i32
+from gpusim.base.jit import jit, ld_i32
 from memory.address_map import dram_channel
 from memory.dram.controller import dram_read
 from memory.ports import ENGINE_FROM_DRAM

@@ -28,6 +28,6 @@ def pytest_collection() -> Generator[None, Any, Any]:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes() -> None:
     """Compile the core once, before the workers would each do it."""
-    from gpusim.core.prepare import prepare_core  # imports the compiler: most files' tests need none of it
+    from gpusim.model.core.prepare import prepare_core  # imports the compiler: most files' tests need none of it
 
     prepare_core()

@@ -1,8 +1,9 @@
 """Counters as tables: what is counted is said once; state, facts, metrics and documentation follow from the tables.
 
 A unit has a `CounterTable`: the section of a launch's facts that its counts go to, where its state lies in the machine
-record, and a `Counter` for each count. `gpusim.jit.counter_fields` makes the state's fields of it, `CounterTable.read`
-the facts of a launch, `CounterTable.combined` those of several, `gpusim.results.metrics` a metric of each counter.
+record, and a `Counter` for each count. `gpusim.base.jit.counter_fields` makes the state's fields of it,
+`CounterTable.read` the facts of a launch, `CounterTable.combined` those of several, `gpusim.results.metrics` a metric
+of each counter.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import ModuleType
 
+# modules that extend the simulator, added by `gpusim/__init__.py` and read by `gpusim.base.extensions`
+EXTENSIONS: list[str] = []
 BESIDE = ("isa", "memory", "spartan", "workloads")
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 

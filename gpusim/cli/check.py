@@ -28,7 +28,7 @@ def check(
     from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
     from gpusim.config.files import opened
     from gpusim.jobs.check import check_exec
-    from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED
+    from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED
     from isa.object.names import short
 
     document = opened(config, EXAMPLE_FOLDER)

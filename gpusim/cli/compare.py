@@ -25,12 +25,12 @@ def compare(
     everything: Annotated[bool, typer.Option("--all", help="Print all parts and all changes.")] = False,
 ) -> None:
     """Set runs, or whole sweeps, beside the first: times, what changed most, and what moved with it."""
-    from gpusim.compare import sweeps_text, text
-    from gpusim.compare.comparison import compare as compared
-    from gpusim.compare.sides import side
-    from gpusim.compare.sweeps import compare_sweeps
-    from gpusim.store.project import store_to_read
-    from gpusim.store.reading import Results
+    from gpusim.results.store.project import store_to_read
+    from gpusim.results.store.reading import Results
+    from gpusim.study.compare import sweeps_text, text
+    from gpusim.study.compare.comparison import compare as compared
+    from gpusim.study.compare.sides import side
+    from gpusim.study.compare.sweeps import compare_sweeps
 
     if len(runs) < 2:
         raise UserError("compare: two runs or more are needed, as in: gpusim compare base 12")
@@ -48,8 +48,8 @@ def compare(
 
 def _sweeps(names: Sequence[str], store: Path) -> list[int]:
     """Return the sweeps that the names mean, none where these are runs; raises UserError for runs among sweeps."""
-    from gpusim.store.reading import Results
-    from gpusim.store.sweeps import PREFIX, sweep_meant
+    from gpusim.results.store.reading import Results
+    from gpusim.results.store.sweeps import PREFIX, sweep_meant
 
     if not store.exists() and not any(name.startswith(PREFIX) for name in names):
         return []  # files need no store
@@ -66,7 +66,7 @@ def _sweeps(names: Sequence[str], store: Path) -> list[int]:
 
 def _put(document: Mapping[str, Any], json_file: Path | None, show: Callable[[], None]) -> None:
     """Write the JSON object where it is asked for, and the text unless the object goes to standard output."""
-    from gpusim.report.document import as_json
+    from gpusim.results.report.document import as_json
 
     if json_file is not None:
         put(json_file, as_json(dict(document)))

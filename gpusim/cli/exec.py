@@ -8,8 +8,8 @@ from gpusim.base.progress import Reporter
 from gpusim.cli.options import DrawOptions, JobOptions, JobSamplingOptions, LiveOptions, StoreOptions
 
 if TYPE_CHECKING:
-    from gpusim.estimates.whole_runs import ByBounds
-    from gpusim.running.job import Job
+    from gpusim.jobs.estimates.whole_runs import ByBounds
+    from gpusim.jobs.running.job import Job
 
 
 def exec_(
@@ -26,7 +26,7 @@ def exec_(
     from gpusim.cli.outcome import JobAsked, overrides, run_job
     from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
     from gpusim.config.files import opened
-    from gpusim.store.work import work_of_exec
+    from gpusim.results.store.work import work_of_exec
 
     document = opened(config, EXAMPLE_FOLDER)
     execution, path = load_exec(
@@ -41,7 +41,7 @@ def exec_(
     inputs = [*document.files, *execution.inputs(path)]
 
     def by_bounds() -> "ByBounds":
-        from gpusim.estimates.whole_runs import job_by_bounds
+        from gpusim.jobs.estimates.whole_runs import job_by_bounds
 
         return job_by_bounds(make(Reporter(quiet=True)))
 

@@ -64,12 +64,12 @@ def figure_files(names: Sequence[str], options: FigureOptions, store: str | None
     """Return the figure and its numbers by their files; none without --figure. Raises UserError."""
     if options.figure is None:
         return {}
-    from gpusim.report.page.figures import figure_of
-    from gpusim.report.sweeps.series import Choice
-    from gpusim.store.project import store_to_read
-    from gpusim.store.reading import Results
-    from gpusim.store.sweep_points import swept
-    from gpusim.store.sweeps import sweep_meant
+    from gpusim.results.report.page.figures import figure_of
+    from gpusim.results.report.sweeps.series import Choice
+    from gpusim.results.store.project import store_to_read
+    from gpusim.results.store.reading import Results
+    from gpusim.results.store.sweep_points import swept
+    from gpusim.results.store.sweeps import sweep_meant
 
     with Results(store_to_read(store)) as results:
         number = sweep_meant(results, names[0]) if len(names) == 1 else None

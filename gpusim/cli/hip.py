@@ -88,7 +88,7 @@ def hip(
     from gpusim.config.files import opened
     from gpusim.config.gpu import GPU_FOLDER, gpus_that_run
     from gpusim.config.hip_run import load_hip
-    from gpusim.store.project import store_to_write
+    from gpusim.results.store.project import store_to_write
 
     if not program:
         raise UserError("no program: gpusim hip [OPTIONS] -- PROGRAM [ARGUMENTS]")
@@ -97,9 +97,9 @@ def hip(
     settings = load_hip(gpu_file, [*options.sets, *sampling.overrides()])
     if settings.sampling is not None and options.timeline is not None and timeline_of("hip", options) == "cycles":
         raise UserError(f"--timeline {options.timeline}: a sampled launch has no timeline of cycles; --full")
-    from gpusim.hip.job import HipJob
-    from gpusim.hip.supervisor import Program
-    from gpusim.running.job import check_watched, launches
+    from gpusim.jobs.hip.job import HipJob
+    from gpusim.jobs.hip.supervisor import Program
+    from gpusim.jobs.running.job import check_watched, launches
 
     check_watched("--every", options.every or 0, settings.sampling is not None)
     how = settings.sampling

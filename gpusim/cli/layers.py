@@ -16,7 +16,7 @@ from gpusim.cli.options import JsonOption, PhaseOption, SetOption, Source
 
 if TYPE_CHECKING:
     from gpusim.config.network_run import NetworkSettings
-    from gpusim.core.gpu_spec import GpuSpec
+    from gpusim.model.core.gpu_spec import GpuSpec
     from workloads.networks.compared import Summary
     from workloads.networks.figures import LayerFigures
     from workloads.networks.graph import Network
@@ -84,9 +84,9 @@ def layers(
     from gpusim.config.files import opened
     from gpusim.config.gpu import GPU_FOLDER
     from gpusim.config.network_run import load_settings
-    from gpusim.core.gpu_spec import GpuSpec
-    from gpusim.networks.circulant import with_circulant_layers
-    from gpusim.report.document import as_json
+    from gpusim.jobs.networks.circulant import with_circulant_layers
+    from gpusim.model.core.gpu_spec import GpuSpec
+    from gpusim.results.report.document import as_json
     from workloads.networks.compared import summary_of
     from workloads.networks.figures import document, layer_figures
     from workloads.networks.memory import MemoryPlan, plan
@@ -116,8 +116,8 @@ def layers(
         _estimate(network, settings, batch if batch is not None else network.batch or 1, train, asked.fitted, json_file)
         return
     planned = plan_of(network, 1 if batch is None else batch, train)
-    from gpusim.networks.storage import check_room, launch_counts, network_plan
-    from gpusim.running.operators import gpu_facts
+    from gpusim.jobs.networks.storage import check_room, launch_counts, network_plan
+    from gpusim.jobs.running.operators import gpu_facts
 
     if spec is not None:
 
@@ -141,10 +141,10 @@ def layers(
 def _estimate(
     network: "Network", settings: "NetworkSettings", batch: int, train: bool, file: Path | None, json_file: Path | None
 ) -> None:
-    from gpusim.estimates import text
-    from gpusim.estimates.fitted import SHIPPED, load_fitted
-    from gpusim.estimates.network import estimate
-    from gpusim.report.document import as_json
+    from gpusim.jobs.estimates import text
+    from gpusim.jobs.estimates.fitted import SHIPPED, load_fitted
+    from gpusim.jobs.estimates.network import estimate
+    from gpusim.results.report.document import as_json
 
     found = estimate(network, settings, batch, train, fitted=load_fitted(file or SHIPPED))
     cost, out = found.cost(), sys.stderr if json_file == STANDARD_OUTPUT else sys.stdout
@@ -161,7 +161,7 @@ def _compare(
 ) -> None:
     """Print, write and draw several networks side by side; raises UserError."""
     from gpusim.config.network import load_network
-    from gpusim.report.document import as_json
+    from gpusim.results.report.document import as_json
     from workloads.networks.compared import document, plain_table, summary_of, table
     from workloads.networks.figures import layer_figures
 

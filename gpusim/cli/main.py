@@ -14,6 +14,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from gpusim.base.errors import EXIT_INTERRUPTED, EXIT_USER_ERROR, SimulationError, UserError
+from gpusim.base.extensions import command_modules
 from gpusim.base.version import __version__
 from gpusim.base.visible import shown_streams
 from gpusim.cli.lazy import Command, Group, Listed, Sections, filled
@@ -40,11 +41,6 @@ KERNELS = Group(
         "check": Command("gpusim.cli.kernels.kernels_check", "Say which kernels of files can be executed."),
     },
 )
-NEW = Group(
-    "Folders to begin with: a publication of your own.",
-    "Folders to begin with.",
-    {"publication": Command("gpusim.cli.new.new_publication", "Make a folder with a sweep, a figure and claims.")},
-)
 SECTIONS: Sections = {
     "Run things": {
         "run": Command("gpusim.cli.run.run", "Simulate a layer and report what it cost."),
@@ -52,13 +48,7 @@ SECTIONS: Sections = {
         "check": Command("gpusim.cli.check.check", "Look for races and unwritten values in a kernel."),
         "hip": Command("gpusim.cli.hip.hip", "Run a HIP or OpenCL program on the simulated GPU."),
         "net": Command("gpusim.cli.net.net", "Run a network's layers, forward and backward."),
-        "train": Command("gpusim.cli.train.train", "Train a network: losses, and the time of an iteration."),
-        "train-phase": Command("gpusim.cli.train_phase.train_phase", "Say what bounds a training, and how it scales."),
         "sweep": Command("gpusim.cli.sweep.sweep", "Run a configuration with values varied, on all cores."),
-        "reproduce": Command("gpusim.cli.reproduce.reproduce", "Run a publication's figures, and judge its claims."),
-        "new": NEW,
-        "monitor": Command("gpusim.cli.monitor.monitor", "Run the sparsity monitor over curves, or in a training."),
-        "capture": Command("gpusim.cli.capture.capture", "Train a network and store its activation maps."),
     },
     "Results": {
         "report": Command("gpusim.cli.report.report", "Make one HTML page of results that works offline."),
@@ -73,21 +63,16 @@ SECTIONS: Sections = {
         "disasm": Command("gpusim.cli.disasm.disasm", "Print a code object's kernels as assembly."),
         "kernels": KERNELS,
     },
-    "Measure the simulator": {
-        "bench": Command("gpusim.cli.bench.bench", "Measure the simulator's own speed."),
-        "microbench": Command(
-            "gpusim.cli.microbench.microbench", "Measure the model's latencies, bandwidths and rates."
-        ),
-        "correlate": Command("gpusim.cli.correlate.correlate", "Set the model beside points measured on a card."),
-        "fit-estimates": Command(
-            "gpusim.cli.fit_estimates.fit_estimates", "Fit what layers --estimate rests on to stored launches."
-        ),
-        "check-estimates": Command(
-            "gpusim.cli.check_estimates.check_estimates", "Hold estimates of runs to shipped runs."
-        ),
-        "check-sampling": Command("gpusim.cli.check_sampling.check_sampling", "Hold sampled launches to whole ones."),
-    },
 }
+
+
+def all_sections() -> Sections:
+    """Return the commands by section: the simulator's, then those of extensions."""
+    sections = {title: dict(commands) for title, commands in SECTIONS.items()}
+    for module in command_modules():
+        for title, commands in module.SECTIONS.items():
+            sections.setdefault(title, {}).update(commands)
+    return sections
 
 
 def command_line() -> Any:
@@ -103,7 +88,7 @@ def command_line() -> Any:
         callback=root,
         invoke_without_command=True,
     )
-    return filled(app, SECTIONS)
+    return filled(app, all_sections())
 
 
 def root(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gpusim.base.errors import UserError
+from gpusim.base.extensions import job_command
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import (
     DrawOptions,
@@ -26,10 +27,9 @@ from gpusim.cli.options import (
 if TYPE_CHECKING:
     from gpusim.config.files import Document
     from gpusim.config.network_run import NetworkSettings
-    from gpusim.estimates.whole_runs import ByBounds
-    from gpusim.networks.run import Wanted
-    from gpusim.running.job import Job
-    from workloads.networks.graph import Network
+    from gpusim.jobs.estimates.whole_runs import ByBounds
+    from gpusim.jobs.networks.run import Wanted
+    from gpusim.jobs.running.job import Job
 
 
 DataOption = Literal["auto", "real", "synthetic"]
@@ -120,21 +120,21 @@ def net(
     if asked.dnnmark:
         if draws.perturb is not None:
             raise UserError(f"--perturb {draws.perturb}: is of a network's runs; --dnnmark runs benchmarks of its own")
-        return _dnnmark(source, asked, options, sampling, storing, live)
+        return job_command("dnnmark")(source, asked, options, sampling, storing, live)
     if asked.size is not None:
         raise UserError("--size: belongs to --dnnmark; a network's file says its input's shape itself")
     network = source.load()
-    settings, gpu_file = _settings(asked, options, sampling)
+    settings, gpu_file = load_network_settings(asked, options, sampling)
     if asked.outputs is not None and asked.outputs.suffix != ".npz":
         raise UserError(f"--outputs {asked.outputs}: the arrays are written as .npz")
-    wanted = _wanted(asked, options, storing, asked.batch if asked.batch is not None else network.batch or 1)
+    wanted = network_request(asked, options, storing, asked.batch if asked.batch is not None else network.batch or 1)
     wanted = replace(wanted, draws=draws.perturb or 1)
     from gpusim.jobs.kinds import make_job
 
     if asked.monitor is not None:
-        return _monitored(network, settings, wanted, gpu_file, asked, options, storing, live)
-    from gpusim.networks.job import NetworkJob, work_of_network  # imports what runs kernels: up to a second
-    from gpusim.networks.values import load_arrays, write_arrays
+        return job_command("monitored")(network, settings, wanted, gpu_file, asked, options, storing, live)
+    from gpusim.jobs.networks.job import NetworkJob, work_of_network  # imports what runs kernels: up to a second
+    from gpusim.jobs.networks.values import load_arrays, write_arrays
 
     def make(_: Reporter) -> "Job":
         arrays = load_arrays(asked.inputs) if asked.inputs is not None else {}
@@ -153,7 +153,7 @@ def net(
     ]
 
     def by_bounds() -> "ByBounds":
-        from gpusim.estimates.whole_runs import network_by_bounds
+        from gpusim.jobs.estimates.whole_runs import network_by_bounds
 
         return network_by_bounds(network, settings, wanted)
 
@@ -162,69 +162,14 @@ def net(
     return run_job(job, options, storing, live)
 
 
-def _monitored(
-    network: "Network",
-    settings: "NetworkSettings",
-    wanted: "Wanted",
-    gpu_file: "Document",
-    asked: NetOptions,
-    options: JobOptions,
-    storing: StoreOptions,
-    live: LiveOptions,
-) -> int:
-    """Add up a whole training over recorded curves of zeros; returns the exit code."""
-    from gpusim.cli.outcome import JobAsked, run_job
-    from gpusim.jobs.kinds import make_job
-    from gpusim.networks.monitored import work_of_monitored
-    from workloads.monitor.curves import SYNTHETIC, named_curves
-
-    assert asked.monitor is not None
-    for option, value in {"--inputs": asked.inputs, "--outputs": asked.outputs}.items():
-        if value is not None:
-            raise UserError(f"{option} {value}: --monitor runs iterations over made-up values")
-    curves = named_curves(asked.monitor)
-    file = Path(asked.monitor)
-    read = [file] if asked.monitor not in SYNTHETIC and file.is_file() else []
-    work = work_of_monitored(network, settings, wanted, curves, read)
-    job = make_job("monitored", network, settings, wanted, curves)
-    inputs = [*gpu_file.files, Path(network.source), *network.files, *read]
-    return run_job(JobAsked(lambda _: job, work, inputs, markdown=asked.markdown), options, storing, live)
-
-
-def _dnnmark(
-    source: Source,
-    asked: NetOptions,
-    options: JobOptions,
-    sampling: SamplingOptions,
-    storing: StoreOptions,
-    live: LiveOptions,
-) -> int:
-    """Run DNNMark's six benchmarks, print their metrics and the claims; returns the exit code."""
-    from gpusim.cli.outcome import JobAsked, run_job
-
-    data = None if asked.data == "auto" else asked.data
-    beside = {
-        "NETWORK": source.name, "--torch": source.torch, "--layers": asked.layers, "--inputs": asked.inputs,
-        "--outputs": asked.outputs, "--data": data, "--gains": asked.gains, "--monitor": asked.monitor,
-        "--engine": None if asked.engine == "off" else asked.engine,
-    }  # fmt: skip
-    for option, value in beside.items():
-        if value is not None:
-            raise UserError(f"{option} {value}: --dnnmark runs benchmarks of its own, forward and backward")
-    settings, gpu_file = _settings(asked, options, sampling)
-    from gpusim.networks import dnnmark
-
-    batch = dnnmark.FULL_BATCH if asked.batch is None else asked.batch
-    size = dnnmark.FULL_SIZE if asked.size is None else asked.size
-    job = dnnmark.BenchmarksJob(settings, batch, size, _wanted(asked, options, storing, batch))
-    return run_job(JobAsked(lambda _: job, job.work, gpu_file.files, markdown=asked.markdown), options, storing, live)
-
-
-def _settings(asked: NetOptions, options: JobOptions, sampling: SamplingOptions) -> "tuple[NetworkSettings, Document]":
+def load_network_settings(
+    asked: NetOptions, options: JobOptions, sampling: SamplingOptions
+) -> "tuple[NetworkSettings, Document]":
+    """Load the settings of a network's run, and the file of its GPU."""
     from gpusim.config.files import opened
     from gpusim.config.gpu import GPU_FOLDER
     from gpusim.config.network_run import load_settings
-    from gpusim.running.job import check_watched
+    from gpusim.jobs.running.job import check_watched
 
     gpu_file = opened(asked.gpu, GPU_FOLDER)
     settings = load_settings(gpu_file, [*options.sets, *sampling.overrides()])
@@ -232,12 +177,13 @@ def _settings(asked: NetOptions, options: JobOptions, sampling: SamplingOptions)
     return settings, gpu_file
 
 
-def _wanted(asked: NetOptions, options: JobOptions, storing: StoreOptions, batch: int) -> "Wanted":
+def network_request(asked: NetOptions, options: JobOptions, storing: StoreOptions, batch: int) -> "Wanted":
+    """Return what the options ask of a network's run."""
     from gpusim.base.processors import default_jobs
     from gpusim.cli.outcome import LISTED_HOTSPOTS
-    from gpusim.networks.run import Wanted
-    from gpusim.running.job import launches
-    from gpusim.store.project import store_to_write
+    from gpusim.jobs.networks.run import Wanted
+    from gpusim.jobs.running.job import launches
+    from gpusim.results.store.project import store_to_write
 
     hotspots = LISTED_HOTSPOTS if options.hotspots else 0
     return Wanted(

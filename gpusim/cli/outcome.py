@@ -16,22 +16,22 @@ from gpusim.base.interrupt import OUT_OF_TIME, Interrupt
 from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs
 from gpusim.base.progress import Reporter
 from gpusim.cli.options import JobOptions, LiveOptions, StoreOptions
-from gpusim.live.view import live_view
-from gpusim.report import terminal
-from gpusim.report.document import as_json, document
-from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED, exit_code, stopped_by
-from gpusim.store.project import store_to_write
-from gpusim.store.work import Work
-from gpusim.timeline.window import Window, parse_window
+from gpusim.results.live.view import live_view
+from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED, exit_code, stopped_by
+from gpusim.results.report import terminal
+from gpusim.results.report.document import as_json, document
+from gpusim.results.store.project import store_to_write
+from gpusim.results.store.work import Work
+from gpusim.results.timeline.window import Window, parse_window
 
 if TYPE_CHECKING:
-    from gpusim.estimates.whole_runs import ByBounds
-    from gpusim.results.record import RunRecord
-    from gpusim.running.job import Job
-    from gpusim.store.file import StoreError
-    from gpusim.store.keeper import Found, Keeper, Started
-    from gpusim.store.outcome import Outcome
-    from gpusim.timeline.timeline import Timeline
+    from gpusim.jobs.estimates.whole_runs import ByBounds
+    from gpusim.jobs.running.job import Job
+    from gpusim.results.records.record import RunRecord
+    from gpusim.results.store.file import StoreError
+    from gpusim.results.store.keeper import Found, Keeper, Started
+    from gpusim.results.store.outcome import Outcome
+    from gpusim.results.timeline.timeline import Timeline
 
 LISTED_HOTSPOTS = 25
 KEPT = ("config.yaml", "report.txt", "result.json")  # what --out writes
@@ -104,7 +104,7 @@ def run_job(asked: JobAsked, options: JobOptions, storing: StoreOptions, live: L
 
 def _show_found(asked: JobAsked, options: JobOptions, reporter: Reporter, keeper: "Keeper", found: "Found") -> int:
     """Write and print the result of a run that the store has; returns the exit code."""
-    from gpusim.store.records import records_of
+    from gpusim.results.store.records import records_of
 
     reporter.say(found.sentence(keeper.path))
     records, variants, about = records_of(found.content, asked.work.kind)
@@ -114,9 +114,9 @@ def _show_found(asked: JobAsked, options: JobOptions, reporter: Reporter, keeper
 
 def _estimate(asked: JobAsked, storing: StoreOptions) -> None:
     """Print what the job would cost: by like runs of the store, and by bounds, of which the store may know nothing."""
-    from gpusim.store.costs import LikeRuns, cost_table
-    from gpusim.store.project import store_to_read
-    from gpusim.store.reading import Results
+    from gpusim.results.store.costs import LikeRuns, cost_table
+    from gpusim.results.store.project import store_to_read
+    from gpusim.results.store.reading import Results
 
     path = store_to_write(storing.store) or store_to_read(None)
     cost, notes = None, list[str]()
@@ -172,7 +172,7 @@ def _run(
     asked: JobAsked, options: JobOptions, cycles: Window | None, reporter: Reporter, keeper: "Keeper | None"
 ) -> int:
     """Run the job. cycles: those that a timeline of cycles shows, None: no such timeline."""
-    from gpusim.running import runner  # imports the simulator: half a second
+    from gpusim.jobs.running import runner  # imports the simulator: half a second
 
     started = None
     with Interrupt() as interrupt:
@@ -182,7 +182,7 @@ def _run(
                 if keeper is not None and found is not None:
                     return _show_found(asked, options, reporter, keeper, found)
                 if keeper is not None:
-                    from gpusim.store.keeper import Started
+                    from gpusim.results.store.keeper import Started
 
                     started = Started()
                 job = asked.make(reporter)
@@ -197,13 +197,13 @@ def _run(
         if asked.ended is not None:
             asked.ended(job)
         if options.timeline is not None and cycles is None:
-            from gpusim.timeline.launches import write_launches
+            from gpusim.results.timeline.launches import write_launches
 
             for line in write_launches(options.timeline, {record.variant: record.commands for record in records}):
                 reporter.say(line)
         problem = None
         if keeper is not None and started is not None:
-            from gpusim.store.outcome import of_records
+            from gpusim.results.store.outcome import of_records
 
             outcome = of_records(records, variants, code, job.about)
             problem = _not_kept(keeper, asked.work, outcome, started, reporter)
@@ -245,7 +245,7 @@ def _write(
         sys.stdout.write(as_json(result))
     printed = sys.stderr if to_output or asked.to_errors else sys.stdout
     if asked.markdown and asked.shown is None:
-        from gpusim.report.many import as_markdown
+        from gpusim.results.report.many import as_markdown
 
         printed.write(as_markdown(result))
     elif asked.markdown or not options.quiet:
@@ -276,7 +276,7 @@ def drawing(file: Path | None, window: Window, reporter: Reporter) -> Iterator["
     if file is None:
         yield None
         return
-    from gpusim.timeline.timeline import Timeline  # imports the compiled core
+    from gpusim.results.timeline.timeline import Timeline  # imports the compiled core
 
     timeline = Timeline(file, window)
     try:
@@ -299,7 +299,7 @@ def opened_store(options: StoreOptions, again: bool = False) -> Iterator["Keeper
             raise UserError("--fresh: says that equal work in a store does not count; --store FILE names a store")
         yield None
         return
-    from gpusim.store.keeper import Keeper  # where there is a store: most starts need none
+    from gpusim.results.store.keeper import Keeper  # where there is a store: most starts need none
 
     with Keeper(path, options.fresh or again) as keeper:
         yield keeper
@@ -309,7 +309,7 @@ def _not_kept(
     keeper: "Keeper", work: Work, outcome: "Outcome", started: "Started", reporter: Reporter
 ) -> "StoreError | None":
     """Keep what was run; returns the error of a store that fails, for when the result is written elsewhere."""
-    from gpusim.store.file import StoreError
+    from gpusim.results.store.file import StoreError
 
     try:
         reporter.say(keeper.keep(work, outcome, started).sentence(keeper.path))

@@ -17,8 +17,8 @@ def query(
     csv_file: CsvOption = None,
 ) -> None:
     """Ask the store in SQL; nothing can be changed."""
-    from gpusim.store.project import store_to_read
-    from gpusim.store.reading import Results
+    from gpusim.results.store.project import store_to_read
+    from gpusim.results.store.reading import Results
 
     path = store_to_read(store)
     check_outputs({"--json": json_file, "--csv": csv_file}, [path])

@@ -18,10 +18,10 @@ from gpusim.cli.figure import FigureOptions, check, figure_files
 from gpusim.cli.options import QuietOption, StoreFile
 
 if TYPE_CHECKING:
-    from gpusim.report.result import Result
-    from gpusim.report.sweeps.points import Swept
-    from gpusim.store.reading import Results
-    from gpusim.store.sweeps import SweepTable
+    from gpusim.results.report.result import Result
+    from gpusim.results.report.sweeps.points import Swept
+    from gpusim.results.store.reading import Results
+    from gpusim.results.store.sweeps import SweepTable
 
 MOST_BYTES = 256 << 20  # of a result's file: read whole
 
@@ -74,7 +74,7 @@ def report(
 
     Of a sweep also a figure by choice: --figure with --x, --y, --by, --metric, --at, --baseline, --draw and --style.
     """
-    from gpusim.store.sweeps import PREFIX
+    from gpusim.results.store.sweeps import PREFIX
 
     names = [*results, *([PREFIX + sweep] if sweep is not None else ())]
     if not names:
@@ -107,7 +107,7 @@ def _page(
     reporter: Reporter,
 ) -> dict[Path, str | bytes]:
     """Return the page and its pictures, by their files."""
-    from gpusim.report.page.page import detailed_of, page, picture_files
+    from gpusim.results.report.page.page import detailed_of, page, picture_files
 
     found, swept = _read(names, store)
     if swept is None and len(found) > 1:
@@ -136,12 +136,12 @@ def _read(names: Sequence[str], store: str | None) -> "tuple[dict[str, Result], 
 
     Of a sweep alone also its points, of which the results are the best.
     """
-    from gpusim.report.page.page import detailed_of
-    from gpusim.report.result import read
-    from gpusim.store.project import store_to_read
-    from gpusim.store.reading import Results
-    from gpusim.store.records import stored_run
-    from gpusim.store.sweeps import sweep_meant
+    from gpusim.results.report.page.page import detailed_of
+    from gpusim.results.report.result import read
+    from gpusim.results.store.project import store_to_read
+    from gpusim.results.store.reading import Results
+    from gpusim.results.store.records import stored_run
+    from gpusim.results.store.sweeps import sweep_meant
 
     if len(names) == 1 and not _is_file(names[0]):
         with Results(store_to_read(store)) as stored_results:
@@ -180,10 +180,10 @@ def _read(names: Sequence[str], store: str | None) -> "tuple[dict[str, Result], 
 
 def _read_sweep(results: "Results", number: int) -> "tuple[dict[str, Result], Swept]":
     """Return a sweep's points, and the results of the best design's runs."""
-    from gpusim.report.page.sweep import COMPARED, best_runs
-    from gpusim.report.result import read
-    from gpusim.store.records import stored_run
-    from gpusim.store.sweep_points import swept
+    from gpusim.results.report.page.sweep import COMPARED, best_runs
+    from gpusim.results.report.result import read
+    from gpusim.results.store.records import stored_run
+    from gpusim.results.store.sweep_points import swept
 
     found = swept(results, number, [path for path in COMPARED if path in results.known_metrics()])
     if not found.places:
@@ -198,8 +198,8 @@ def _points(results: "Results", sweep: int) -> Iterator[tuple[str, str, Any]]:
 
     The object has what is compared, which the store has by metrics: that of a network is whole.
     """
-    from gpusim.report.page.sweep import COMPARED
-    from gpusim.store.records import stored_run
+    from gpusim.results.report.page.sweep import COMPARED
+    from gpusim.results.store.records import stored_run
 
     known = set(results.known_metrics())
     table = results.sweep(sweep, *(path for path in COMPARED if path in known))

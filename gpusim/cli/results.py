@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from gpusim.base.errors import UserError, nearest
+from gpusim.base.extensions import job_kind, job_kinds, load
 from gpusim.base.files import write_whole
 from gpusim.base.outputs import check_outputs, put
 from gpusim.base.progress import Reporter
@@ -17,10 +18,10 @@ from gpusim.base.table import Table, columns
 from gpusim.cli.options import CsvOption, DetailsOption, JsonOption, SectionsOption, StoreFile, several
 
 if TYPE_CHECKING:
-    from gpusim.report.terminal import Wanted
-    from gpusim.store.reading import Results
-    from gpusim.store.records import StoredRun
-    from gpusim.store.sweeps import SweepTable
+    from gpusim.results.report.terminal import Wanted
+    from gpusim.results.store.reading import Results
+    from gpusim.results.store.records import StoredRun
+    from gpusim.results.store.sweeps import SweepTable
 
 LISTED = "runs.id AS run, runs.name, runs.kind, runs.title, runs.gpu, runs.state"
 _TIMES = """
@@ -64,8 +65,8 @@ class ListOptions:
 
 def list_(options: ListOptions) -> None:
     """List runs: number, name, what was run, on what, how it ended, its time, when."""
-    from gpusim.store.project import store_to_read
-    from gpusim.store.reading import Results
+    from gpusim.results.store.project import store_to_read
+    from gpusim.results.store.reading import Results
 
     where, values = _conditions(options)
     source = f"FROM runs JOIN configurations ON hash = configuration WHERE {' AND '.join(where) or '1'}"
@@ -85,8 +86,8 @@ def list_(options: ListOptions) -> None:
 
 def sweeps(store: StoreFile = None) -> None:
     """List sweeps: number, name, title, axes, how many points it has, how many have ended and failed, when."""
-    from gpusim.store.project import store_to_read
-    from gpusim.store.reading import Results
+    from gpusim.results.store.project import store_to_read
+    from gpusim.results.store.reading import Results
 
     with Results(store_to_read(store)) as results:
         found = results.rows(_SWEEPS)
@@ -114,16 +115,16 @@ def show(
     sections: SectionsOption,
 ) -> None:
     """Show a run's result or a sweep's points again, as the command did."""
-    from gpusim.report.terminal import Wanted
-    from gpusim.store.project import store_to_read
-    from gpusim.store.reading import Results
-    from gpusim.store.sweeps import sweep_meant
+    from gpusim.results.report.terminal import Wanted
+    from gpusim.results.store.project import store_to_read
+    from gpusim.results.store.reading import Results
+    from gpusim.results.store.sweeps import sweep_meant
 
     wanted = Wanted(sections, details)
     wanted.chosen()  # an unknown one is refused before anything is read
     check_outputs({"--json": json_file})
-    from gpusim.report.document import as_json
-    from gpusim.store.records import stored_run
+    from gpusim.results.report.document import as_json
+    from gpusim.results.store.records import stored_run
 
     with Results(store_to_read(store)) as results:
         sweep = sweep_meant(results, run)
@@ -157,8 +158,8 @@ def delete(
     store: StoreFile = None,
 ) -> None:
     """Delete runs with all that is known of them."""
-    from gpusim.store.edit import delete as deleted
-    from gpusim.store.project import store_to_read
+    from gpusim.results.store.edit import delete as deleted
+    from gpusim.results.store.project import store_to_read
 
     path = store_to_read(store)
     count, of_them = deleted(path, runs)
@@ -173,8 +174,8 @@ def name(
     store: StoreFile = None,
 ) -> None:
     """Give a run or a sweep a name, such as 'base', by which `compare`, `show` and `report` find it."""
-    from gpusim.store.edit import give_name
-    from gpusim.store.project import store_to_read
+    from gpusim.results.store.edit import give_name
+    from gpusim.results.store.project import store_to_read
 
     give_name(store_to_read(store), run, name, move)
 
@@ -199,8 +200,8 @@ class ExportOptions:
 
 def export(options: ExportOptions) -> None:
     """Write runs with their metrics, a column each, or one table of the store, as CSV or Parquet."""
-    from gpusim.store.project import store_to_read
-    from gpusim.store.reading import Results
+    from gpusim.results.store.project import store_to_read
+    from gpusim.results.store.reading import Results
 
     outputs = {"--csv": options.csv_file, "--parquet": options.parquet}
     if not any(outputs.values()):
@@ -291,17 +292,14 @@ def _show_plain(text: str) -> None:
 
 def _show_result(stored: "StoredRun", wanted: "Wanted") -> None:
     """Print the run's result as the command that made it does."""
-    from gpusim.report import terminal
+    from gpusim.results.report import terminal
 
     if "plain" in stored.content:  # a network's of an earlier version
         _show_plain(stored.content["plain"])
         return
     document = stored.document()
-    if "figures" in document and not (wanted.sections or wanted.details):
-        from gpusim.microbench.job import measured_again
-        from gpusim.microbench.table import show
-
-        gpu = document["config"]["gpu"]
-        show(measured_again(document), gpu["name"], gpu.get("architecture", "gfx803"), sys.stdout)
+    own = job_kind(stored.row["kind"]).show if stored.row["kind"] in job_kinds() else ""
+    if own and not (wanted.sections or wanted.details):
+        load(own)(document, sys.stdout)
     else:
         terminal.show(document, wanted=wanted)

@@ -17,8 +17,8 @@ from gpusim.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from gpusim.estimates.whole_runs import ByBounds
-    from gpusim.running.job import Job
+    from gpusim.jobs.estimates.whole_runs import ByBounds
+    from gpusim.jobs.running.job import Job
 
 
 def run(
@@ -39,7 +39,7 @@ def run(
     from gpusim.cli.outcome import JobAsked, overrides, run_job
     from gpusim.config.files import opened
     from gpusim.config.run import load_run
-    from gpusim.store.work import work_of_run
+    from gpusim.results.store.work import work_of_run
 
     own = [f"run.engine={engine}"] * (engine is not None) + ["run.verify=false"] * no_verify
     document = opened(config)
@@ -51,7 +51,7 @@ def run(
         return job_of(held)
 
     def by_bounds() -> "ByBounds":
-        from gpusim.estimates.whole_runs import job_by_bounds
+        from gpusim.jobs.estimates.whole_runs import job_by_bounds
         from gpusim.jobs.kinds import job_of
 
         return job_by_bounds(job_of(held))

@@ -9,7 +9,7 @@ from gpusim.cli.options import ConfigArgument, SetOption
 
 if TYPE_CHECKING:
     from gpusim.config.exec import ExecConfig
-    from gpusim.core.gpu_spec import GpuSpec
+    from gpusim.model.core.gpu_spec import GpuSpec
     from spartan.engine_spec import EngineSpec
 
 
@@ -27,7 +27,7 @@ def show(
     from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
     from gpusim.config.gpu import GPU_FOLDER, load_gpu
     from gpusim.config.run import RUN_FOLDER, RunConfig, load_run
-    from gpusim.core.gpu_spec import GpuSpec
+    from gpusim.model.core.gpu_spec import GpuSpec
 
     document = files.opened(config, GPU_FOLDER, also=(RUN_FOLDER, EXAMPLE_FOLDER, ENGINE_FOLDER))
     shelf = files.shelf_of(document)
@@ -54,7 +54,7 @@ def show(
 
 def describe(gpu: "GpuSpec", engine: "EngineSpec | None") -> list[str]:
     """Return lines that describe the machine; raises UserError when a compute unit cannot reach a DRAM channel."""
-    from gpusim.report import topology
+    from gpusim.results.report import topology
 
     graph = topology.build(gpu, engine)
     topology.check_reach(graph)

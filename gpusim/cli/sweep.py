@@ -27,9 +27,9 @@ from gpusim.cli.options import (
 if TYPE_CHECKING:
     from gpusim.config.files import Document
     from gpusim.config.sweep import SweepSpec
-    from gpusim.store.costs import Cost
-    from gpusim.store.reading import Results
-    from gpusim.store.table import Table as StoredTable
+    from gpusim.results.store.costs import Cost
+    from gpusim.results.store.reading import Results
+    from gpusim.results.store.table import Table as StoredTable
 
 EXIT_SOME_FAILED = 1
 
@@ -111,8 +111,8 @@ def sweep(
     """Run a configuration with values varied, on all cores; stored point by point, so that it can go on later."""
     from gpusim.base.axis_roles import PERTURBATION
     from gpusim.config.sweep import Overrides, load_sweep
-    from gpusim.live.view import live_view
-    from gpusim.store.project import store_to_read
+    from gpusim.results.live.view import live_view
+    from gpusim.results.store.project import store_to_read
 
     _check_metrics(options.metrics)
     overrides = Overrides(
@@ -126,7 +126,7 @@ def sweep(
     )
     spec, document = load_sweep(file, overrides)
     if options.by_layer is not None:
-        from gpusim.sweep.by_layer import check
+        from gpusim.study.sweep.by_layer import check
 
         check(spec)
     store = store_to_read(options.storing)
@@ -143,9 +143,9 @@ def sweep(
 
 
 def _run(spec: "SweepSpec", document: "Document", store: Path, options: SweepOptions, reporter: Reporter) -> int:
-    from gpusim.store.keeper import Keeper  # imports what runs kernels: up to a second
-    from gpusim.sweep.executor import executor_for
-    from gpusim.sweep.running import Sweep
+    from gpusim.results.store.keeper import Keeper  # imports what runs kernels: up to a second
+    from gpusim.study.sweep.executor import executor_for
+    from gpusim.study.sweep.running import Sweep
 
     with Interrupt() as interrupt, ExitStack() as stack:
         executor = executor_for(options.jobs, options.cluster, reporter)
@@ -191,8 +191,8 @@ def _check_metrics(asked: Sequence[str]) -> None:
 
 
 def _list(spec: "SweepSpec") -> None:
-    from gpusim.sweep.points import points_of
-    from gpusim.sweep.tasks import check_paths
+    from gpusim.study.sweep.points import points_of
+    from gpusim.study.sweep.tasks import check_paths
 
     if spec.method == "search":
         raise UserError("--list: the points of method search follow from the results of those before")
@@ -204,8 +204,8 @@ def _list(spec: "SweepSpec") -> None:
 def _estimate(spec: "SweepSpec", document: "Document", store: Path) -> None:
     """Print what the missing points would cost, by value of each workload, and together."""
     from gpusim.base.axis_roles import roles_of
-    from gpusim.store.costs import cost_table
-    from gpusim.sweep.costs import estimated
+    from gpusim.results.store.costs import cost_table
+    from gpusim.study.sweep.costs import estimated
 
     found = estimated(spec, document.path, store)
     roles = roles_of(spec.axes, spec.roles)
@@ -223,7 +223,7 @@ def _estimate(spec: "SweepSpec", document: "Document", store: Path) -> None:
 def _together(costs: "Sequence[Cost]") -> "Cost":
     from math import fsum
 
-    from gpusim.store.costs import Cost
+    from gpusim.results.store.costs import Cost
 
     return Cost(fsum(c.cpu_s for c in costs), fsum(c.cycles for c in costs), max(c.memory_mb for c in costs))
 
@@ -243,9 +243,9 @@ def _show(number: int, spec: "SweepSpec", options: SweepOptions, reporter: Repor
 
 
 def _by_layer(number: int, spec: "SweepSpec", options: SweepOptions, loss: float) -> Table:
-    from gpusim.store.project import store_to_read
-    from gpusim.store.reading import Results
-    from gpusim.sweep.by_layer import check, places_of, table
+    from gpusim.results.store.project import store_to_read
+    from gpusim.results.store.reading import Results
+    from gpusim.study.sweep.by_layer import check, places_of, table
 
     axis = check(spec)
     with Results(store_to_read(options.storing)) as results:
@@ -257,8 +257,8 @@ def _table(number: int, spec: "SweepSpec", options: SweepOptions) -> "tuple[Stor
 
     With objectives, both say what these come to and which points are on the front.
     """
-    from gpusim.store.project import store_to_read
-    from gpusim.store.reading import Results
+    from gpusim.results.store.project import store_to_read
+    from gpusim.results.store.reading import Results
 
     with Results(store_to_read(options.storing)) as results:
         known = results.known_metrics()
@@ -267,7 +267,7 @@ def _table(number: int, spec: "SweepSpec", options: SweepOptions) -> "tuple[Stor
         said = [f"{metric}: does not apply to any point" for metric in options.metrics if metric not in known]
         if not spec.objectives:
             return results.sweep(number, *metrics), [*said, *told]
-        from gpusim.sweep.objectives import with_front
+        from gpusim.study.sweep.objectives import with_front
 
         table, more = with_front(results, number, spec, metrics)
         return table, [*said, *more, *told]
@@ -275,8 +275,8 @@ def _table(number: int, spec: "SweepSpec", options: SweepOptions) -> "tuple[Stor
 
 def _answers(results: "Results", number: int) -> list[str]:
     """Return in words what the sweep comes to; nothing of one whose points were not timed."""
-    from gpusim.report.sweeps.answers import answers, roles_line
-    from gpusim.store.sweep_points import swept
+    from gpusim.results.report.sweeps.answers import answers, roles_line
+    from gpusim.results.store.sweep_points import swept
 
     found = swept(results, number)
     if len(found.places) < 2 or not found.metric:

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from gpusim.base.spec import Spec
-from gpusim.core.sources import source_of
+from gpusim.model.core.sources import source_of
 
 COMMENT_COLUMN = 34
 

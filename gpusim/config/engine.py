@@ -9,7 +9,7 @@ from gpusim.base.spec import Spec
 from gpusim.config import files
 from gpusim.config.check import checked
 from gpusim.config.tree import Path_, Sets, Tree, assignments
-from gpusim.core.gpu_spec import GpuSpec
+from gpusim.model.core.gpu_spec import GpuSpec
 from spartan.engine_spec import EngineSpec
 
 ENGINE_FOLDER = "engines"

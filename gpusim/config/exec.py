@@ -13,11 +13,11 @@ from gpusim.config import files
 from gpusim.config.check import checked
 from gpusim.config.gpu import layered
 from gpusim.config.tree import Assignment, Sets, assignments
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.perturbation import MOST as MOST_PERTURBATIONS
-from gpusim.core.perturbation import MOST_DRAWS
-from gpusim.energy.spec import EnergySpec
-from gpusim.sampling.spec import SamplingSpec
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.perturbation import MOST as MOST_PERTURBATIONS
+from gpusim.model.core.perturbation import MOST_DRAWS
+from gpusim.model.energy.spec import EnergySpec
+from gpusim.model.sampling.spec import SamplingSpec
 from isa.image_resource import why_no_sampler
 from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS
 

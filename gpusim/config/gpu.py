@@ -12,7 +12,7 @@ from gpusim.config.check import checked
 from gpusim.config.engine import ENGINE, lay_engine
 from gpusim.config.models import kinds_in
 from gpusim.config.tree import Assignment, Sets, Tree, assignments
-from gpusim.core.gpu_spec import GpuSpec
+from gpusim.model.core.gpu_spec import GpuSpec
 
 S = TypeVar("S", bound=Spec)
 

@@ -4,9 +4,9 @@ from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.gpu import over_gpu
 from gpusim.config.tree import Sets
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.energy.spec import EnergySpec
-from gpusim.sampling.spec import SamplingSpec
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.energy.spec import EnergySpec
+from gpusim.model.sampling.spec import SamplingSpec
 
 
 class HipSettings(Spec):

@@ -7,13 +7,13 @@ from pydantic import Field, model_validator
 from gpusim.base.spec import Spec, param
 from gpusim.config import files
 from gpusim.config.gpu import over_gpu
+from gpusim.config.monitor import MonitorSpec
 from gpusim.config.tree import Sets
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.energy.spec import EnergySpec
-from gpusim.sampling.spec import SamplingSpec
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.energy.spec import EnergySpec
+from gpusim.model.sampling.spec import SamplingSpec
 from spartan.engine_spec import EngineSpec
 from workloads.circulant import Flow, Lanes
-from workloads.monitor.settings import MonitorSpec
 from workloads.networks.block_circulant import FLOW_MEANING, LANES_MEANING, SOURCE
 from workloads.networks.fully_connected import WEIGHTS_MEANING, Weights
 from workloads.operators.attention import ATTENTION_ALGORITHMS

@@ -12,8 +12,8 @@ from gpusim.config.engine import check_share
 from gpusim.config.gpu import layered
 from gpusim.config.tree import Sets, assignments
 from gpusim.config.workload import KernelsSpec, RunSpec, Workload
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.energy.spec import EnergySpec
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.energy.spec import EnergySpec
 from spartan.engine_spec import EngineSpec
 from workloads.data.operands import activations_path
 from workloads.vendor.libraries import VENDOR_PRODUCTS, VendorProduct

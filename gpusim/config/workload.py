@@ -7,9 +7,9 @@ from pydantic import Discriminator, Tag, ValidationInfo, field_validator, model_
 
 from gpusim.base.errors import unknown_name
 from gpusim.base.spec import Spec, param
-from gpusim.core.perturbation import MOST as MOST_PERTURBATIONS
-from gpusim.core.perturbation import MOST_DRAWS
-from gpusim.sampling.spec import SamplingSpec
+from gpusim.model.core.perturbation import MOST as MOST_PERTURBATIONS
+from gpusim.model.core.perturbation import MOST_DRAWS
+from gpusim.model.sampling.spec import SamplingSpec
 from isa.region import MAX_ROWS
 from workloads.data.patterns import CHANNEL_FIRST
 from workloads.operators.conv_algorithms import ALGORITHMS, DENSE_ALGORITHMS, SPARSE_ALGORITHMS

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.api.device import Device
-from gpusim.api.device_array import DeviceArray
 from gpusim.base.errors import UserError
 from gpusim.config.exec import ArgumentSpec, file_beside
+from gpusim.jobs.api.device import Device
+from gpusim.jobs.api.device_array import DeviceArray
 from isa.kernarg import Local
 from workloads.operators.verify import Expected
 

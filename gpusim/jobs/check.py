@@ -5,10 +5,10 @@ from typing import Any
 
 from gpusim.base.progress import Reporter, reporting
 from gpusim.config.exec import ExecConfig
-from gpusim.host.checking import check_launch
-from gpusim.host.command_processor import LaunchCommand
 from gpusim.jobs.exec import ExecJob
-from gpusim.running.job import CommandTask
+from gpusim.jobs.host.checking import check_launch
+from gpusim.jobs.host.command_processor import LaunchCommand
+from gpusim.jobs.running.job import CommandTask
 from isa.checking.findings import counts, described
 
 

@@ -11,10 +11,10 @@ from functools import partial
 
 from gpusim.base.errors import UserError
 from gpusim.base.sums import plain_sum
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.host.command_processor import CopyCommand, HostCommand
-from gpusim.running.job import CommandTask
-from gpusim.running.operators import gpu_facts, launch_commands
+from gpusim.jobs.host.command_processor import CopyCommand, HostCommand
+from gpusim.jobs.running.job import CommandTask
+from gpusim.jobs.running.operators import gpu_facts, launch_commands
+from gpusim.model.core.gpu_spec import GpuSpec
 from isa.device_memory import Allocation, DeviceMemory, DeviceMemoryError
 from workloads.data.operands import Operands
 from workloads.operators.gemm import GemmBuffers, GemmOperator, gemm
@@ -72,7 +72,7 @@ def block_columns(kernel: str, shape: GemmShape, unit: int, gpu: GpuSpec, copies
 
 
 class ColumnBlocks(CommandTask):
-    """The product in blocks (gpusim.running.job.Task).
+    """The product in blocks (gpusim.jobs.running.job.Task).
 
     columns: of each block but the last; check: called with each of a block's launches, refuses what cannot run;
     compared: whether results are compared with the reference before they leave device memory.

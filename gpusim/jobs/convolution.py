@@ -9,9 +9,9 @@ import numpy as np
 from gpusim.config.run import RunConfig
 from gpusim.config.workload import ENGINE_WAYS, ConvolutionWorkload
 from gpusim.jobs.gemm import map_operands
-from gpusim.networks.sparse import check_operators
-from gpusim.running.job import Job, JobOptions, Task, Variant, launch_options
-from gpusim.running.operators import OperatorTask, gpu_facts
+from gpusim.jobs.networks.sparse import check_operators
+from gpusim.jobs.running.job import Job, JobOptions, Task, Variant, launch_options
+from gpusim.jobs.running.operators import OperatorTask, gpu_facts
 from isa.device_memory import DeviceMemory
 from workloads.operators.conv_algorithms import ALGORITHMS, algorithm
 from workloads.operators.convolution import Convolution
@@ -20,7 +20,7 @@ from workloads.shapes import gemm_shape
 
 
 class ConvolutionJob(Job):
-    """A convolution's forward pass by the configured algorithms (gpusim.running.job.Job)."""
+    """A convolution's forward pass by the configured algorithms (gpusim.jobs.running.job.Job)."""
 
     kind = "run"
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.api.device import Device
-from gpusim.api.device_array import DeviceArray
-from gpusim.api.module import KernelFunction, Module
 from gpusim.base.errors import UserError
 from gpusim.base.files import write_whole
 from gpusim.base.progress import Reporter
 from gpusim.config.exec import ExecConfig, RecordedSpec, file_beside
-from gpusim.host.command_processor import HostCommand, LaunchCommand
+from gpusim.jobs.api.device import Device
+from gpusim.jobs.api.device_array import DeviceArray
+from gpusim.jobs.api.module import KernelFunction, Module
 from gpusim.jobs.arguments import expected_of, value_of
-from gpusim.running.job import CommandTask, Job, JobOptions, Task, Variant, launch_options
+from gpusim.jobs.host.command_processor import HostCommand, LaunchCommand
+from gpusim.jobs.running.job import CommandTask, Job, JobOptions, Task, Variant, launch_options
 from isa.device_memory import Allocation
 from isa.execution.launch_setup import adopt_image
 from isa.kernarg import pack_undescribed
@@ -27,7 +27,7 @@ from workloads.operators.verify import Expected, Verification, compare
 
 
 class ExecJob(Job):
-    """A kernel, its grid, its arguments and their expected values after it (gpusim.running.job.Job).
+    """A kernel, its grid, its arguments and their expected values after it (gpusim.jobs.running.job.Job).
 
     path: of the execution's file; the files that it names are relative to its folder.
     """

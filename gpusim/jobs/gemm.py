@@ -11,12 +11,12 @@ from gpusim.base.progress import Reporter
 from gpusim.config.run import RunConfig
 from gpusim.config.workload import AUTO, ENGINE_WAYS, FASTEST, ConvolutionWorkload, GemmWorkload, LayerWorkload
 from gpusim.jobs.column_blocks import ColumnBlocks, block_columns, check_room_for_code
+from gpusim.jobs.running.choice import Candidate, choose
+from gpusim.jobs.running.dense_choice import choose_dense, likely_dense
+from gpusim.jobs.running.job import Job, JobOptions, Task, Variant, launch_options
+from gpusim.jobs.running.operators import OperatorTask, gpu_facts
 from gpusim.jobs.vendor import LibraryTask, library_product
-from gpusim.results.record import KernelChoice
-from gpusim.running.choice import Candidate, choose
-from gpusim.running.dense_choice import choose_dense, likely_dense
-from gpusim.running.job import Job, JobOptions, Task, Variant, launch_options
-from gpusim.running.operators import OperatorTask, gpu_facts
+from gpusim.results.records.record import KernelChoice
 from isa.device_memory import DeviceMemory, DeviceMemoryError
 from spartan.sib_layout import sib_layout
 from workloads.data.operands import (
@@ -89,7 +89,7 @@ def gemm_problem(workload: GemmWorkload) -> GemmProblem:
 
 
 class GemmJob(Job):
-    """A matrix product by the configured kernels (gpusim.running.job.Job)."""
+    """A matrix product by the configured kernels (gpusim.jobs.running.job.Job)."""
 
     kind = "run"
 

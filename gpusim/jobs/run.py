@@ -13,10 +13,10 @@ from gpusim.config.files import Document, NoSuchConfiguration, opened, shelf_of
 from gpusim.config.run import RUN_FOLDER, load_run
 from gpusim.config.tree import Sets, assignments
 from gpusim.config.workload import EngineMode
-from gpusim.core.recording import Watcher
 from gpusim.jobs.exec import ExecJob
 from gpusim.jobs.kinds import job_of
-from gpusim.running.script import RunResult, ran
+from gpusim.jobs.running.script import RunResult, ran
+from gpusim.model.core.recording import Watcher
 
 
 def run(

@@ -1,6 +1,6 @@
 """Layers by the matrix products of vendors' libraries, which run on the simulated GPU as they are.
 
-What the library launches is kept (`gpusim/networks/library.py`) and simulated as any other operator's.
+What the library launches is kept (`gpusim/jobs/networks/library.py`) and simulated as any other operator's.
 """
 
 import tempfile
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.host.command_processor import CopyCommand, HostCommand
-from gpusim.networks.library import recorded
-from gpusim.running.operators import OperatorTask
+from gpusim.jobs.host.command_processor import CopyCommand, HostCommand
+from gpusim.jobs.networks.library import recorded
+from gpusim.jobs.running.operators import OperatorTask
+from gpusim.model.core.gpu_spec import GpuSpec
 from isa.launch import Launch
 from workloads.data.operands import Operands
 from workloads.data.patterns import sparsity_of, zero_lines_of
@@ -25,7 +25,7 @@ from workloads.shapes import GemmShape
 from workloads.vendor.libraries import VendorProduct
 
 if TYPE_CHECKING:
-    from gpusim.hip.recording import Recording
+    from gpusim.jobs.hip.recording import Recording
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class LibraryProduct:
 
 
 class LibraryTask(OperatorTask):
-    """The launches, and what the host writes between them (gpusim.running.job.Task)."""
+    """The launches, and what the host writes between them (gpusim.jobs.running.job.Task)."""
 
     def __init__(self, operator: LibraryProduct) -> None:
         zeros, zero_lines = operator.zero_fractions()

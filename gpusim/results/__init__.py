@@ -1,5 +1,5 @@
 """What a run counted, and every metric that follows from it.
 
-`record` is a run with the facts of its launches (`gpusim.core.facts`); `metrics` the list of metrics: path, unit,
+`record` is a run with the facts of its launches (`gpusim.model.core.facts`); `metrics` the list of metrics: path, unit,
 definition, and the counter or formula that each follows from.
 """

@@ -7,7 +7,7 @@ load past L1, releases and acquires for its workgroup, and races with none of it
 is no race.
 """
 
-from gpusim.jit import ctz, jit, ld_i64, ld_u8, ld_u32, popcount, st_i32, st_i64, st_u8
+from gpusim.base.jit import ctz, jit, ld_i64, ld_u8, ld_u32, popcount, st_i32, st_i64, st_u8
 from isa.architecture import LANES, ROW_BYTES
 from isa.checking.notes import note, who_of
 from isa.checking.registers import known_lanes, set_known_lanes, vector_origin

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gpusim.base.host_memory import zeroed
+from gpusim.base.jit import address_of, function_address, load, records, views
+from gpusim.base.jit.compile_lock import compile_lock
+from gpusim.base.jit.compile_progress import compiling
 from gpusim.base.progress import Progress
-from gpusim.jit import address_of, function_address, load, records, views
-from gpusim.jit.compile_lock import compile_lock
-from gpusim.jit.compile_progress import compiling
 from isa.checking.findings import Finding, findings_of
 from isa.checking.producer import produce_checked, start_checked
 from isa.checking.state import CHECK, FINDING_WORDS, MOST_FINDINGS, SCALAR_CODES, SHADOW_BYTES
@@ -53,7 +53,7 @@ def compile_checks() -> float:
     if not load(_ENTRY_POINTS):
         with compile_lock():
             if not load(_ENTRY_POINTS):
-                from gpusim.jit.compile import compile_entry_points, work_of
+                from gpusim.base.jit.compile import compile_entry_points, work_of
 
                 with compiling("the checks", work_of("isa", _ENTRY_POINTS)):
                     compile_entry_points("isa", _ENTRY_POINTS, np.zeros(1, np.int64))

@@ -1,6 +1,6 @@
 """How a finding is noted: once for each kind and pair of instructions, with the first work-items and how often."""
 
-from gpusim.jit import jit, ld_i64, st_i64
+from gpusim.base.jit import jit, ld_i64, st_i64
 from isa.checking.state import (
     F_ADDRESS,
     F_COUNT,

@@ -1,6 +1,6 @@
 """A wavefront executed instruction by instruction under watch, as a trace producer whose traces nobody reads."""
 
-from gpusim.jit import jit, ld_i64, st_i64, st_u8
+from gpusim.base.jit import jit, ld_i64, st_i64, st_u8
 from isa.architecture import EXEC, FLAT_SCRATCH, SCC, VCC
 from isa.checking.accesses import watch_lanes, watch_scalar, watch_texels
 from isa.checking.notes import note, who_of

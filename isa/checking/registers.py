@@ -4,7 +4,7 @@ A value made of one that was never written counts as not written either, until i
 what is stored: only that is reported, as compilers move values about that nobody uses.
 """
 
-from gpusim.jit import ctz, jit, ld_i64, ld_u8, st_i64, st_u8
+from gpusim.base.jit import ctz, jit, ld_i64, ld_u8, st_i64, st_u8
 from isa.checking.notes import note, who_of
 from isa.checking.state import (
     ANY_KNOWN,

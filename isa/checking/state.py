@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from gpusim.jit import Field, State, i16, i32, record_at, record_type
+from gpusim.base.jit import Field, State, i16, i32, record_at, record_type
 
 # what was found
 (

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from gpusim.jit import records
+from gpusim.base.jit import records
 from isa.architecture import EXEC, FIRST_VGPR, M0, SCALAR_REGISTERS, SCC, VCC
 from isa.checking.state import ALL_KNOWN, ANY_KNOWN, CHECK_ROW, KNOWN, MOST, MOVED, SELECTED
 from isa.encoding.instruction import Instruction

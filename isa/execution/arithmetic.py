@@ -1,6 +1,6 @@
 """Vector and scalar arithmetic of the interpreter: operands, modifiers and results around the lane library's calls."""
 
-from gpusim.jit import jit, ld_i64, ld_u32, record_address, st_i32, st_i64
+from gpusim.base.jit import jit, ld_i64, ld_u32, record_address, st_i32, st_i64
 from isa.architecture import EXECZ, MODE_DX10_CLAMP_BIT, ROW_BYTES, SCC, VCCZ
 from isa.execution.codes import Saturation
 from isa.execution.program_table import ProgramRow

@@ -1,6 +1,6 @@
 """Buffer memory: MUBUF loads, stores and atomics, range-checked against their resource descriptor."""
 
-from gpusim.jit import ctz, jit, ld_u32, st_i32, st_i64
+from gpusim.base.jit import ctz, jit, ld_u32, st_i32, st_i64
 from isa.architecture import LANES, ROW_BYTES
 from isa.execution.coalescing import begin_lines, match_addresses, note_line_pattern, path_cycles
 from isa.execution.codes import INDEX_ENABLE, OFFSET_ENABLE, Access

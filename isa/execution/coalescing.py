@@ -7,7 +7,7 @@ the first lane starts; LDS bank cycles do not even depend on the shift. Kernels 
 so each memory instruction remembers its last ones and a repetition costs one comparison of 64 differences.
 """
 
-from gpusim.jit import ctz, jit, ld_i32, ld_u32
+from gpusim.base.jit import ctz, jit, ld_i32, ld_u32
 from isa.architecture import LANES
 from isa.execution.state import BANK_DEPTH, HASH_ENTRIES, LDS_BANKS, POSITION_BITS, Pattern, Work
 from isa.trace import LINE_BYTES, MAX_LINES

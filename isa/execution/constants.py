@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.base.host_memory import zeroed
-from gpusim.jit import address_of
+from gpusim.base.jit import address_of
 from isa.architecture import LANES, ROW_BYTES
 
 

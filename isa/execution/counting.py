@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from gpusim.jit import address_of
+from gpusim.base.jit import address_of
 from isa.execution.control_slice import BLOCKS, ControlSlice, NotSliced, control_slice, prefix
 from isa.execution.emulator import new_run, run_loop, run_slices
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter, program_of

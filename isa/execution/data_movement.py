@@ -7,7 +7,7 @@ import struct
 
 import numpy as np
 
-from gpusim.jit import jit, ld_i16, ld_i32, ld_i64, ld_u8, ld_u16, ld_u32, primitive, st_i16, st_i32, st_i64, st_u8
+from gpusim.base.jit import jit, ld_i16, ld_i32, ld_i64, ld_u8, ld_u16, ld_u32, primitive, st_i16, st_i32, st_i64, st_u8
 from isa.architecture import LANES, ROW_BYTES
 from isa.execution.codes import SIGNED, UPPER_HALF, Atomic
 from isa.execution.state import Work

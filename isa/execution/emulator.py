@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusim.base.progress import Progress
-from gpusim.jit import (
+from gpusim.base.jit import (
     Field,
     State,
     address_of,
@@ -28,6 +27,7 @@ from gpusim.jit import (
     st_i64,
     views,
 )
+from gpusim.base.progress import Progress
 from isa.execution.control_slice import BLOCKS
 from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, compile_interpreter
 from isa.execution.faults import FAULT_GRID_BARRIER

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gpusim.base.host_memory import zeroed
-from gpusim.jit import address_of, function_address, load, records, views
-from gpusim.jit.compile_lock import compile_lock
-from gpusim.jit.compile_progress import compiling
+from gpusim.base.jit import address_of, function_address, load, records, views
+from gpusim.base.jit.compile_lock import compile_lock
+from gpusim.base.jit.compile_progress import compiling
 from isa.architecture import LANES, ROW_BYTES
 from isa.device_memory import LINE_BYTES, VIRTUAL_BASE
 from isa.encoding.disassembler import disassemble
@@ -94,7 +94,7 @@ def load_interpreter(*further: Any) -> bool:
 
 
 def _compile() -> None:
-    from gpusim.jit.compile import compile_entry_points, work_of
+    from gpusim.base.jit.compile import compile_entry_points, work_of
     from isa.execution.emulator import run_slices  # stands on this module
 
     entry_points = (*_ENTRY_POINTS, run_slices)

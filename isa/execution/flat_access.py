@@ -3,7 +3,7 @@
 Functions return the words they added to the memory record at `out`, or a negative fault code.
 """
 
-from gpusim.jit import call_i64_4, ctz, jit, ld_i32, ld_i64, ld_u8, ld_u32, record_address, st_i32, st_i64
+from gpusim.base.jit import call_i64_4, ctz, jit, ld_i32, ld_i64, ld_u8, ld_u32, record_address, st_i32, st_i64
 from isa.architecture import FLAT_SCRATCH, LANES, ROW_BYTES
 from isa.device_memory import LINE_BYTES, PARTIAL, READABLE, WRITABLE
 from isa.execution.coalescing import LINE_BITS, add_access, begin_lines, flat_addresses, note_line_pattern, path_cycles

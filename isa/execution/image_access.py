@@ -13,7 +13,7 @@ bits of fractional value"). Both are taken in each dimension, weights are multip
 to FP32 once. How the hardware rounds in between is not published.
 """
 
-from gpusim.jit import jit, ld_i64, ld_u32, popcount, st_i32, st_i64
+from gpusim.base.jit import jit, ld_i64, ld_u32, popcount, st_i32, st_i64
 from isa.architecture import LANES, ROW_BYTES
 from isa.device_memory import READABLE, WRITABLE
 from isa.execution.coalescing import LINE_BITS, add_line, begin_lines

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from gpusim.jit import record_text, views
+from gpusim.base.jit import record_text, views
 from isa.architecture import EXEC, FLAT_SCRATCH, LANES, M0, ROW_BYTES, VCC
 from isa.encoding.disassembler import disassemble
 from isa.execution.codes import Kind

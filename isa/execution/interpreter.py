@@ -4,7 +4,7 @@ Registers, program and trace are reached through the context (`isa.execution.sta
 called by address from the lane library; what is left here is control flow, register access and bookkeeping.
 """
 
-from gpusim.jit import call_i64_4, jit, ld_i64, ld_u32, popcount, record_address, st_i64
+from gpusim.base.jit import call_i64_4, jit, ld_i64, ld_u32, popcount, record_address, st_i64
 from isa.architecture import ROW_BYTES
 from isa.execution.arithmetic import (
     fill_row,

@@ -2,7 +2,7 @@
 
 To decode and translate an instruction takes 30 microseconds, to load its translation one; programs that use libraries
 launch hundreds of kernels of hundreds and thousands of instructions. What is kept is named after a hash of the kernel
-and of all that made it (`gpusim.jit.cache`: where it lies, when it is not believed).
+and of all that made it (`gpusim.base.jit.cache`: where it lies, when it is not believed).
 """
 
 import hashlib
@@ -14,8 +14,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from gpusim.jit import JIT_DISABLED, layout_of
-from gpusim.jit.cache import domain_hash, keep, kept
+from gpusim.base.jit import JIT_DISABLED, layout_of
+from gpusim.base.jit.cache import domain_hash, keep, kept
 from isa.encoding.control_flow import decode_kernel
 from isa.execution.constants import ConstantValues
 from isa.execution.program import Program, build_program, lay_out

@@ -7,7 +7,7 @@ nothing to store such an address. M0's limit is not applied, dwords need 4-byte 
 alignment.
 """
 
-from gpusim.jit import ctz, jit, ld_u32, popcount, st_i32, st_i64
+from gpusim.base.jit import ctz, jit, ld_u32, popcount, st_i32, st_i64
 from isa.architecture import LANES, M0, ROW_BYTES
 from isa.execution.coalescing import lds_addresses, note_bank_pattern
 from isa.execution.codes import Access, LaneExchange

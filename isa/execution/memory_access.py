@@ -6,7 +6,7 @@ dwords needs no alignment (HSA runs VI with unaligned access enabled), an atomic
 in ascending order.
 """
 
-from gpusim.jit import jit, ld_i64, ld_u8, ld_u32, st_i64
+from gpusim.base.jit import jit, ld_i64, ld_u8, ld_u32, st_i64
 from isa.architecture import FLAT_SCRATCH, LANES, ROW_BYTES
 from isa.device_memory import PARTIAL, READABLE, SLACK
 from isa.execution.coalescing import LINE_BITS, add_access

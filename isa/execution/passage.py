@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from gpusim.jit import address_of, records, views
+from gpusim.base.jit import address_of, records, views
 from isa.encoding.instruction import Instruction
 from isa.encoding.register_index import successors
 from isa.encoding.registers import address_registers

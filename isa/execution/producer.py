@@ -4,7 +4,7 @@ What is passed over is executed as far as addresses and control flow need it (`i
 follows accesses memory as if all of it had been executed. It leaves no trace and does not count as executed.
 """
 
-from gpusim.jit import jit, ld_i64, st_i64
+from gpusim.base.jit import jit, ld_i64, st_i64
 from isa.execution.faults import FAULT_PASSAGE
 from isa.execution.interpreter import run_slice
 from isa.execution.state import MODE_WORD, Context, Passage, Wavefront, context_at, passage_at, wavefront_at

@@ -6,7 +6,7 @@ vector or scalar registers.
 
 from typing import TYPE_CHECKING, Any
 
-from gpusim.jit import Field, State, i32, record_at, record_type
+from gpusim.base.jit import Field, State, i32, record_at, record_type
 
 SOURCES = 3
 BROADCAST_ROWS = -1  # `source` while a program is built: the first scratch row, whose offset is not known yet

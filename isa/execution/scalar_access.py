@@ -4,7 +4,7 @@ Functions return the words they added to the memory record at `out`, or a negati
 their two low bits; a buffer access after the resource's end loads 0 and stores nothing, dword by dword.
 """
 
-from gpusim.jit import jit, ld_i64, ld_u32, st_i32, st_i64
+from gpusim.base.jit import jit, ld_i64, ld_u32, st_i32, st_i64
 from isa.device_memory import READABLE, WRITABLE
 from isa.execution.coalescing import add_access, begin_lines
 from isa.execution.codes import Access, ScalarForm

@@ -3,7 +3,7 @@
 Functions return the words they added to the memory record at `out`, or a negative fault code.
 """
 
-from gpusim.jit import ctz, jit, ld_i32, ld_i64, ld_u32, st_i64
+from gpusim.base.jit import ctz, jit, ld_i32, ld_i64, ld_u32, st_i64
 from isa.architecture import LANES, ROW_BYTES
 from isa.device_memory import LINE_BYTES
 from isa.execution.buffer_access import private_lanes

@@ -1,6 +1,6 @@
 """Instructions that move between lanes, registers, hardware registers and the program counter."""
 
-from gpusim.jit import ctz, jit, ld_i32, ld_i64, ld_u32, st_i32, st_i64
+from gpusim.base.jit import ctz, jit, ld_i32, ld_i64, ld_u32, st_i32, st_i64
 from isa.architecture import HW_ID, HW_MODE, HW_SH_MEM_BASES, HW_STATUS, LANES, M0, ROW_BYTES, SCALAR_REGISTERS
 from isa.execution.arithmetic import fill_row, source_address
 from isa.execution.codes import RELATIVE_DESTINATION, RELATIVE_SOURCE, Kind

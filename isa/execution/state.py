@@ -7,7 +7,7 @@ has the table of the program's instructions, `isa.execution.inspect` shows a wav
 
 from typing import TYPE_CHECKING, Any
 
-from gpusim.jit import Field, State, i32, offset_of, record_at, record_type
+from gpusim.base.jit import Field, State, i32, offset_of, record_at, record_type
 from isa.architecture import EXEC, LANES, VCC
 from isa.trace import GRID_RESOURCES, MAX_IMAGE_LINES, MAX_LINES
 

@@ -8,7 +8,7 @@ to even. How the hardware rounds is not published. Filtered are those FP32 numbe
 
 from typing import TYPE_CHECKING, Any
 
-from gpusim.jit import float_type, jit, ld_u8, ld_u16, ld_u32, st_i16, st_i32, st_u8
+from gpusim.base.jit import float_type, jit, ld_u8, ld_u16, ld_u32, st_i16, st_i32, st_u8
 from isa.execution.data_movement import single, single_bits
 from isa.execution.state import Context, Image
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpusim.jit import records, views
+from gpusim.base.jit import records, views
 from isa.architecture import HW_MODE, MODE_DX10_CLAMP_BIT, MODE_IEEE_BIT
 from isa.encoding.instruction import Instruction
 from isa.encoding.operands import Unsupported, highest_vgpr, parse_operands

@@ -1,6 +1,6 @@
 """The state a wavefront starts with (LLVM AMDGPU guide, initial kernel execution state)."""
 
-from gpusim.jit import jit, ld_i64, st_i32, st_i64
+from gpusim.base.jit import jit, ld_i64, st_i32, st_i64
 from isa.architecture import LANES, PRIVATE_BASE, ROW_BYTES, SHARED_BASE
 from isa.execution.state import (
     EXEC_WORD,

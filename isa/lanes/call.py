@@ -2,7 +2,7 @@
 
 import ctypes
 
-from gpusim.jit import primitive
+from gpusim.base.jit import primitive
 from isa.lanes.lane_library import python_operations
 
 _VECTOR_ABI = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 6)

@@ -3,7 +3,7 @@
 from numba import types
 from numba.extending import intrinsic
 
-from gpusim.jit.operations_llvm import call_by_address
+from gpusim.base.jit.operations_llvm import call_by_address
 
 
 @intrinsic

@@ -1,8 +1,8 @@
 """Building and loading the library of compiled operations.
 
 All operations are one LLVM module, compiled once and kept as an object file under a name made from everything that
-went into it (sources, compiler, host CPU: `gpusim.jit.cache`). With the JIT disabled an address is a key into a table
-of Python functions.
+went into it (sources, compiler, host CPU: `gpusim.base.jit.cache`). With the JIT disabled an address is a key into a
+table of Python functions.
 """
 
 import importlib
@@ -13,18 +13,18 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
-from gpusim.jit import JIT_DISABLED
-from gpusim.jit.cache import hash_of_sources, keep, kept
-from gpusim.jit.compile_lock import compile_lock
-from gpusim.jit.compile_progress import begin, compiling
-from gpusim.jit.machine_code import LoadedCode, target_machine
+from gpusim.base.jit import JIT_DISABLED
+from gpusim.base.jit.cache import hash_of_sources, keep, kept
+from gpusim.base.jit.compile_lock import compile_lock
+from gpusim.base.jit.compile_progress import begin, compiling
+from gpusim.base.jit.machine_code import LoadedCode, target_machine
 from isa.lanes.host_mode import HostMode, runs_directly
 from isa.lanes.llvm_module import UNGUARDED, ModuleText
 from isa.lanes.table import ALIASES, SCALAR, VECTOR, Signature, parse_signature
 
 _HOST_FUNCTIONS = ("set_host_float_mode", "restore_host_float_mode")
 _HOST_SIGNATURE = parse_signature("imm ->")
-_COMPILING_BYTES = 21_000.0  # of Python's byte code take as long as the library (`gpusim.jit.compile_progress`)
+_COMPILING_BYTES = 21_000.0  # of Python's byte code take as long as the library (`gpusim.base.jit.compile_progress`)
 
 python_operations: dict[int, Callable[..., int]] = {}
 
@@ -91,7 +91,9 @@ def load_semantics() -> None:
 
 
 def file_name() -> str:
-    """Return the name under which the library compiled from these sources on this host is kept (`gpusim.jit.cache`)."""
+    """Return the name under which the library compiled from these sources on this host is kept
+    (`gpusim.base.jit.cache`).
+    """
     return f"lanes-{hash_of_sources('isa/architecture.py', 'isa/lanes', 'isa/semantics')}.code"
 
 

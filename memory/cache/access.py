@@ -7,7 +7,7 @@ alone, as patterns repeat. Where a line was found in L1 and L2 is counted only w
 
 from typing import Any
 
-from gpusim.jit import Field, State, jit, ld_i64, popcount, st_i64
+from gpusim.base.jit import Field, State, jit, ld_i64, popcount, st_i64
 from isa.trace import (
     ASKED_MASK,
     ASKED_SHIFT,

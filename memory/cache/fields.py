@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpusim.jit import Field
+from gpusim.base.jit import Field
 from memory.sets.replacement import first_order, policy_number
 from memory.sets.rows import clear_rows, set_fields, stride_of
 

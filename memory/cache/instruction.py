@@ -2,7 +2,7 @@
 
 It shares the scalar cache's crossbar port and L1 TLB (both belong to the sequencer); a line is looked up once its
 address is translated. A miss asks for the lines of the page after it too, as far as the configuration says. Who waits
-for a line is the fetch unit's business (`gpusim.core.cu.fetch`): the cache names a line that has come, and every
+for a line is the fetch unit's business (`gpusim.model.core.cu.fetch`): the cache names a line that has come, and every
 wavefront that missed it goes on.
 """
 
@@ -10,8 +10,8 @@ from typing import Literal
 
 from pydantic import model_validator
 
+from gpusim.base.jit import Field, State, address_in, counter_fields, jit, st_i32
 from gpusim.base.spec import Spec, param
-from gpusim.jit import Field, State, address_in, counter_fields, jit, st_i32
 from memory.cache.counters import INSTRUCTION_CACHE_COUNTERS, MAX_BANKS
 from memory.cache.fields import cache_fields, configure_cache
 from memory.network.crossbar import crossbar_has_room, crossbar_send

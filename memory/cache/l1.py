@@ -12,7 +12,7 @@ The CU core queues instructions with `l1_queue` and learns of finished ones from
 
 import numpy as np
 
-from gpusim.jit import address_in, jit, ld_i64, st_i32
+from gpusim.base.jit import address_in, jit, ld_i64, st_i32
 from isa.trace import (
     ASKED_MASK,
     ASKED_SHIFT,

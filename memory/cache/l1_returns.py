@@ -4,7 +4,7 @@ GCN's vector memory path returns loads in the order of their instructions, over 
 2012): data of a later load that is there waits for that of an earlier one.
 """
 
-from gpusim.jit import address_in, jit
+from gpusim.base.jit import address_in, jit
 from memory.cache.l1_state import DIRECT, NO_SLOT, WRITE_BACK
 from memory.cache.l1_stores import held_whole, write_back_answered
 from memory.network.crossbar import crossbar_take_response

@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import model_validator
 
+from gpusim.base.jit import LANES, Field, State, address_in, counter_fields, i16, i32, jit, u32
 from gpusim.base.spec import Spec, param
-from gpusim.jit import LANES, Field, State, address_in, counter_fields, i16, i32, jit, u32
 from isa.trace import MAX_IMAGE_LINES
 from memory.cache.counters import L1_COUNTERS
 from memory.cache.write_policy import BACK, Write, write_allocate_param, write_number, write_param

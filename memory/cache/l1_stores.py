@@ -5,7 +5,7 @@ they hold and of those that L2 does not have (memory/cache/write_policy.py). Wha
 marked `glc`, finds there what the CU has stored before; others find it after `buffer_wbinvl1` or the kernel's end.
 """
 
-from gpusim.jit import address_in, jit, ld_u32, st_i32
+from gpusim.base.jit import address_in, jit, ld_u32, st_i32
 from isa.trace import RECORD_ATOMIC, RECORD_RETURN
 from memory.cache.access import looked_up
 from memory.cache.l1_state import (

@@ -6,7 +6,7 @@ shipped L2 keeps them, without a fetch, in lines that hold a mask of their bytes
 replaced (GCN's L2 has byte masks: AMD GCN whitepaper, 2012). Atomics are done here.
 """
 
-from gpusim.jit import address_in, jit, ld_u32, popcount, prefetch
+from gpusim.base.jit import address_in, jit, ld_u32, popcount, prefetch
 from memory.cache.access import served
 from memory.cache.l2_dram import evict, fetch, pass_write_on, still_refused, write_through
 from memory.cache.l2_fill import add_target, answer

@@ -4,7 +4,7 @@ A channel whose oldest request DRAM has no room for waits for it, in turn with t
 after it wait too, as a channel serves them in order.
 """
 
-from gpusim.jit import jit, popcount
+from gpusim.base.jit import jit, popcount
 from isa.trace import LINE_SPARSE
 from memory.address_map import dram_channel
 from memory.cache.l2_state import DIRTY, bytes_of, set_bytes, wait

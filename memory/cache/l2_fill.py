@@ -1,6 +1,6 @@
 """L2's way back: lines that have come are filled in, and the requests that waited for them answered, oldest first."""
 
-from gpusim.jit import address_in, jit
+from gpusim.base.jit import address_in, jit
 from memory.cache.l2_state import DIRTY, HELD, T_MASK, T_NEXT, T_SINCE, T_SOURCE, bytes_of, set_bytes
 from memory.cache.write_policy import ALL_BYTES
 from memory.network.crossbar import crossbar_respond, crossbar_response_room

@@ -4,7 +4,7 @@ A flush has L2 and DRAM to itself: it comes before a kernel starts, or when one 
 channel goes over its slots and writes one line back a cycle, if DRAM has room.
 """
 
-from gpusim.jit import address_in, jit
+from gpusim.base.jit import address_in, jit
 from memory.cache.l2_dram import evict
 from memory.cache.l2_state import DIRTY, bytes_of
 from memory.sets.rows import line_in

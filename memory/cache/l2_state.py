@@ -2,8 +2,8 @@
 
 from pydantic import model_validator
 
+from gpusim.base.jit import LANES, Field, State, address_in, counter_fields, i16, i32, jit, st_i32, u16
 from gpusim.base.spec import Spec, param
-from gpusim.jit import LANES, Field, State, address_in, counter_fields, i16, i32, jit, st_i32, u16
 from memory.address_map import (
     MAX_L2_CHANNELS,
     check_masks,

@@ -8,7 +8,7 @@ FIFO. One page a cycle is looked ahead for while look-up waits, then one for eac
 the L1 TLB has MSHRs.
 """
 
-from gpusim.jit import jit
+from gpusim.base.jit import jit
 from isa.trace import LINES_MASK, RECORD_ATOMIC, RECORD_STORE
 from memory.cache.l1_state import MAX_QUEUE
 from memory.translation.l1_tlb import ask_ahead, page_of

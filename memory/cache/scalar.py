@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from pydantic import model_validator
 
+from gpusim.base.jit import Field, State, address_in, counter_fields, ctz_from, jit, ld_i64, st_i32
 from gpusim.base.spec import Spec, param
-from gpusim.jit import Field, State, address_in, counter_fields, ctz_from, jit, ld_i64, st_i32
 from isa.trace import LINES_MASK, RECORD_STORE
 from memory.cache.counters import SCALAR_CACHE_COUNTERS
 from memory.cache.fields import cache_fields, configure_cache

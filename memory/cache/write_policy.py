@@ -8,8 +8,8 @@ held in part fetches it whole, around its own bytes; the level below gets the by
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from gpusim.base.jit import jit
 from gpusim.base.spec import param
-from gpusim.jit import jit
 
 THROUGH, BACK = range(2)
 ALL_BYTES = -1  # of a 64-byte line

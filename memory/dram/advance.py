@@ -4,7 +4,7 @@ What could be issued when is a function of state and clock alone. So clocks in w
 over, and looking at a channel more often changes nothing.
 """
 
-from gpusim.jit import jit
+from gpusim.base.jit import jit
 from memory.dram.commands import close_row, issue_activate, issue_column, issue_precharge
 from memory.dram.constants import (
     ACTIVATE,

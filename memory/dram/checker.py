@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpusim.base.errors import SimulationError
-from gpusim.jit import address_of
+from gpusim.base.jit import address_of
 from memory.dram.constants import (
     ACTIVATE,
     BANK,

@@ -1,6 +1,6 @@
 """DRAM commands: what each issued command does to its bank, and which later commands have to wait for it."""
 
-from gpusim.jit import address_in, ctz, jit, popcount, quotient, raise_4, st_i64
+from gpusim.base.jit import address_in, ctz, jit, popcount, quotient, raise_4, st_i64
 from memory.dram.constants import (
     ACTIVATE,
     BANK,

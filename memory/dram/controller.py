@@ -6,7 +6,7 @@ running a channel more often changes nothing. A channel that holds no request st
 refreshes when the next request comes.
 """
 
-from gpusim.jit import jit, popcount, quotient
+from gpusim.base.jit import jit, popcount, quotient
 from isa.trace import LINE_BYTES
 from memory.address_map import dram_local_line
 from memory.dram.advance import advance

@@ -5,7 +5,7 @@ side presses, so neither starves. A direction that ends finishes what its open r
 to open it again costs more; meanwhile rows are opened for the other side.
 """
 
-from gpusim.jit import jit
+from gpusim.base.jit import jit
 from memory.dram.constants import ALL_BANKS, READ, WRITE
 from memory.dram.scheduler import candidate_banks
 

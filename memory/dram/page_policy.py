@@ -4,7 +4,7 @@ A row that a queued request hits stays open under every policy, and a row confli
 add a policy: its number, a row of `PAGE_POLICIES`, its answer in `_close_from`, and a test.
 """
 
-from gpusim.jit import ctz, jit
+from gpusim.base.jit import ctz, jit
 from memory.dram.constants import NEVER, PRECHARGE, RANK_ROW, READ, WRITE, Policy
 
 OPEN_PAGE, CLOSED_PAGE, TIMEOUT, OPEN_ADAPTIVE = range(4)

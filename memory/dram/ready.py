@@ -1,6 +1,6 @@
 """Which banks can have a command now, and when the first can, by the rules as they are compiled."""
 
-from gpusim.jit import ctz, jit
+from gpusim.base.jit import ctz, jit
 from memory.dram.constants import GROUP_ROW, MAX_BANKS, NEVER, PRECHARGE, RANK_ROW
 
 

@@ -6,7 +6,7 @@ first, for some clocks at most, since to open them again costs more; then they a
 are refreshed at different times, so that others can work meanwhile.
 """
 
-from gpusim.jit import ctz, jit
+from gpusim.base.jit import ctz, jit
 from memory.dram.commands import close_row, hold_back_all, record_command
 from memory.dram.constants import GROUP_ROW, NEVER, PRECHARGE, PRECHARGE_ALL, RANK_ROW, REFRESH
 from memory.dram.requests import choose_both

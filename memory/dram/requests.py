@@ -1,6 +1,6 @@
 """Requests of a channel: their slots, their way to the scheduler, their order within a bank, and their end."""
 
-from gpusim.jit import jit, quotient
+from gpusim.base.jit import jit, quotient
 from memory.address_map import bank_of_line
 from memory.dram.constants import (
     ACTIVATE,

@@ -5,7 +5,7 @@ request that can have one. A policy answers the three questions below. To add on
 its answers in the second function of each question, and a test.
 """
 
-from gpusim.jit import ctz, jit
+from gpusim.base.jit import ctz, jit
 from memory.dram.constants import ALL_BANKS, NEVER, Policy
 
 FR_FCFS, FCFS, FR_FCFS_CAP = range(3)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.base.counters import Counts
-from gpusim.jit import Field, State, counter_fields, i32
+from gpusim.base.jit import Field, State, counter_fields, i32
 from isa.trace import LINE_BYTES
 from memory.address_map import BANK, set_matrix
 from memory.address_map import MAX_DRAM_CHANNELS as CHANNELS

@@ -12,7 +12,7 @@ less. What a cache or a channel takes in a cycle stays its own limit (one packet
 from one port to one channel, and back, stay in order.
 """
 
-from gpusim.jit import ONE, ctz, ctz_from, jit
+from gpusim.base.jit import ONE, ctz, ctz_from, jit
 from memory.address_map import MAX_L2_CHANNELS, l2_channel
 from memory.network.ideal import (
     ideal_has_bandwidth,

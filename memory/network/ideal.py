@@ -1,6 +1,6 @@
 """What the ideal crossbar has to itself: a given bandwidth, and a list of responses for each channel and port."""
 
-from gpusim.jit import jit
+from gpusim.base.jit import jit
 from memory.network.state import MICRO, R_READY, R_SOURCE, SOURCE_CU_SHIFT, wake_receiver
 from memory.unit_classes import L2_TAKE
 from memory.wheel import wake, within_reach

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import field_validator
 
+from gpusim.base.jit import Field, State, counter_fields, jit
 from gpusim.base.spec import Spec, param
-from gpusim.jit import Field, State, counter_fields, jit
 from isa.trace import LINE_BYTES
 from memory.address_map import MAX_L2_CHANNELS
 from memory.network.counters import CROSSBAR_COUNTERS

@@ -11,8 +11,8 @@ looked up again, as what it needs was full, finds the same victim.
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from gpusim.base.jit import jit, st_i32
 from gpusim.base.spec import param
-from gpusim.jit import jit, st_i32
 from memory.sets.rows import NO_TAG, OLD, is_filling, oldest_way, order_of, set_order, way_of
 
 LRU, FIFO, PLRU, RANDOM = range(4)

@@ -11,7 +11,7 @@ FILLING is added while the way's line is on its way: it can be found, and cannot
 
 import numpy as np
 
-from gpusim.jit import (
+from gpusim.base.jit import (
     LANES,
     WIDE_LANES,
     Field,

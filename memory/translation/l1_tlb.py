@@ -1,6 +1,6 @@
 """L1 TLBs, and what the first-level caches ask of them: may this line be looked up now?"""
 
-from gpusim.jit import address_in, jit, st_i32
+from gpusim.base.jit import address_in, jit, st_i32
 from isa.trace import LINE_ADDRESS_MASK
 from memory.network.state import MAX_ARRAYS, MAX_CUS
 from memory.sets.replacement import find_victim, on_hit, on_insert

@@ -1,6 +1,6 @@
 """The L2 TLB: it looks requests up, round robin over the L1 TLBs, and has its misses walked for."""
 
-from gpusim.jit import address_in, ctz, jit, st_i32
+from gpusim.base.jit import address_in, ctz, jit, st_i32
 from memory.sets.replacement import find_victim, on_hit, on_insert
 from memory.sets.rows import next_order, way_of
 from memory.translation.l1_tlb import answer, wake_users

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.jit import Field, State, counter_fields, u32
+from gpusim.base.jit import Field, State, counter_fields, u32
 from isa.trace import LINE_BYTES
 from memory.network.state import MAX_ARRAYS, MAX_CUS
 from memory.sets.replacement import first_order, policy_number

@@ -1,6 +1,6 @@
 """Page walks: the L2 TLB's misses, oldest first, each with the L1 TLBs that wait for its page."""
 
-from gpusim.jit import ctz, jit
+from gpusim.base.jit import ctz, jit
 from memory.translation.l1_tlb import answer
 from memory.translation.spec import MAX_WALKS
 from memory.translation.state import TLB_WORDS

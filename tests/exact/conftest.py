@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpusim.core.gpu_spec import GpuSpec
+from gpusim.model.core.gpu_spec import GpuSpec
 from tests.exact.machine import MACHINES
 
 

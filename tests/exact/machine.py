@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.core.cu.dispatch_spec import DispatchSpec
-from gpusim.core.cu.spec import SIMDS, ComputeUnitSpec
-from gpusim.core.facts import RunFacts
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.simulator import simulate
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
+from gpusim.model.core.cu.dispatch_spec import DispatchSpec
+from gpusim.model.core.cu.spec import SIMDS, ComputeUnitSpec
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.simulator import simulate
 from isa.device_memory import DeviceMemory
 from isa.launch import Launch
 from isa.object.code_object import Kernel

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.core.cu.spec import SIMDS
-from gpusim.core.gpu_spec import GpuSpec
+from gpusim.model.core.cu.spec import SIMDS
+from gpusim.model.core.gpu_spec import GpuSpec
 from tests.exact.machine import (
     BUFFER,
     BUFFER_LOW,

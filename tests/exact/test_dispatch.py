@@ -2,12 +2,12 @@
 
 import pytest
 
-from gpusim.core.cu.configure import cu_order
-from gpusim.core.cu.dispatch_order import ORDERS
-from gpusim.core.cu.dispatch_spec import DispatchSpec
-from gpusim.core.cu.spec import SIMDS
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.loop import FINISHED
+from gpusim.model.core.cu.configure import cu_order
+from gpusim.model.core.cu.dispatch_order import ORDERS
+from gpusim.model.core.cu.dispatch_spec import DispatchSpec
+from gpusim.model.core.cu.spec import SIMDS
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.loop import FINISHED
 from tests.exact.machine import finished, turn
 from tests.support.machines import altered
 from tests.support.scripted import Script, ScriptedRun

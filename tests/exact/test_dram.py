@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.core.gpu_spec import GpuSpec
+from gpusim.model.core.gpu_spec import GpuSpec
 from memory.cache.l2_state import L2Spec
 from memory.dram.mapping import plain_bank_masks
 from memory.dram.spec import DramSpec, Timing, resolve

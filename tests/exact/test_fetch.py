@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpusim.core.gpu_spec import GpuSpec
+from gpusim.model.core.gpu_spec import GpuSpec
 from tests.exact.machine import MACHINES, TURN, cases, condition, finished, first_issue, l2_miss, turn
 from tests.support.assembly import Assembly
 from tests.support.machines import altered

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.core.gpu_spec import GpuSpec
+from gpusim.model.core.gpu_spec import GpuSpec
 from isa.encoding.control_flow import decode_kernel
 from isa.object.code_object import load_code_object
 from tests.exact.machine import TURN, cases, condition, finished, first_issue, run, turn, turns

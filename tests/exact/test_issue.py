@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.core.cu.scheduling import SCHEDULES
-from gpusim.core.cu.spec import SIMDS
-from gpusim.core.gpu_spec import GpuSpec
+from gpusim.model.core.cu.scheduling import SCHEDULES
+from gpusim.model.core.cu.spec import SIMDS
+from gpusim.model.core.gpu_spec import GpuSpec
 from tests.exact.machine import TURN, cases, condition, finished, first_issue, l2_miss, machine, turn
 from tests.support.assembly import Assembly
 from tests.support.machines import altered

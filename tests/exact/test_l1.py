@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.core.gpu_spec import GpuSpec
+from gpusim.model.core.gpu_spec import GpuSpec
 from tests.exact.machine import (
     BUFFER_LOW,
     END,

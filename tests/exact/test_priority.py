@@ -2,9 +2,9 @@
 
 import pytest
 
-from gpusim.core.cu.scheduling import SCHEDULES
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.loop import FINISHED
+from gpusim.model.core.cu.scheduling import SCHEDULES
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.loop import FINISHED
 from isa.opcodes.opcode import VMEM
 from tests.exact.machine import TURN, first_issue
 from tests.support.machines import LINE, altered

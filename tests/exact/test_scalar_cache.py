@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.core.gpu_spec import GpuSpec
+from gpusim.model.core.gpu_spec import GpuSpec
 from tests.exact.machine import END, TURN, after_wait, cases, finished, first_issue, l2_hit, l2_miss, turn
 from tests.support.assembly import Assembly
 from tests.support.machines import altered

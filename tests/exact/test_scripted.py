@@ -2,10 +2,10 @@
 
 import pytest
 
-from gpusim.core.cu.spec import SIMDS
-from gpusim.core.cu.state import MEMORY
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.loop import FINISHED
+from gpusim.model.core.cu.spec import SIMDS
+from gpusim.model.core.cu.state import MEMORY
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.loop import FINISHED
 from isa.opcodes.opcode import VMEM
 from memory.wheel import SIZE
 from tests.exact.machine import TURN, after_wait, finished, first_issue, l1_miss_data, l2_miss, turn

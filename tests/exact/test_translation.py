@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpusim.core.gpu_spec import GpuSpec
+from gpusim.model.core.gpu_spec import GpuSpec
 from tests.exact.machine import (
     BUFFER_LOW,
     END,

@@ -112,7 +112,7 @@ def run(kind: Kind, seed: int, first: int, count: int, processes: int, progress:
 
 
 def _has_checked_cache() -> bool:
-    from gpusim.jit import cache
+    from gpusim.base.jit import cache
 
     return hasattr(cache, "kept") and hasattr(cache, "keep")
 

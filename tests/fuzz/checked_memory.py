@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-import gpusim.jit
-from gpusim.jit import raw
+import gpusim.base.jit
+from gpusim.base.jit import raw
 
 _WIDTHS = {"u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "i64": 8}
 _ROW_BYTES = 256
@@ -78,8 +78,8 @@ def install() -> None:
             if function is not None:
                 checked = wrap(function, width)
                 setattr(raw, name, checked)
-                setattr(gpusim.jit, name, checked)
-    raw.address_of = gpusim.jit.address_of = BUFFERS.add
+                setattr(gpusim.base.jit, name, checked)
+    raw.address_of = gpusim.base.jit.address_of = BUFFERS.add
     from isa.lanes import numpy_backend
 
     def row(address: int) -> np.ndarray:

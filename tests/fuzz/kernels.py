@@ -280,7 +280,7 @@ def memory_after(data: bytes, seed: int, timing: bool) -> np.ndarray:
     block = b"".join(each.address.to_bytes(8, "little") for each in (given, results, shared))
     launch = Launch(kernel, memory, block, (GROUPS * ITEMS, 1, 1), (ITEMS, 1, 1))
     if timing:
-        from gpusim.core.simulator import simulate
+        from gpusim.model.core.simulator import simulate
         from tests.support.machines import tight
 
         simulate(launch, tight(), checked=True, max_instructions=INSTRUCTIONS)

@@ -79,8 +79,8 @@ def try_standard(data: bytes, number: int) -> str:
 
 def try_array(data: tuple[str, bytes], number: int) -> str:
     """Read a damaged NumPy file as an argument of a kernel, as activation maps, as images."""
+    from gpusim.lab.capture.image_set import load_images
     from workloads.data.activations_file import load_activations
-    from workloads.data.image_set import load_images
 
     suffix, contents = data
     file = Path(f"fuzzed{suffix}")
@@ -98,7 +98,7 @@ def try_array(data: tuple[str, bytes], number: int) -> str:
 
 def try_history(data: bytes, number: int) -> str:
     """Compare a measurement with a damaged file of earlier ones."""
-    from gpusim.bench.bench import BenchResult, change_percent, comparable, read_history
+    from gpusim.lab.checks.bench.bench import BenchResult, change_percent, comparable, read_history
 
     file = Path("fuzzed.jsonl")
     file.write_bytes(data)
@@ -133,7 +133,7 @@ def try_arguments(words: list[str], number: int) -> str:
 
 def try_cache(seed: int, number: int) -> str:
     """Damage a file of the cache and ask for its content: it is whole, or it is not there."""
-    from gpusim.jit import cache
+    from gpusim.base.jit import cache
 
     name, content = f"fuzz/{number % 8}", SMALL_OBJECT
     cache.keep(name, content)  # type: ignore[attr-defined]
@@ -207,8 +207,8 @@ def _furnish() -> None:
 def _without_work() -> None:
     """Leave out what takes long and has nothing to do with the input: simulation, measuring, training, compiling."""
     from gpusim.base.errors import SimulationError
-    from gpusim.bench import bench
-    from gpusim.running import runner
+    from gpusim.jobs.running import runner
+    from gpusim.lab.checks.bench import bench
     from workloads.data import capture
     from workloads.toolchain import build
 

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from gpusim.jit.cache import DOMAINS
+from gpusim.base.jit.cache import DOMAINS
 from tests.structure.imports import ROOT, imports, module_in, named_in, room_of, sources
 
 FOLDERS = ("unit", "exact", "corpus", "system")  # of tests; damaged inputs and vendors' packages are for other commands
 MOST_FILES = 3  # for a module
-COMPILER = "gpusim.jit"  # after an error in it no compiled code fits
-TIMED, EXACT = ("gpusim/core/", "memory/", "spartan/"), "tests/exact/"
+COMPILER = "gpusim.base.jit"  # after an error in it no compiled code fits
+TIMED, EXACT = ("gpusim/model/core/", "memory/", "spartan/"), "tests/exact/"
 
 
 def without_compiler(room: str) -> bool:

@@ -63,7 +63,7 @@ def test_conditions_are_negated_and_loops_leave_or_go_on(tmp_path: Path) -> None
 
 
 def test_every_mutation_of_the_core_is_a_program() -> None:
-    for file in ("memory/wheel.py", "gpusim/core/cu/fetch.py", "spartan/search.py"):
+    for file in ("memory/wheel.py", "gpusim/model/core/cu/fetch.py", "spartan/search.py"):
         source = (ROOT / file).read_text(encoding="utf-8")
         found = mutations_of(file, ROOT)
         assert len(found) > 20
@@ -87,28 +87,34 @@ def test_the_tests_that_call_the_function_are_chosen_quickest_first(tmp_path: Pa
 
 def test_a_module_is_judged_by_the_tests_nearest_to_it() -> None:
     nearest = {
-        "gpusim/report/rules.py": "tests/unit/gpusim/test_rules.py",
+        "gpusim/results/report/rules.py": "tests/unit/gpusim/test_rules.py",
         "memory/network/crossbar.py": "tests/unit/memory/test_crossbar.py",
-        "gpusim/api/module.py": "tests/unit/gpusim/test_device_library.py",  # whose names it has from `gpusim`
+        "gpusim/jobs/api/module.py": "tests/unit/gpusim/test_device_library.py",  # whose names it has from `gpusim`
         "isa/semantics/float.py": "tests/unit/isa/test_semantics_float.py",  # which is loaded by a name that is made up
     }
     for file, test in nearest.items():
         assert test in judges([file]), file
-    assert judges(["gpusim/report/rules.py"], most=1) == ("tests/unit/gpusim/test_rules.py",)
+    assert judges(["gpusim/results/report/rules.py"], most=1) == ("tests/unit/gpusim/test_rules.py",)
     by_alphabet = {f"tests/unit/isa/test_semantics_{name}.py" for name in ("compare", "integer", "transcendental")}
     assert by_alphabet < set(judges(["isa/semantics/bytes.py"], most=1))  # nothing else tells them apart
     assert "tests/exact/test_l2.py" in judges(["memory/cache/l2.py"])
-    assert all(map(without_compiler, ("isa.lanes", "memory.dram", "spartan", "gpusim.core.cu")))
-    assert not any(map(without_compiler, ("gpusim.host", "gpusim.jit", "gpusim.sampling", "workloads.operators")))
-    assert [mode_of(room) for room in ("spartan", "gpusim.host", "gpusim.jit")] == ["plain", "compiled", "fresh"]
+    assert all(map(without_compiler, ("isa.lanes", "memory.dram", "spartan", "gpusim.model.core.cu")))
+    assert not any(
+        map(without_compiler, ("gpusim.jobs.host", "gpusim.base.jit", "gpusim.model.sampling", "workloads.operators"))
+    )
+    assert [mode_of(room) for room in ("spartan", "gpusim.jobs.host", "gpusim.base.jit")] == [
+        "plain",
+        "compiled",
+        "fresh",
+    ]
 
 
 def test_a_room_is_taken_with_those_within() -> None:
     assert rooms_within(["memory.dram"]) == ["memory.dram", "memory.dram.standards"]
     with pytest.raises(SystemExit, match=r"'memory\.drum' is no room; the rooms are gpusim"):
         rooms_within(["memory.drum"])
-    assert [m.name for m in drawn("gpusim.host", 5, 1)] == [m.name for m in drawn("gpusim.host", 5, 1)]
-    assert set(drawn("gpusim.host", 5, 1)) != set(drawn("gpusim.host", 5, 2))
+    assert [m.name for m in drawn("gpusim.jobs.host", 5, 1)] == [m.name for m in drawn("gpusim.jobs.host", 5, 1)]
+    assert set(drawn("gpusim.jobs.host", 5, 1)) != set(drawn("gpusim.jobs.host", 5, 2))
 
 
 def test_a_score_counts_what_was_noticed(tmp_path: Path) -> None:

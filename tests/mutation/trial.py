@@ -13,7 +13,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from gpusim.jit.cache_folders import chosen as cache_folder
+from gpusim.base.jit.cache_folders import chosen as cache_folder
 from tests.mutation.mutations import Mutation
 from tests.structure.imports import ROOT
 

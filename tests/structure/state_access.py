@@ -19,7 +19,7 @@ from tests.structure.imports import ROOT, sources
 
 _RECORD_NAMES = ("m", "_m")
 _OTHERS = "isa."  # its interpreter has a record of its own, of the same name
-_TOOLS = "gpusim.jit"  # what it does with an array or its address, it does for its caller
+_TOOLS = "gpusim.base.jit"  # what it does with an array or its address, it does for its caller
 READ, WRITTEN, ADDED = "reads", "writes", "adds to"  # ADDED: counted up, or raised to a maximum
 
 
@@ -227,7 +227,7 @@ class Accesses:
 @cache
 def machine_accesses() -> tuple[Access, ...]:
     """Every access of the project's code to the machine record."""
-    from gpusim.core.machine import machine_dtype
+    from gpusim.model.core.machine import machine_dtype
 
     return tuple(Accesses(machine_dtype()).found)
 
@@ -235,7 +235,7 @@ def machine_accesses() -> tuple[Access, ...]:
 @cache
 def owners() -> dict[str, str]:
     """For each component of the machine record the module that declares its state."""
-    from gpusim.core.machine import MACHINE
+    from gpusim.model.core.machine import MACHINE
 
     found = {}
     for module, path in sources():

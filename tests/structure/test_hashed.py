@@ -3,16 +3,17 @@
 import networkx as nx
 import pytest
 
-from gpusim.store.work import ALL, SIMULATOR
+from gpusim.base.extensions import extension_sources
+from gpusim.results.store.work import ALL, SIMULATOR
 from tests.structure.imports import arrows
 
 # rooms that results are run through all the same: why what they hold decides none
 DECIDES_NOTHING = {
     "gpusim.base": "files, progress, errors",
-    "gpusim.store": "what is kept of results",
-    "gpusim.report": "how they are shown",
-    "gpusim.report.page": "the same",
-    "gpusim.timeline": "recorded beside the run, which it does not change",
+    "gpusim.results.store": "what is kept of results",
+    "gpusim.results.report": "how they are shown",
+    "gpusim.results.report.page": "the same",
+    "gpusim.results.timeline": "recorded beside the run, which it does not change",
 }
 
 
@@ -31,8 +32,17 @@ def hashed(room: str, places: tuple[str, ...]) -> bool:
 @pytest.mark.parametrize(
     ("first", "places"),
     [
-        (("gpusim.core", "gpusim.sampling"), SIMULATOR),
-        (("gpusim.jobs", "gpusim.networks", "gpusim.microbench", "gpusim.results.metrics"), ALL),
+        (("gpusim.model.core", "gpusim.model.sampling"), SIMULATOR),
+        (
+            (
+                "gpusim.jobs",
+                "gpusim.jobs.networks",
+                "gpusim.lab.microbench",
+                "gpusim.lab.silicon",
+                "gpusim.results.metrics",
+            ),
+            (*ALL, *extension_sources()),
+        ),
     ],
 )
 def test_all_that_decides_a_result_is_hashed(first: tuple[str, ...], places: tuple[str, ...]) -> None:

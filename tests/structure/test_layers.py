@@ -7,7 +7,7 @@ import networkx as nx
 import pytest
 
 from tests.structure.imports import ROOT, TOPS, arrows, imports, room_of, rooms
-from tests.structure.layers import EXCEPTIONS, FLOORS, NEVER, ONLY_BY, ORDER, Floor, excepted, forbidden
+from tests.structure.layers import EXCEPTIONS, FLOORS, LINE_BUDGETS, NEVER, ONLY_BY, ORDER, Floor, excepted, forbidden
 
 
 def _refused(room: str) -> list[str]:
@@ -66,16 +66,16 @@ def test_every_exception_is_needed() -> None:
     [
         ("memory.cache", "spartan", "does not stand below"),
         ("isa.execution", "memory", "does not stand below"),
-        ("gpusim.results", "gpusim.store", "does not stand below"),
-        ("gpusim.store", "gpusim.live", "do without one another"),
-        ("workloads.operators", "gpusim.core", "does not know what runs it"),
-        ("gpusim.report", "isa.execution", "executes nothing"),
-        ("gpusim.report.page", "isa.encoding", "executes nothing"),
-        ("gpusim.host", "gpusim.report", "runs launches"),
-        ("gpusim.estimates", "gpusim.hip", "only for gpusim.jobs gpusim.networks gpusim.cli"),
-        ("gpusim.core", "memory.cache", ""),
-        ("gpusim.core", "gpusim.core.cu", ""),
-        ("gpusim.cli", "gpusim.hip", ""),
+        ("gpusim.results", "gpusim.results.store", "does not stand below"),
+        ("gpusim.results.store", "gpusim.results.live", "do without one another"),
+        ("workloads.operators", "gpusim.model.core", "does not know what runs it"),
+        ("gpusim.results.report", "isa.execution", "executes nothing"),
+        ("gpusim.results.report.page", "isa.encoding", "executes nothing"),
+        ("gpusim.jobs.host", "gpusim.results.report", "runs launches"),
+        ("gpusim.jobs.estimates", "gpusim.jobs.hip", "only for gpusim.jobs gpusim.jobs.networks gpusim.cli"),
+        ("gpusim.model.core", "memory.cache", ""),
+        ("gpusim.model.core", "gpusim.model.core.cu", ""),
+        ("gpusim.cli", "gpusim.jobs.hip", ""),
     ],
 )
 def test_what_is_forbidden_is_told_with_its_reason(room: str, seen: str, part: str) -> None:
@@ -105,6 +105,28 @@ def test_no_files_of_the_command_line_need_one_another() -> None:
 def test_the_top_level_is_what_users_know() -> None:
     assert all((ROOT / folder / "__init__.py").exists() for folder in TOPS)
     assert (ROOT / "sim_configs").is_dir() and (ROOT / "tests").is_dir()
+
+
+def test_gpusim_has_at_most_seven_packages_beside_the_laboratory() -> None:
+    packages = {path.name for path in (ROOT / "gpusim").iterdir() if (path / "__init__.py").exists()}
+    assert "lab" in packages and len(packages - {"lab"}) <= 7
+
+
+def test_the_simulator_imports_nothing_of_the_laboratory() -> None:
+    """Above the laboratory are the public names alone, which list its extension by name."""
+    importers = {room for room, seen in arrows().items() for other in seen if other.startswith("gpusim.lab")}
+    assert {room for room in importers if not room.startswith("gpusim.lab")} == {"gpusim"}
+
+
+@pytest.mark.parametrize("package", sorted(LINE_BUDGETS))
+def test_a_package_keeps_to_its_line_budget(package: str) -> None:
+    files = (ROOT / package.replace(".", "/")).rglob("*.py")
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= LINE_BUDGETS[package]
+
+
+def test_every_package_has_a_line_budget() -> None:
+    packages = {".".join(room.split(".")[: 2 if room.startswith("gpusim.") else 1]) for room in ORDER} - {"gpusim"}
+    assert packages == set(LINE_BUDGETS)
 
 
 def test_the_entrance_of_gpusim_holds_nothing_else() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.core.machine import MACHINE, machine_dtype
-from gpusim.jit import Field, State, record_dtype
+from gpusim.base.jit import Field, State, record_dtype
+from gpusim.model.core.machine import MACHINE, machine_dtype
 from tests.structure.imports import room_of
 from tests.structure.layers import WRITERS, forbidden
 from tests.structure.state_access import ADDED, READ, WRITTEN, Accesses, machine_accesses, owners

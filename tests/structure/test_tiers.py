@@ -18,7 +18,7 @@ def run_without_the_compiler() -> list[str]:
 
 def test_the_units_of_compiled_code_are_tested_without_the_compiler() -> None:
     marked = [module for module, path in sources() if re.search(r"^@jit\b", path.read_text(encoding="utf-8"), re.M)]
-    parts = [module.removeprefix("gpusim.").split(".")[0] for module in marked]
+    parts = [re.sub(r"^gpusim\.(base|model)\.", "", module).split(".")[0] for module in marked]
     assert {"core", "isa", "memory", "spartan"} <= set(parts)
     named = run_without_the_compiler()
     assert {f"tests/unit/{part}" for part in parts} <= set(named)

@@ -107,7 +107,7 @@ def _short_row(case: str, workers: Sequence["subprocess.Popen[str]"], pairs: int
 
 def main() -> None:
     """The command."""
-    from gpusim.bench.cases import CASES
+    from gpusim.lab.checks.bench.cases import CASES
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("then", type=Path, metavar="THEN", help="another working tree of the project")

@@ -6,9 +6,9 @@ CPU seconds of the simulating thread and the simulated cycles.
 
 import sys
 
-from gpusim.bench.bench import load, warm_up
-from gpusim.bench.cases import CASES
-from gpusim.core.simulator import simulate
+from gpusim.lab.checks.bench.bench import load, warm_up
+from gpusim.lab.checks.bench.cases import CASES
+from gpusim.model.core.simulator import simulate
 
 SHARE = 16
 SIDE_SHARE = 4  # of a transposed matrix

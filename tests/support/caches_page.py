@@ -6,10 +6,10 @@ Writes the page with the text between each pair of markers renewed.
 from pathlib import Path
 from typing import Any
 
-from gpusim.bench.cases import CASES
 from gpusim.config.run import load_run
-from gpusim.core.facts import RunFacts
-from gpusim.core.simulator import simulate
+from gpusim.lab.checks.bench.cases import CASES
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.simulator import simulate
 from tests.support.machines import altered
 from tests.support.pages import renewed, table
 

@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpusim.bench.cases import CASES as BENCH
-from gpusim.bench.cases import GEMM_SETTINGS
 from gpusim.config.run import load_run
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.host.checking import check_launch
-from gpusim.host.command_processor import LaunchCommand, execute
+from gpusim.jobs.host.checking import check_launch
+from gpusim.jobs.host.command_processor import LaunchCommand, execute
+from gpusim.lab.checks.bench.cases import CASES as BENCH
+from gpusim.lab.checks.bench.cases import GEMM_SETTINGS
+from gpusim.model.core.gpu_spec import GpuSpec
 from isa.launch import Launch
 from tests.support.operator_contract import built
 from tests.support.pages import renewed, table

@@ -17,8 +17,8 @@ from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER
 from gpusim.config.network import network_of
 from gpusim.config.network_run import load_settings
-from gpusim.core.facts import RunFacts
-from gpusim.networks.run import Wanted, run_iteration
+from gpusim.jobs.networks.run import Wanted, run_iteration
+from gpusim.model.core.facts import RunFacts
 from tests.support.launch_costs import costs_table
 from tests.support.pages import renewed, table
 from tests.vendor.programs import VARIABLE, built_calls, run_call

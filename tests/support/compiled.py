@@ -9,8 +9,8 @@ from unittest.mock import patch
 
 from numba import types
 
-from gpusim.jit import JIT_DISABLED, compile, function_address, functions, load, registered
-from gpusim.jit.compile_lock import compile_lock
+from gpusim.base.jit import JIT_DISABLED, compile, function_address, functions, load, registered
+from gpusim.base.jit.compile_lock import compile_lock
 
 
 def compiled_versions(domain: str) -> int:

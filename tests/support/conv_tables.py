@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from gpusim.config.gpu import load_gpu
-from gpusim.core.cu.spec import SIMDS
-from gpusim.core.gpu_spec import GpuSpec
+from gpusim.model.core.cu.spec import SIMDS
+from gpusim.model.core.gpu_spec import GpuSpec
 from tests.support.pages import table
 from tests.support.rooflines import Measurement, measure
 from workloads.operators.conv_algorithms import ALGORITHMS

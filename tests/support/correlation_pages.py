@@ -9,17 +9,17 @@ from statistics import geometric_mean, mean, median
 import gpusim
 from gpusim.base.progress import Reporter
 from gpusim.config.gpu import load_gpu
-from gpusim.config.measured import Point, load_measured, read_points
-from gpusim.correlation import report
-from gpusim.correlation.compare import KINDS, Compared, groups, kind_of
-from gpusim.correlation.kernels import KernelSource, kernel_files
-from gpusim.correlation.picture import of_tables
-from gpusim.correlation.predict import Conditions, predict
-from gpusim.microbench.bandwidth import DRAM_BYTES, dram_stream
-from gpusim.microbench.bench import Bench
-from gpusim.microbench.launches import full_load
-from gpusim.microbench.references import published
-from gpusim.microbench.table import deviation_text
+from gpusim.lab.microbench.bandwidth import DRAM_BYTES, dram_stream
+from gpusim.lab.microbench.bench import Bench
+from gpusim.lab.microbench.launches import full_load
+from gpusim.lab.microbench.references import published
+from gpusim.lab.microbench.table import deviation_text
+from gpusim.lab.silicon import report
+from gpusim.lab.silicon.compare import KINDS, Compared, groups, kind_of
+from gpusim.lab.silicon.kernels import KernelSource, kernel_files
+from gpusim.lab.silicon.measured import Point, load_measured, read_points
+from gpusim.lab.silicon.picture import of_tables
+from gpusim.lab.silicon.predict import Conditions, predict
 from tests.support.pages import table
 
 # cycles at commit 3648221: GPU, layer: dense, with the engine

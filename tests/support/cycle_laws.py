@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.core import simulator
-from gpusim.core.cu.code_table import CYCLES_MASK, CYCLES_SHIFT
-from gpusim.core.cu.spec import SIMDS
-from gpusim.core.cu.state import CU_BITS, MAX_IN_FLIGHT, SIMD_BITS, SLOTS, TURN_CYCLES
-from gpusim.core.loop import RUNNING, run_cycles
+from gpusim.model.core import simulator
+from gpusim.model.core.cu.code_table import CYCLES_MASK, CYCLES_SHIFT
+from gpusim.model.core.cu.spec import SIMDS
+from gpusim.model.core.cu.state import CU_BITS, MAX_IN_FLIGHT, SIMD_BITS, SLOTS, TURN_CYCLES
+from gpusim.model.core.loop import RUNNING, run_cycles
 from isa.opcodes.opcode import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
 from isa.trace import LINES_MASK
 from memory.cache.l1_state import MAX_QUEUE

@@ -4,8 +4,8 @@ from itertools import product
 
 from gpusim.base.progress import Reporter
 from gpusim.config.gpu import load_gpu
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.running.dense_choice import choose_dense, cycles_of
+from gpusim.jobs.running.dense_choice import choose_dense, cycles_of
+from gpusim.model.core.gpu_spec import GpuSpec
 from tests.support.pages import table
 from workloads.operators.gemm_kernels import DENSE_KERNELS
 from workloads.shapes import GemmShape

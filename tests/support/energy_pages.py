@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 
 from gpusim.base.spec import Spec
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.energy.area import CELLS, added_um2, engine_area
-from gpusim.energy.dram import POWER, dram_energies
-from gpusim.energy.model import EnergyModel
-from gpusim.energy.spec import DramEnergySpec, EnergySpec
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.energy.area import CELLS, added_um2, engine_area
+from gpusim.model.energy.dram import POWER, dram_energies
+from gpusim.model.energy.model import EnergyModel
+from gpusim.model.energy.spec import DramEnergySpec, EnergySpec
 from memory.dram.spec import DramSpec
 from memory.dram.timing import resolve
 from spartan.engine_spec import EngineSpec

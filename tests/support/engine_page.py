@@ -10,7 +10,7 @@ from pathlib import Path
 from gpusim.config import files
 from gpusim.config.describe import annotated
 from gpusim.config.engine import ENGINE_FOLDER, load_engine
-from gpusim.core.gpu_spec import GpuSpec
+from gpusim.model.core.gpu_spec import GpuSpec
 from isa.trace import LINE_BYTES
 from spartan.engine_spec import EngineSpec
 from tests.support.pages import renewed, table

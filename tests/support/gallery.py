@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpusim.report.page.figures import Style, figure_of
-from gpusim.report.sweeps.points import Swept
-from gpusim.report.sweeps.series import Choice
+from gpusim.results.report.page.figures import Style, figure_of
+from gpusim.results.report.sweeps.points import Swept
+from gpusim.results.report.sweeps.series import Choice
 from tests.support.pages import renewed
 from tests.support.swept_csv import swept_of
 

@@ -1,7 +1,7 @@
 """A shipped matrix multiplication with random operands, ready to run."""
 
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.running.operators import gpu_facts
+from gpusim.jobs.running.operators import gpu_facts
+from gpusim.model.core.gpu_spec import GpuSpec
 from isa.device_memory import DeviceMemory
 from workloads.data.operands import SyntheticOperands
 from workloads.data.patterns import ELEMENTS

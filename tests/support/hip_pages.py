@@ -9,7 +9,7 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from gpusim.hip.functions import COMGR_TABLE, OPENCL_TABLE, functions
+from gpusim.jobs.hip.functions import COMGR_TABLE, OPENCL_TABLE, functions
 
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCHES = "tests/hip/programs/launches.py"

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from gpusim.jit import records, views
+from gpusim.base.jit import records, views
 from isa.encoding.decoder import DecodeError, decode
 from isa.encoding.instruction import Instruction
 from isa.encoding.operands import Unsupported

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpusim.config.figure import ComparedFigure
-from gpusim.config.reproduction import load_reproduction
+from gpusim.lab.papers.specs.figure import ComparedFigure
+from gpusim.lab.papers.specs.reproduction import load_reproduction
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "sim_configs" / "reproductions" / "spartan" / "measured" / "iteration-resnet18.json"

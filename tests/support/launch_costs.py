@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.sums import plain_sum
-from gpusim.core.sampled import ITERATIONS, WHOLE
-from gpusim.store.records import unpacked
+from gpusim.model.core.sampled import ITERATIONS, WHOLE
+from gpusim.results.store.records import unpacked
 from tests.support.pages import table
 
 SUMS = ("classes", "seconds", "instructions", "simulated")

@@ -5,9 +5,9 @@ Composed machines of a few units, for harnesses, are records of other layouts: `
 
 from typing import Any
 
-from gpusim.core.cu.dispatch_spec import DispatchSpec
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.jit import JIT_DISABLED, registered
+from gpusim.base.jit import JIT_DISABLED, registered
+from gpusim.model.core.cu.dispatch_spec import DispatchSpec
+from gpusim.model.core.gpu_spec import GpuSpec
 from memory.cache.instruction import InstructionCacheSpec
 from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 
-from gpusim.core.gpu_spec import GpuSpec
+from gpusim.config.monitor import MonitorSpec
+from gpusim.lab.monitor.curves import SYNTHETIC, load_curves
+from gpusim.lab.monitor.overhead import TABLE_6_6, expected_share, monitored_overhead
+from gpusim.lab.monitor.replay import replay
+from gpusim.lab.monitor.report import percent
+from gpusim.lab.monitor.training_speedup import TABLE_6_7
+from gpusim.model.core.gpu_spec import GpuSpec
 from tests.support.pages import table
 from tests.support.rooflines import measure
-from workloads.monitor.curves import SYNTHETIC, load_curves
-from workloads.monitor.overhead import TABLE_6_6, expected_share, monitored_overhead
-from workloads.monitor.replay import replay
-from workloads.monitor.report import percent
-from workloads.monitor.settings import MonitorSpec
-from workloads.monitor.training_speedup import TABLE_6_7
 from workloads.operators.count_zeros import CountZeros
 
 BATCH = 128

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gpusim.report.gains import gains_tables
-from gpusim.report.result import read
-from gpusim.report.rows import choice_lines
+from gpusim.results.report.gains import gains_tables
+from gpusim.results.report.result import read
+from gpusim.results.report.rows import choice_lines
 
 
 def page(results: list[dict[str, Any]]) -> str:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from gpusim.config.reproduction import Reproduction, load_reproduction
-from gpusim.reproduce.kept import Results
-from gpusim.reproduce.kept_network import WORK, KeptLaunch, KeptNetwork, KeptRow
-from gpusim.reproduce.network_points import NetworkPoint, network_points
+from gpusim.lab.papers.kept import Results
+from gpusim.lab.papers.kept_network import WORK, KeptLaunch, KeptNetwork, KeptRow
+from gpusim.lab.papers.network_points import NetworkPoint, network_points
+from gpusim.lab.papers.specs.reproduction import Reproduction, load_reproduction
 
 NETWORK = """
 input: [2, 5, 5]

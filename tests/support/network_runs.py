@@ -14,17 +14,17 @@ from gpusim.base.progress import Reporter
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
-from gpusim.networks.case import Iteration
-from gpusim.networks.choice import Place
-from gpusim.networks.execution import Execution, How
-from gpusim.networks.job import NetworkJob
-from gpusim.networks.run import NetworkRecord, Wanted
-from gpusim.networks.storage import Storage, network_plan
-from gpusim.networks.values import checked_arrays, fill
-from gpusim.report import terminal
-from gpusim.report.document import document
-from gpusim.results.record import KernelChoice, RunRecord
-from gpusim.running import runner
+from gpusim.jobs.networks.case import Iteration
+from gpusim.jobs.networks.choice import Place
+from gpusim.jobs.networks.execution import Execution, How
+from gpusim.jobs.networks.job import NetworkJob
+from gpusim.jobs.networks.run import NetworkRecord, Wanted
+from gpusim.jobs.networks.storage import Storage, network_plan
+from gpusim.jobs.networks.values import checked_arrays, fill
+from gpusim.jobs.running import runner
+from gpusim.results.records.record import KernelChoice, RunRecord
+from gpusim.results.report import terminal
+from gpusim.results.report.document import document
 from workloads.networks.graph import Network
 from workloads.networks.schedule import inference
 

@@ -18,8 +18,8 @@ from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER
 from gpusim.config.network import load_network
 from gpusim.config.network_run import load_settings
-from gpusim.estimates.launches import placed_launches
-from gpusim.networks.execution import MOST_ERROR
+from gpusim.jobs.estimates.launches import placed_launches
+from gpusim.jobs.networks.execution import MOST_ERROR
 from tests.support.pages import table
 from workloads.networks.kind import Pass
 

@@ -90,7 +90,7 @@ conv5_4 512×7×7 512×7×7 512 4608 49 115.6 2,359,296
 fc 512 1000 1000 512 1 0.5 512,000
 """)
 
-# trained: as PyTorch counts torchvision's models and gpusim's own of workloads/data/models.py, and Caffe its own;
+# trained: as PyTorch counts torchvision's models and gpusim's own of gpusim/lab/capture/models.py, and Caffe its own;
 # of the others by hand
 TOTALS = {
     "alexnet": Total(1_135_256_096, 62_367_776, 62_367_776),

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpusim.core.cu.spec import SIMDS
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.simulator import simulate
-from gpusim.host.command_processor import execute
-from gpusim.jit import JIT_DISABLED
-from gpusim.running.operators import gpu_facts
+from gpusim.base.jit import JIT_DISABLED
+from gpusim.jobs.host.command_processor import execute
+from gpusim.jobs.running.operators import gpu_facts
+from gpusim.model.core.cu.spec import SIMDS
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.simulator import simulate
 from isa.device_memory import DeviceMemory
 from isa.execution.emulator import FunctionalResult
 from spartan.engine_spec import EngineSpec

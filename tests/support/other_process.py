@@ -7,9 +7,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from gpusim.store.keeper import Keeper, Started
-from gpusim.store.outcome import Outcome
-from gpusim.store.work import Work
+from gpusim.results.store.keeper import Keeper, Started
+from gpusim.results.store.outcome import Outcome
+from gpusim.results.store.work import Work
 
 DONE = Outcome({}, "done", 0)
 Child = tuple[Connection, Any]

@@ -3,9 +3,9 @@
 import csv
 from pathlib import Path
 
+from gpusim.lab.capture.capture import PHOTOGRAPHS, TEXTS, CapturePoint
 from tests.support.pages import table
 from workloads.data.activations_file import load_activations
-from workloads.data.capture import PHOTOGRAPHS, TEXTS, CapturePoint
 from workloads.data.operands import SHIPPED_ACTIVATIONS
 
 EPOCHS_SHOWN = 6  # of a training: the first, the last, and between them as often as makes this many

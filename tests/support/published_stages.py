@@ -11,8 +11,8 @@ from pathlib import Path
 
 from gpusim.base.sums import plain_sum
 from gpusim.base.table import Column, Table
-from gpusim.config.train_phase import load_training
-from gpusim.training.measure import Measured, measure
+from gpusim.lab.training.measure import Measured, measure
+from gpusim.lab.training.spec import load_training
 
 TRAINING = "alexnet-2018"
 ARRAY, DISK = "raid0-hdd4", "hdd"  # the storages of figure 4

@@ -1,6 +1,6 @@
 """Small launches of real kernels: shipped matrix multiplications, and kernels of the corpus."""
 
-from gpusim.core.gpu_spec import GpuSpec
+from gpusim.model.core.gpu_spec import GpuSpec
 from isa.launch import Launch
 from tests.corpus.build import BASE
 from tests.corpus.execute import call_of, kernel_of

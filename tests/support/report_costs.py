@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from gpusim.bench.cases import CASES, GEMM_SETTINGS
 from gpusim.config.run import load_run
-from gpusim.core.facts import RunFacts
-from gpusim.core.simulator import simulate
-from gpusim.store.records import packed, plain_facts
+from gpusim.lab.checks.bench.cases import CASES, GEMM_SETTINGS
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.simulator import simulate
+from gpusim.results.store.records import packed, plain_facts
 from tests.support.pages import renewed, table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "report.md"

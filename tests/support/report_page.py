@@ -4,9 +4,9 @@ import contextlib
 import io
 from pathlib import Path
 
-from gpusim.report.measures import unit_name
-from gpusim.report.rules import RULES
-from gpusim.report.sections import SECTIONS, paths_of
+from gpusim.results.report.measures import unit_name
+from gpusim.results.report.rules import RULES
+from gpusim.results.report.sections import SECTIONS, paths_of
 from tests.support.pages import renewed, table
 
 ROOT = Path(__file__).resolve().parents[2]

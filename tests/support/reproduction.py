@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpusim.config.reproduction import Reproduction, load_reproduction
-from gpusim.reproduce.kept import Kept, Results
-from gpusim.reproduce.plan import plan_of
+from gpusim.lab.papers.kept import Kept, Results
+from gpusim.lab.papers.plan import plan_of
+from gpusim.lab.papers.specs.reproduction import Reproduction, load_reproduction
 
 INDEX = """
 title: A test's publication

@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpusim.base.counters import DISTINCT, EACH, JOINED
-from gpusim.core.counters import TABLES
-from gpusim.core.cu.counters import STALL_REASONS
-from gpusim.core.facts import Hotspot, RunFacts
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.patterns import KINDS, Pattern
-from gpusim.energy.model import EnergyModel
-from gpusim.energy.spec import EnergySpec
-from gpusim.report.document import document
+from gpusim.model.core.counters import TABLES
+from gpusim.model.core.cu.counters import STALL_REASONS
+from gpusim.model.core.facts import Hotspot, RunFacts
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.patterns import KINDS, Pattern
+from gpusim.model.energy.model import EnergyModel
+from gpusim.model.energy.spec import EnergySpec
 from gpusim.results.metrics import SCHEMA_VERSION
-from gpusim.results.record import RunRecord, VerificationFacts
+from gpusim.results.records.record import RunRecord, VerificationFacts
+from gpusim.results.report.document import document
 from isa.opcodes.opcode import VMEM
 from memory.cache.access import COLUMNS
 from spartan.engine_spec import EngineSpec

@@ -12,15 +12,15 @@ from pathlib import Path
 
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
-from gpusim.compare.rules import RULES
 from gpusim.config.run import load_run
 from gpusim.jobs.kinds import job_of
-from gpusim.running import runner
-from gpusim.store.file import writable
-from gpusim.store.keeper import Keeper, Took
-from gpusim.store.outcome import of_records
-from gpusim.store.reading import Results
-from gpusim.store.work import work_of_run
+from gpusim.jobs.running import runner
+from gpusim.results.store.file import writable
+from gpusim.results.store.keeper import Keeper, Took
+from gpusim.results.store.outcome import of_records
+from gpusim.results.store.reading import Results
+from gpusim.results.store.work import work_of_run
+from gpusim.study.compare.rules import RULES
 from tests.support.pages import renewed, table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "results.md"

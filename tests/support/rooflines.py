@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.simulator import simulate
-from gpusim.running.operators import gpu_facts
+from gpusim.jobs.running.operators import gpu_facts
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.simulator import simulate
 from isa.device_memory import DeviceMemory
 from spartan.engine_spec import EngineSpec
 from tests.support.pages import table

@@ -13,8 +13,8 @@ from pathlib import Path
 from PIL import Image
 
 from gpusim.cli.main import invoke
-from gpusim.report.page.page import page
-from gpusim.report.result import read
+from gpusim.results.report.page.page import page
+from gpusim.results.report.result import read
 from tests.support.browser import Browser
 from tests.support.live import running
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.core.cu.code_table import (
+from gpusim.base.jit import address_of, jit, ld_i64, st_i64
+from gpusim.model.core.cu.code_table import (
     ACTION_SHIFT,
     COHERENT,
     COUNTS_LGKM,
@@ -19,13 +20,12 @@ from gpusim.core.cu.code_table import (
     WAIT,
     fetch_table,
 )
-from gpusim.core.cu.configure import set_code_table, set_fetch_table
-from gpusim.core.cu.state import MAX_SLOTS
-from gpusim.core.loop import run_cycles
-from gpusim.core.machine import new_machine
-from gpusim.core.occupancy import Occupancy
-from gpusim.core.prepare import prepare_core
-from gpusim.jit import address_of, jit, ld_i64, st_i64
+from gpusim.model.core.cu.configure import set_code_table, set_fetch_table
+from gpusim.model.core.cu.state import MAX_SLOTS
+from gpusim.model.core.loop import run_cycles
+from gpusim.model.core.machine import new_machine
+from gpusim.model.core.occupancy import Occupancy
+from gpusim.model.core.prepare import prepare_core
 from isa.opcodes.opcode import BRANCH, INTERNAL, LDS, SALU, SMEM, VALU, VMEM
 from isa.trace import (
     BARRIER,

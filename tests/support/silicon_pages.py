@@ -8,11 +8,11 @@ from typing import cast
 
 import numpy as np
 
-from gpusim.config.measured import load_measured, read_table
-from gpusim.config.measured_convolutions import BY_IMAGE, GEMM_SOLVERS, ConvolutionPoint
 from gpusim.config.network import load_network
-from gpusim.correlation import report
-from gpusim.correlation.compare import PASS_TITLES, Compared, of_an_image, totals
+from gpusim.lab.silicon import report
+from gpusim.lab.silicon.compare import PASS_TITLES, Compared, of_an_image, totals
+from gpusim.lab.silicon.measured import load_measured, read_table
+from gpusim.lab.silicon.measured_convolutions import BY_IMAGE, GEMM_SOLVERS, ConvolutionPoint
 from tests.support.correlation_pages import RESULTS
 from tests.support.pages import table
 from workloads.networks.convolution import Convolution as ConvolutionKind

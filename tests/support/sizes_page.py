@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gpusim.report.sweeps.answers import answers, best_of
-from gpusim.report.sweeps.effects import effects_on
-from gpusim.report.sweeps.points import Design, Place, Swept, names, said
+from gpusim.results.report.sweeps.answers import answers, best_of
+from gpusim.results.report.sweeps.effects import effects_on
+from gpusim.results.report.sweeps.points import Design, Place, Swept, names, said
 from tests.support.pages import renewed, table
 from tests.support.swept_csv import swept_of
 

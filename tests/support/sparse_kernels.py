@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from gpusim.config.gpu import load_gpu
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.running.operators import gpu_facts
+from gpusim.jobs.running.operators import gpu_facts
+from gpusim.model.core.gpu_spec import GpuSpec
 from tests.support.pages import table
 from workloads.data.patterns import im2col_non_zeros
 from workloads.operators.gemm_kernels import SPARSE_CHOICES, sparse_estimates

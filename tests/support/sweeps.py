@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gpusim.store.keeper import Keeper, Started
-from gpusim.store.outcome import Measured, Outcome, Value, failed
-from gpusim.store.work import Work
+from gpusim.results.store.keeper import Keeper, Started
+from gpusim.results.store.outcome import Measured, Outcome, Value, failed
+from gpusim.results.store.work import Work
 
 TIME = "kernel.time_us"
 Metrics = Mapping[str, float | tuple[float, float]]  # a tuple: value and half-width

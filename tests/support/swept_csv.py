@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.base.axis_roles import roles_of
-from gpusim.report.sweeps.points import VARIANT, Place, Swept, ordered
+from gpusim.results.report.sweeps.points import VARIANT, Place, Swept, ordered
 
 _BEFORE, _AFTER = "point", "run"  # columns between which the axes stand
 _WIDTH = "_half_width"

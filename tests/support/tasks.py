@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpusim.base.errors import SimulationError, UserError
-from gpusim.core.facts import RunFacts
-from gpusim.results.record import RunRecord
-from gpusim.store.outcome import Outcome, of_records
+from gpusim.model.core.facts import RunFacts
+from gpusim.results.records.record import RunRecord
+from gpusim.results.store.outcome import Outcome, of_records
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from gpusim.base.errors import GpusimError
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import network_of
 from gpusim.config.network_run import NetworkSettings
-from gpusim.networks.training import Training
+from gpusim.lab.training.iterations import Training
 from tests.support.network_runs import executed
 from workloads.networks.graph import Network
 from workloads.networks.schedule import training

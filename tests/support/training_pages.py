@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.config import files
-from gpusim.config.train_phase import FOLDER, load_training
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.report.layout import PIPE_WIDTH
-from gpusim.training import report
-from gpusim.training.measure import Measured, measure
+from gpusim.lab.training import report
+from gpusim.lab.training.measure import Measured, measure
+from gpusim.lab.training.spec import FOLDER, load_training
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.results.report.layout import PIPE_WIDTH
 from tests.support import published_stages as published
 from tests.support.pages import table
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import gpusim
-from gpusim.report.result import read
-from gpusim.report.screen import top_findings
-from gpusim.report.terminal import as_text
+from gpusim.results.report.result import read
+from gpusim.results.report.screen import top_findings
+from gpusim.results.report.terminal import as_text
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "patterns"
 ITEMS, GROUP = 1024, 256

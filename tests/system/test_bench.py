@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.bench import bench
-from gpusim.bench.cases import CASES, BenchCase, Prepared
-from gpusim.cli import bench as command
 from gpusim.cli.main import invoke
+from gpusim.lab.checks.bench import bench
+from gpusim.lab.checks.bench.cases import CASES, BenchCase, Prepared
+from gpusim.lab.cli import bench as command
 
 ROOFLINES = {"valu", "salu", "lds", "l1", "l2", "dram"}
 NAMES = [case.name for case in CASES]
@@ -103,7 +103,7 @@ def test_a_default_history_that_cannot_be_written_is_said(monkeypatch, capfd, tm
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setattr("platformdirs.user_data_dir", lambda *_, **__: str(tmp_path / "file" / "gpusim"))
     assert invoke(["bench"]) == 2
-    assert "gpusim/bench.jsonl: cannot be written: " in capfd.readouterr().err
+    assert "gpusim/lab/checks/bench.jsonl: cannot be written: " in capfd.readouterr().err
 
 
 def test_a_history_in_a_folder_that_is_not_there_is_refused_before_measuring(capfd, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
@@ -163,4 +163,4 @@ def test_perf_map_names_the_cores_functions(monkeypatch, capfd, tmp_path: Path) 
     assert invoke(["bench", "--history", str(tmp_path / "h.jsonl"), "--perf-map"]) == 0
     line = next(line for line in capfd.readouterr().out.splitlines() if line.startswith("functions of the core: "))
     names = {entry.split()[2] for entry in Path(line.partition(": ")[2]).read_text().splitlines()}
-    assert {"gpusim.core.loop.run_cycles", "memory.dram.advance.advance"} <= names
+    assert {"gpusim.model.core.loop.run_cycles", "memory.dram.advance.advance"} <= names

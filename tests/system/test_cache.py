@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.jit import JIT_DISABLED, cache, cache_folders
+from gpusim.base.jit import JIT_DISABLED, cache, cache_folders
 
 pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
 @pytest.fixture(scope="module")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of a cache that holds what a run needs."""
-    from gpusim.core.prepare import prepare_core
+    from gpusim.model.core.prepare import prepare_core
     from isa.lanes.lane_library import file_name
 
     prepare_core()

@@ -11,7 +11,7 @@ import yaml
 
 from gpusim.cli.main import invoke
 from gpusim.config.run import load_run
-from gpusim.running import operators
+from gpusim.jobs.running import operators
 from tests.support.interrupted import interrupted
 from workloads.operators.operator import Operator
 from workloads.operators.verify import Verification, verify

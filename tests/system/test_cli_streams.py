@@ -174,7 +174,7 @@ def test_a_stream_of_ascii_gets_what_it_can_hold() -> None:
 
 @pytest.mark.parametrize(
     ("module", "number"),
-    [("typer", "SIGINT"), ("numpy", "SIGTERM"), ("pydantic", "SIGHUP"), ("gpusim.running.runner", "SIGINT")],
+    [("typer", "SIGINT"), ("numpy", "SIGTERM"), ("pydantic", "SIGHUP"), ("gpusim.jobs.running.runner", "SIGINT")],
 )
 def test_a_signal_while_modules_are_imported(module: str, number: str) -> None:
     script = _SENT.format(module=module, number=number)

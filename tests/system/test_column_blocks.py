@@ -38,7 +38,7 @@ def results(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
         return original(operator)
 
     monkeypatch.setattr(column_blocks, "verify", verify)
-    monkeypatch.setattr("gpusim.running.operators.verify", lambda operator, _: verify(operator))
+    monkeypatch.setattr("gpusim.jobs.running.operators.verify", lambda operator, _: verify(operator))
     return kept
 
 

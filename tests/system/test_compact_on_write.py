@@ -8,9 +8,9 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.config.engine import load_engine
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.simulator import simulate
-from gpusim.core.warm import WarmCaches
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.simulator import simulate
+from gpusim.model.core.warm import WarmCaches
 from isa.device_memory import VIRTUAL_BASE
 from isa.execution.emulator import run_functional
 from memory.cache.l2_state import L2Spec

@@ -10,11 +10,12 @@ from gpusim.base.errors import UserError
 from gpusim.base.interrupt import INTERRUPTED, Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.cli.main import invoke
-from gpusim.compare.sides import side
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network_run import NetworkSettings
-from gpusim.networks import dnnmark
-from gpusim.networks.dnnmark import (
+from gpusim.jobs.networks import dnnmark
+from gpusim.jobs.networks.run import Wanted
+from gpusim.jobs.running.script import ran
+from gpusim.lab.papers.dnnmark import (
     BENCHMARKS,
     FIGURES,
     BenchmarksJob,
@@ -24,13 +25,12 @@ from gpusim.networks.dnnmark import (
     claims,
     reduction,
 )
-from gpusim.networks.run import Wanted
-from gpusim.report.benchmarks import NAMES
-from gpusim.report.many import as_markdown
-from gpusim.report.page.parts import fragment
-from gpusim.report.result import read
-from gpusim.running.script import ran
-from gpusim.store.reading import Results
+from gpusim.lab.papers.dnnmark_tables import NAMES
+from gpusim.results.report.many import as_markdown
+from gpusim.results.report.page.parts import fragment
+from gpusim.results.report.result import read
+from gpusim.results.store.reading import Results
+from gpusim.study.compare.sides import side
 from tests.support.network_runs import piped, shown
 from workloads.networks.graph import Network
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gpusim.config.engine import load_engine
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.simulator import simulate
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.simulator import simulate
 from isa.execution.emulator import run_functional
 from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec

@@ -20,9 +20,9 @@ from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.cli.main import invoke
 from gpusim.config.gpu import load_gpu
-from gpusim.hip.building import COMPILERS
-from gpusim.hip.recording import HostWrite, record
-from gpusim.hip.supervisor import Program
+from gpusim.jobs.hip.building import COMPILERS
+from gpusim.jobs.hip.recording import HostWrite, record
+from gpusim.jobs.hip.supervisor import Program
 from gpusim.jobs.vendor import library_product
 from isa.execution.emulator import run_functional
 from isa.object.bundle import code_objects
@@ -500,7 +500,7 @@ def test_codes_of_programs_that_are_no_hip_programs() -> None:
 
 
 def test_without_the_simulator_a_program_is_told_so() -> None:
-    from gpusim.hip.built import libraries
+    from gpusim.jobs.hip.built import libraries
 
     environment = {**os.environ, "LD_LIBRARY_PATH": str(libraries())}
     done = subprocess.run(

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.simulator import simulate
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.simulator import simulate
 from tests.support.gemm import random_gemm
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gpusim.cli.main import invoke
-from gpusim.store.reading import Results
+from gpusim.results.store.reading import Results
 from tests.support.live import Client, running
 
 pytestmark = pytest.mark.compiled_tier

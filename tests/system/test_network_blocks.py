@@ -12,8 +12,8 @@ from gpusim.base.progress import Reporter
 from gpusim.config import files
 from gpusim.config.network import NETWORK_FOLDER, load_network
 from gpusim.config.network_run import NetworkSettings
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.networks.run import Wanted, run_iteration
+from gpusim.jobs.networks.run import Wanted, run_iteration
+from gpusim.model.core.gpu_spec import GpuSpec
 
 ENDS = [{"name": "fc", "kind": "fully_connected", "outputs": 3}, {"name": "softmax", "kind": "softmax"}]
 INCEPTION = {"one": 2, "reduce_three": 3, "three": 4, "reduce_five": 1, "five": 2, "pooled": 1}

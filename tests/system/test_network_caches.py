@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from gpusim.core.facts import RunFacts
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.networks.execution import StepResult
+from gpusim.jobs.networks.execution import StepResult
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.gpu_spec import GpuSpec
 from tests.support.network_runs import GPU, Ran, run_job
 from tests.support.small_networks import INPUT, SHORT, layer
 from tests.system.test_network_sparse import NETWORK as SPARSE

@@ -8,11 +8,11 @@ import pytest
 
 import gpusim
 from gpusim.config.network_run import AUTO
-from gpusim.networks import choice
-from gpusim.networks.choice import PASSES
-from gpusim.report.many import as_markdown
-from gpusim.report.result import choice_text, read
-from gpusim.report.rows import choice_lines
+from gpusim.jobs.networks import choice
+from gpusim.jobs.networks.choice import PASSES
+from gpusim.results.report.many import as_markdown
+from gpusim.results.report.result import choice_text, read
+from gpusim.results.report.rows import choice_lines
 from tests.support.network_runs import GPU, Ran, piped, run_job
 from tests.support.small_networks import layer
 from workloads.networks.kind import Pass

@@ -11,9 +11,9 @@ from gpusim.base.errors import UserError
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
-from gpusim.networks.script import NetworkResult
-from gpusim.networks.training import Training
-from gpusim.report import terminal
+from gpusim.jobs.networks.script import NetworkResult
+from gpusim.lab.training.iterations import Training
+from gpusim.results.report import terminal
 from tests.support.small_networks import layer
 
 # products of one part and of several, with a bias and without, of groups, before a dropout

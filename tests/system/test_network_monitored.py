@@ -11,21 +11,21 @@ from gpusim.base.errors import UserError
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.cli.main import invoke
-from gpusim.config.figure import ClosedLoopFigure
+from gpusim.config.monitor import MonitorSpec
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
-from gpusim.config.reproduction import load_reproduction
-from gpusim.networks.monitored import MonitoredJob
-from gpusim.networks.run import Wanted
-from gpusim.report.document import document
-from gpusim.reproduce.kept import Results
-from gpusim.reproduce.kinds import closed_loop
-from gpusim.running import runner
+from gpusim.jobs.networks.run import Wanted
+from gpusim.jobs.running import runner
+from gpusim.lab.monitor.closed_loop import DENSE, ORACLE, SHAPE, SPARSE
+from gpusim.lab.monitor.curves import Curves
+from gpusim.lab.monitor.job import MonitoredJob
+from gpusim.lab.papers.kept import Results
+from gpusim.lab.papers.kinds import closed_loop
+from gpusim.lab.papers.specs.figure import ClosedLoopFigure
+from gpusim.lab.papers.specs.reproduction import load_reproduction
+from gpusim.results.report.document import document
 from tests.support.network_runs import GPU, run_job
 from tests.support.small_networks import layer
-from workloads.monitor.closed_loop import DENSE, ORACLE, SHAPE, SPARSE
-from workloads.monitor.curves import Curves
-from workloads.monitor.settings import MonitorSpec
 
 LAYERS = [
     layer("first", "convolution", filters=8, kernel=3, padding=1),

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from gpusim.cli.main import invoke
-from gpusim.report.document import document
+from gpusim.results.report.document import document
 from tests.support.interrupted import interrupted
 from tests.support.network_runs import run_job
 from tests.support.small_networks import INPUT, SHORT, layer

@@ -26,29 +26,29 @@ from gpusim.cli.main import invoke
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
-from gpusim.core.facts import combined
-from gpusim.networks import steps as steps_module
-from gpusim.networks.case import Iteration
-from gpusim.networks.job import fill, work_of_network
-from gpusim.networks.kept import Kept
-from gpusim.networks.launches import LaunchClass
-from gpusim.networks.run import NetworkRecord, Wanted, run_iteration
-from gpusim.networks.steps import run_synthetic
-from gpusim.networks.storage import Storage, network_plan
-from gpusim.report.document import as_json, document
-from gpusim.report.rows import LEGEND
+from gpusim.jobs.networks import steps as steps_module
+from gpusim.jobs.networks.case import Iteration
+from gpusim.jobs.networks.job import fill, work_of_network
+from gpusim.jobs.networks.kept import Kept
+from gpusim.jobs.networks.launches import LaunchClass
+from gpusim.jobs.networks.run import NetworkRecord, Wanted, run_iteration
+from gpusim.jobs.networks.steps import run_synthetic
+from gpusim.jobs.networks.storage import Storage, network_plan
+from gpusim.jobs.running.job import launches
+from gpusim.jobs.running.operators import gpu_facts
+from gpusim.model.core.facts import combined
 from gpusim.results import metrics
 from gpusim.results.metrics import describe
 from gpusim.results.metrics.metric import known_of
-from gpusim.results.record import RunRecord
-from gpusim.running.job import launches
-from gpusim.running.operators import gpu_facts
-from gpusim.store.file import StoreError
-from gpusim.store.keeper import Keeper, Started
-from gpusim.store.outcome import of_records
-from gpusim.store.reading import Results
-from gpusim.store.records import stored_run
-from gpusim.store.work import Work
+from gpusim.results.records.record import RunRecord
+from gpusim.results.report.document import as_json, document
+from gpusim.results.report.rows import LEGEND
+from gpusim.results.store.file import StoreError
+from gpusim.results.store.keeper import Keeper, Started
+from gpusim.results.store.outcome import of_records
+from gpusim.results.store.reading import Results
+from gpusim.results.store.records import stored_run
+from gpusim.results.store.work import Work
 from tests.support.network_numbers import Machine
 from tests.support.network_runs import piped, run_job, shown
 from tests.support.small_networks import ENDS, INPUT, POINTWISE, SHORT, layer, network
@@ -378,7 +378,7 @@ def test_a_store_that_takes_no_more_costs_no_result(tmp_path: Path, monkeypatch:
     def refused(*_: Any) -> Any:
         raise StoreError("kept.db: the disk is full")
 
-    monkeypatch.setattr("gpusim.store.pieces.writing", refused)
+    monkeypatch.setattr("gpusim.results.store.pieces.writing", refused)
     assert record_of(SHORT, store=tmp_path / "kept.db", layers="relu1", train=False).passed
 
 

@@ -10,12 +10,12 @@ import yaml
 import gpusim
 from gpusim.cli.main import invoke
 from gpusim.config.workload import EngineMode
-from gpusim.networks import run
-from gpusim.networks.kept import Kept
-from gpusim.report.many import as_markdown
-from gpusim.report.page.parts import fragment
-from gpusim.report.result import read
-from gpusim.report.rows import sparse_tables
+from gpusim.jobs.networks import run
+from gpusim.jobs.networks.kept import Kept
+from gpusim.results.report.many import as_markdown
+from gpusim.results.report.page.parts import fragment
+from gpusim.results.report.result import read
+from gpusim.results.report.rows import sparse_tables
 from spartan.engine_spec import EngineSpec
 from tests.support.network_runs import GPU, Ran, piped, run_job, shown
 from tests.support.small_networks import layer

@@ -11,7 +11,7 @@ import pytest
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import BlockCirculantSpec, NetworkSettings, TrainingSpec
-from gpusim.networks.training import Training
+from gpusim.lab.training.iterations import Training
 from tests.support.network_numbers import MOMENTUM, Machine
 from workloads.networks.memory import no_workspace, plan
 from workloads.networks.schedule import Schedule, training

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpusim.report.page.parts import fragment
+from gpusim.results.report.page.parts import fragment
 from tests.support.notebook import NOTEBOOK, run
 from tests.support.results import QUIET, changed, network_of, result_of
 

@@ -10,7 +10,7 @@ from onnx.reference import ReferenceEvaluator
 
 from gpusim.base.errors import UserError
 from gpusim.config.network import load_network
-from gpusim.networks.script import run_network
+from gpusim.jobs.networks.script import run_network
 from tests.support.onnx_models import Writer
 
 TOLERANCE = 2e-5

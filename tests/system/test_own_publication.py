@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from gpusim.cli.main import invoke
-from gpusim.config.reproduction import load_reproduction
 from gpusim.config.sweep import Overrides, load_sweep
-from gpusim.sweep.points import points_of
-from gpusim.sweep.tasks import prepared
+from gpusim.lab.papers.specs.reproduction import load_reproduction
+from gpusim.study.sweep.points import points_of
+from gpusim.study.sweep.tasks import prepared
 
 pytestmark = pytest.mark.compiled_tier
 

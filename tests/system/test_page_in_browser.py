@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.report.page.page import page
-from gpusim.report.result import read
+from gpusim.results.report.page.page import page
+from gpusim.results.report.result import read
 from tests.support import browser
 from tests.support.results import QUIET, changed, network_of, result_of
 

@@ -4,8 +4,8 @@ import pytest
 
 import gpusim
 from gpusim.config.engine import load_engine
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.simulator import simulate
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.simulator import simulate
 from isa.execution.emulator import run_functional
 from isa.region import MAX_ROWS
 from tests.support.gemm import random_gemm

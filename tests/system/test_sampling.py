@@ -14,16 +14,16 @@ import gpusim
 from gpusim.cli.main import invoke
 from gpusim.config.run import load_run
 from gpusim.jobs.gemm import GemmJob, gemm_problem
+from gpusim.jobs.running.operators import gpu_facts
+from gpusim.lab.checks.sampling.case import Case, Prepared
+from gpusim.lab.checks.sampling.measure import compare
+from gpusim.model.sampling import stratum
+from gpusim.model.sampling.decision import Measured, Next
+from gpusim.model.sampling.estimate import Estimate, estimate
+from gpusim.model.sampling.spec import SamplingSpec
+from gpusim.model.sampling.work import Stretch, Work
 from gpusim.results import metrics
-from gpusim.running.operators import gpu_facts
-from gpusim.sampling import stratum
-from gpusim.sampling.decision import Measured, Next
-from gpusim.sampling.estimate import Estimate, estimate
-from gpusim.sampling.spec import SamplingSpec
-from gpusim.sampling.work import Stretch, Work
-from gpusim.sampling_check.case import Case, Prepared
-from gpusim.sampling_check.measure import compare
-from gpusim.store.records import plain, restored
+from gpusim.results.store.records import plain, restored
 from isa.device_memory import DeviceMemory
 from isa.kernarg import Pointer, pack
 from isa.launch import Launch
@@ -220,7 +220,7 @@ def test_the_comparison_finds_bars_true_and_an_estimate_that_is_off_untrue(
         estimated = estimate(*given)
         return replace(estimated, added=1.1 * estimated.added)
 
-    monkeypatch.setattr("gpusim.sampling.stratum.estimate", off)
+    monkeypatch.setattr("gpusim.model.sampling.stratum.estimate", off)
     wrong = compare(case, SamplingSpec())
     assert not wrong.covered and wrong.error > 0.02 and wrong.cycles == found.cycles
 

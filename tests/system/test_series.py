@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from gpusim.cli.main import invoke
-from gpusim.core import series as over_time
-from gpusim.core.facts import RunFacts, combined
-from gpusim.core.simulator import simulate
-from gpusim.host.command_processor import RunOptions
-from gpusim.networks.execution import How
-from gpusim.report.page.page import picture_files
-from gpusim.report.result import read
-from gpusim.results.record import PartRecord, RunRecord
-from gpusim.store.records import plain, plain_facts, restored, restored_facts
+from gpusim.jobs.host.command_processor import RunOptions
+from gpusim.jobs.networks.execution import How
+from gpusim.model.core import series as over_time
+from gpusim.model.core.facts import RunFacts, combined
+from gpusim.model.core.simulator import simulate
+from gpusim.results.records.record import PartRecord, RunRecord
+from gpusim.results.report.page.page import picture_files
+from gpusim.results.report.result import read
+from gpusim.results.store.records import plain, plain_facts, restored, restored_facts
 from spartan.engine_spec import EngineSpec
 from tests.support.gemm import random_gemm
 from tests.system.test_engine_modes import SHAPE, SHORT_WINDOW, SMALL_CACHES

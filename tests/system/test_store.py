@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from gpusim.cli.main import invoke
-from gpusim.store.file import StoreError
-from gpusim.store.keeper import Keeper
-from gpusim.store.reading import Results
+from gpusim.results.store.file import StoreError
+from gpusim.results.store.keeper import Keeper
+from gpusim.results.store.reading import Results
 from tests.support.small_networks import INPUT, layer
 
 SIZES = [f"arguments.{name}={{fill: 1, dtype: float32, shape: [64]}}" for name in "abc"]

@@ -16,8 +16,8 @@ import gpusim
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
 from gpusim.cli.main import invoke
-from gpusim.store.reading import Results
-from gpusim.sweep.executor import LocalProcesses
+from gpusim.results.store.reading import Results
+from gpusim.study.sweep.executor import LocalProcesses
 from tests.support.tasks import Odd
 
 SIZES = [f"arguments.{name}={{fill: 1, dtype: float32, shape: [64]}}" for name in "abc"]

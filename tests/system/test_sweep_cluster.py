@@ -14,7 +14,7 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
-from gpusim.store.reading import Results
+from gpusim.results.store.reading import Results
 from tests.support.dask_cluster import Cluster, cluster
 
 # found, not imported: every process that collects tests would take half a second for it
@@ -28,8 +28,8 @@ SWEEP = [
     *["--set", f"gpu.l1.fill_latency_cycles={','.join(map(str, LATENCIES))}"],
 ]
 COMPARED = ("point", "gpu.l1.fill_latency_cycles", "state", "variant", "kernel.cycles", "l2.hit_rate")
-OTHER_CODE = "import gpusim.sweep.worker as w; w.code_version = lambda: '0123 on Python 3.11'"
-NO_GPUSIM = "import sys; sys.modules['gpusim.sweep.worker'] = None"
+OTHER_CODE = "import gpusim.study.sweep.worker as w; w.code_version = lambda: '0123 on Python 3.11'"
+NO_GPUSIM = "import sys; sys.modules['gpusim.study.sweep.worker'] = None"
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from gpusim.cli.main import invoke
-from gpusim.core.cu.counters import STALL_REASONS
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.simulator import simulate
-from gpusim.timeline.recording import GROUPS
-from gpusim.timeline.timeline import Timeline
-from gpusim.timeline.window import Window
+from gpusim.model.core.cu.counters import STALL_REASONS
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.simulator import simulate
+from gpusim.results.timeline.recording import GROUPS
+from gpusim.results.timeline.timeline import Timeline
+from gpusim.results.timeline.window import Window
 from isa.execution.faults import ExecutionFault
 from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec

@@ -10,10 +10,10 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.base.progress import Reporter
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.correlation.kernels import KernelSource
-from gpusim.host.command_processor import CommandProcessor, LaunchCommand
-from gpusim.results.record import RunRecord
+from gpusim.jobs.host.command_processor import CommandProcessor, LaunchCommand
+from gpusim.lab.silicon.kernels import KernelSource
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.results.records.record import RunRecord
 from isa.device_memory import DeviceMemory
 from isa.encoding.control_flow import decode_kernel
 from isa.execution.program import build_program

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from gpusim.bench.bench import chosen_cases, load
-from gpusim.core import simulator
-from gpusim.core.cu.dispatch_spec import DispatchSpec
-from gpusim.core.cu.spec import ComputeUnitSpec
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.machine import new_machine
-from gpusim.core.simulator import simulate
+from gpusim.lab.checks.bench.bench import chosen_cases, load
+from gpusim.model.core import simulator
+from gpusim.model.core.cu.dispatch_spec import DispatchSpec
+from gpusim.model.core.cu.spec import ComputeUnitSpec
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.machine import new_machine
+from gpusim.model.core.simulator import simulate
 from memory.cache.instruction import InstructionCacheSpec
 from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec

@@ -15,7 +15,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection, GNUVerSymSection
 from elftools.elf.sections import SymbolTableSection
 
-from gpusim.hip.functions import functions
+from gpusim.jobs.hip.functions import functions
 from tests.support.pages import table
 
 RUNTIME = "libamdhip64.so."  # the library whose version nodes a function of HIP is bound to

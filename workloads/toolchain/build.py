@@ -34,7 +34,7 @@ SHIPPED_DIRS = (KERNELS_DIR, MICROBENCH_DIR, BENCH_KERNELS_DIR)
 SHIPPED_GPUS = {MICROBENCH_DIR: ("gfx803", "gfx900", "gfx906")}  # those of other folders are for DEFAULT_GPU alone
 TRIPLES = ("amdgcn-amd-amdhsa", "amdgcn-amd-amdhsa-unknown")
 SHIPPED_FLAGS = ("-mcode-object-version=5", "-Wall", "-Werror")
-OPENCL_LIBRARY = Path(__file__).resolve().parents[2] / "gpusim" / "opencl" / "library.h"
+OPENCL_LIBRARY = Path(__file__).with_name("opencl.h")
 LANGUAGE_FLAGS = {
     ".cl": opencl_flags(None),
     ".hip": (),  # compilers.for_hip: not without the device library

@@ -9,8 +9,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from gpusim.base.jit import cache_folders
 from gpusim.base.progress import current_reporter
-from gpusim.jit import cache_folders
 from workloads.toolchain.build import LANGUAGE_FLAGS, build, code_object_path
 from workloads.toolchain.compilers import DEFAULT_GPU
 from workloads.toolchain.errors import KernelBuildError

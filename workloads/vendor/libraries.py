@@ -6,7 +6,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class VendorProduct:
     """A library's product. name: in configurations; library, package: its file and Debian's package; call: the function
-    that `gpusim/hip/programs/product.cpp` calls; multiply_accumulate: its kernels use `v_mac_f32` where they were
+    that `gpusim/jobs/hip/programs/product.cpp` calls; multiply_accumulate: its kernels use `v_mac_f32` where they were
     assembled with `v_fma_f32` (workloads.vendor.multiply_accumulate).
     """
 

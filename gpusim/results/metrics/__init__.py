@@ -1,6 +1,6 @@
 """Every metric that gpusim reports: path, unit, definition and how it follows from what was counted.
 
-Each counter of the tables in `gpusim.core.counters` is a metric of its own; what is derived from several (rates,
+Each counter of the tables in `gpusim.model.core.counters` is a metric of its own; what is derived from several (rates,
 means, shares) is a formula in one of this package's files. The one list of them is `METRICS`.
 """
 
@@ -8,16 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from gpusim.core.counters import TABLES
-from gpusim.core.facts import RunFacts
-from gpusim.energy.model import EnergyModel
+from gpusim.model.core.counters import TABLES
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.energy.model import EnergyModel
 from gpusim.results.metrics.energy import ENERGY
 from gpusim.results.metrics.half_widths import SUFFIX, half_widths
 from gpusim.results.metrics.kernel import KERNEL
 from gpusim.results.metrics.memory import MEMORY
 from gpusim.results.metrics.metric import Metric, counted, known_of, ratio
 from gpusim.results.metrics.run import RUN
-from gpusim.results.record import RunRecord
+from gpusim.results.records.record import RunRecord
 
 SCHEMA_VERSION = 3
 

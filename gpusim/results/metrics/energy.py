@@ -5,8 +5,8 @@ from operator import attrgetter
 
 from gpusim.base.counters import Counts
 from gpusim.base.sums import plain_sum
-from gpusim.core.facts import RunFacts
-from gpusim.energy.model import EnergyModel
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.energy.model import EnergyModel
 from gpusim.results.metrics.metric import Metric, derived, known_of, ratio
 
 # counts of an engine that compacts on writing: 0 of others, and in results from before that kind existed

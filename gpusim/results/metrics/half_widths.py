@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Any
 
-from gpusim.core.facts import RunFacts
-from gpusim.energy.model import EnergyModel
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.energy.model import EnergyModel
 from gpusim.results.metrics.metric import Metric, known_of
 
 SUFFIX = "_half_width"

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from gpusim.base.counters import Counts
 from gpusim.base.sums import plain_sum
-from gpusim.core.cu.counters import FLOP_COUNTERS
-from gpusim.core.cu.interlocks import FLOPS_PER_CYCLE
+from gpusim.model.core.cu.counters import FLOP_COUNTERS
+from gpusim.model.core.cu.interlocks import FLOPS_PER_CYCLE
 from gpusim.results.metrics.metric import Metric, derived, quotient, ratio
 
 LINE_BYTES = 64

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusim.base.counters import Counter, CounterTable, Counts, NotCounted
 from gpusim.base.sums import plain_sum
-from gpusim.core.facts import RunFacts
+from gpusim.model.core.facts import RunFacts
 
 if TYPE_CHECKING:
-    from gpusim.energy.model import EnergyModel
-    from gpusim.results.record import RunRecord
+    from gpusim.model.energy.model import EnergyModel
+    from gpusim.results.records.record import RunRecord
 
 
 class Metric(NamedTuple):

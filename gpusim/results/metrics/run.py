@@ -4,7 +4,7 @@ from typing import Any
 
 from gpusim.base.version import __version__
 from gpusim.results.metrics.metric import Metric, derived, ratio
-from gpusim.results.record import RunRecord
+from gpusim.results.records.record import RunRecord
 
 
 def _verified(name: str, definition: str) -> Metric:

@@ -1,4 +1,4 @@
-// every mathematical function of gpusim/opencl/library.h whose error OpenCL limits, one row of `out` for each
+// every mathematical function of workloads/toolchain/opencl.h whose error OpenCL limits, one row of `out` for each
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #define PUT(e) out[k++ * n + i] = (e);
 #define KERNEL(type, more)                                                                                             \

@@ -1,4 +1,4 @@
-// the functions of gpusim/opencl/library.h, against NumPy
+// the functions of workloads/toolchain/opencl.h, against NumPy
 kernel void functions(global const float *x, global float *out, uint n)
 {
     uint i = get_global_id(0);

@@ -1,4 +1,4 @@
-// double, half and integers through gpusim/opencl/library.h, against NumPy
+// double, half and integers through workloads/toolchain/opencl.h, against NumPy
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #define PUT(e) out[k++ * n + i] = (e)
 

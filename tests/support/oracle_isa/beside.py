@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpusim.jit import JIT_DISABLED
-from gpusim.jit.functions import python_callback
+from gpusim.base.jit import JIT_DISABLED
+from gpusim.base.jit.functions import python_callback
 from isa.device_memory import DeviceMemory
 from isa.execution.executor import FunctionalContext
 from isa.execution.inspect import scalar_registers, vector_registers

@@ -21,8 +21,10 @@ def test_pythons_own_sum_hangs_on_its_version() -> None:
 
 
 def test_a_sum_of_floats_in_product_code_is_an_error_while_tests_run() -> None:
-    product = {"__name__": "gpusim.energy.model", "sum": strict_sum}
+    product = {"__name__": "gpusim.model.energy.model", "sum": strict_sum}
     assert eval("sum([1, 2])", product) == 3
-    with pytest.raises(AssertionError, match=r"gpusim.energy.model, line 1: sum\(\) of floats; use gpusim.base.sums"):
+    with pytest.raises(
+        AssertionError, match=r"gpusim.model.energy.model, line 1: sum\(\) of floats; use gpusim.base.sums"
+    ):
         eval("sum([1, 2.5])", product)
     assert sum is strict_sum

@@ -13,7 +13,7 @@ from gpusim.base.table import Table, columns
 from gpusim.base.visible import shown_streams
 from gpusim.cli.main import invoke
 from gpusim.config.files import SHIPPED
-from gpusim.report.layout import plain, write
+from gpusim.results.report.layout import plain, write
 
 EVIL, SEEN = "\x1b]0;x\x1b\\\x9b2J", r"\x1b]0;x\x1b\\x9b2J"
 

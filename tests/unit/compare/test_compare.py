@@ -9,15 +9,15 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
-from gpusim.compare.comparison import compare
-from gpusim.compare.rules import RULES, SHARE, Rule, findings
-from gpusim.compare.sides import Part, Side, side
-from gpusim.core.facts import RunFacts
+from gpusim.model.core.facts import RunFacts
 from gpusim.results import metrics
-from gpusim.results.record import RunRecord
-from gpusim.store.keeper import Keeper, Started
-from gpusim.store.outcome import Measured, Outcome, Value, of_records
-from gpusim.store.work import Work
+from gpusim.results.records.record import RunRecord
+from gpusim.results.store.keeper import Keeper, Started
+from gpusim.results.store.outcome import Measured, Outcome, Value, of_records
+from gpusim.results.store.work import Work
+from gpusim.study.compare.comparison import compare
+from gpusim.study.compare.rules import RULES, SHARE, Rule, findings
+from gpusim.study.compare.sides import Part, Side, side
 from tests.support.results import QUIET, network_of, result_of
 
 STALLS = [f"stalls.{rule.measure.partition('.')[2]}" for rule in RULES if rule.topic == "stall"]

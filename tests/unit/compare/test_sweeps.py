@@ -8,9 +8,9 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
-from gpusim.compare.sweeps import MEASURED, VARIES, SweepsCompared, compare_sweeps
 from gpusim.results import metrics
-from gpusim.store.reading import Results
+from gpusim.results.store.reading import Results
+from gpusim.study.compare.sweeps import MEASURED, VARIES, SweepsCompared, compare_sweeps
 from tests.support.sweeps import TIME, Metrics, stored_sweep
 
 SIB = "engine.sib_kib"

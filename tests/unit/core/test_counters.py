@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from gpusim.base.counters import EACH, MAX, Counter, CounterTable, Counts
-from gpusim.core.counters import MACHINE_TABLES, TABLES
-from gpusim.core.cu import state
-from gpusim.core.cu.accounts import active_now
-from gpusim.core.cu.counters import STALL_REASONS
-from gpusim.core.facts import machine_facts
-from gpusim.core.machine import machine_dtype
-from gpusim.jit import counter_fields, new_record
+from gpusim.base.jit import counter_fields, new_record
+from gpusim.model.core.counters import MACHINE_TABLES, TABLES
+from gpusim.model.core.cu import state
+from gpusim.model.core.cu.accounts import active_now
+from gpusim.model.core.cu.counters import STALL_REASONS
+from gpusim.model.core.facts import machine_facts
+from gpusim.model.core.machine import machine_dtype
 from tests.structure.state_access import ADDED, machine_accesses
 
 FieldPath = tuple[str, ...]

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpusim.core.cu.scheduling import SCHEDULES
-from gpusim.core.cu.spec import ComputeUnitSpec
-from gpusim.core.cu.state import FREE
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.loop import FINISHED, run_cycles
-from gpusim.core.simulator import simulate
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
+from gpusim.model.core.cu.scheduling import SCHEDULES
+from gpusim.model.core.cu.spec import ComputeUnitSpec
+from gpusim.model.core.cu.state import FREE
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.loop import FINISHED, run_cycles
+from gpusim.model.core.simulator import simulate
 from memory.cache.instruction import InstructionCacheSpec
 from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.core.cu.code_table import fetch_table
-from gpusim.core.cu.dispatch_spec import DispatchSpec
-from gpusim.core.cu.spec import ComputeUnitSpec
-from gpusim.core.cu.state import FETCH
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.loop import FINISHED
-from gpusim.core.roofline import roofline
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
+from gpusim.model.core.cu.code_table import fetch_table
+from gpusim.model.core.cu.dispatch_spec import DispatchSpec
+from gpusim.model.core.cu.spec import ComputeUnitSpec
+from gpusim.model.core.cu.state import FETCH
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.loop import FINISHED
+from gpusim.model.core.roofline import roofline
 from isa.encoding.instruction import Instruction
 from isa.opcodes.opcode import SALU, Opcode
 from memory.cache.instruction import InstructionCacheSpec

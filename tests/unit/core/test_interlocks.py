@@ -2,12 +2,12 @@
 
 import pytest
 
-from gpusim.core.cu.code_table import code_table
-from gpusim.core.cu.interlocks import interlocks
-from gpusim.core.cu.spec import ComputeUnitSpec
-from gpusim.core.cu.state import EXECUTION, FETCH, MAX_IN_FLIGHT, THROTTLE
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.loop import FINISHED
+from gpusim.model.core.cu.code_table import code_table
+from gpusim.model.core.cu.interlocks import interlocks
+from gpusim.model.core.cu.spec import ComputeUnitSpec
+from gpusim.model.core.cu.state import EXECUTION, FETCH, MAX_IN_FLIGHT, THROTTLE
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.loop import FINISHED
 from memory.cache.instruction import InstructionCacheSpec
 from memory.dram.spec import DramSpec
 from tests.support.encoded import program

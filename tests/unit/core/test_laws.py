@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpusim.core import simulator
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.laws import laws, who_waits
-from gpusim.core.loop import DEADLOCK, FINISHED, LIVELOCK
-from gpusim.core.resident import standing
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
+from gpusim.model.core import simulator
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.laws import laws, who_waits
+from gpusim.model.core.loop import DEADLOCK, FINISHED, LIVELOCK
+from gpusim.model.core.resident import standing
 from memory.address_map import l2_channel
 from memory.cache.l2_state import L2Spec
 from memory.cache.write_policy import WRITE_POLICIES

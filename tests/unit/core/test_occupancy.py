@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gpusim.core.cu.spec import ComputeUnitSpec
-from gpusim.core.occupancy import OccupancyError, occupancy
+from gpusim.model.core.cu.spec import ComputeUnitSpec
+from gpusim.model.core.occupancy import OccupancyError, occupancy
 
 CU = ComputeUnitSpec()
 

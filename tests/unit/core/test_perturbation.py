@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from gpusim.cli.main import invoke
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.machine import new_machine
-from gpusim.core.occupancy import occupancy
-from gpusim.core.perturbation import DELAY_CYCLES, perturb
-from gpusim.core.simulator import simulate
-from gpusim.report.sweeps.answers import answers
-from gpusim.report.sweeps.points import merged_repeats
-from gpusim.store.reading import Results
-from gpusim.store.sweep_points import swept
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.machine import new_machine
+from gpusim.model.core.occupancy import occupancy
+from gpusim.model.core.perturbation import DELAY_CYCLES, perturb
+from gpusim.model.core.simulator import simulate
+from gpusim.results.report.sweeps.answers import answers
+from gpusim.results.report.sweeps.points import merged_repeats
+from gpusim.results.store.reading import Results
+from gpusim.results.store.sweep_points import swept
 from tests.support.functional import Device, kernel
 
 N = 16384

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from gpusim.core import prepare
-from gpusim.core.prepare import Share, shares
+from gpusim.model.core import prepare
+from gpusim.model.core.prepare import Share, shares
 
 
 @pytest.mark.parametrize("processors", [2, 3, 4, 64])

@@ -4,7 +4,7 @@ import weakref
 
 import pytest
 
-from gpusim.jit import Field, State, new_record, record_dtype, u32
+from gpusim.base.jit import Field, State, new_record, record_dtype, u32
 
 INNER = State("inner", {"number": Field((), "a number"), "words": Field((4,), "an array", u32)})
 OUTER = State("outer", {"number": Field((), "a number"), "several": Field((3,), "records", INNER.dtype())})

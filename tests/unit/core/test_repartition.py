@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.machine import new_machine
-from gpusim.core.occupancy import Occupancy
-from gpusim.core.simulator import simulate
-from gpusim.core.warm import WarmCaches
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.machine import new_machine
+from gpusim.model.core.occupancy import Occupancy
+from gpusim.model.core.simulator import simulate
+from gpusim.model.core.warm import WarmCaches
 from memory.cache.l2_contents import dirty_lines
 from memory.dram.controller import dram_totals
 from memory.l2_share import L2Share

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.core import simulator
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.resident import standing
-from gpusim.core.simulator import DeadlockError, simulate
+from gpusim.model.core import simulator
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.resident import standing
+from gpusim.model.core.simulator import DeadlockError, simulate
 from isa.execution.faults import FAULT_LIMIT, ExecutionFault
 from isa.launch import Launch
 from isa.object.code_object import load_code_object

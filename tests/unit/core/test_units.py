@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.machine import MACHINE, machine_dtype
-from gpusim.core.run_units import wake_everything
-from gpusim.core.units import UNITS, Unit
-from gpusim.core.write_units import WRITTEN
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.machine import MACHINE, machine_dtype
+from gpusim.model.core.run_units import wake_everything
+from gpusim.model.core.units import UNITS, Unit
+from gpusim.model.core.write_units import WRITTEN
 from memory.unit_classes import CLASSES, MOST_UNITS
 from memory.wheel import due
 from tests.support.scripted import Script, ScriptedRun
@@ -28,7 +28,7 @@ def named(path: str) -> Any:
 
 @pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.name)
 def test_what_is_written_is_that_of_the_table(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == WRITTEN[path](UNITS), "run `python -m gpusim.core.units`"
+    assert path.read_text(encoding="utf-8") == WRITTEN[path](UNITS), "run `python -m gpusim.model.core.units`"
 
 
 def test_the_files_can_be_written_before_what_a_row_names_exists() -> None:
@@ -44,7 +44,10 @@ def test_the_files_can_be_written_before_what_a_row_names_exists() -> None:
     assert "    if due(m, slot, NEW, 0):\n        new_tick(m, now)\n" in texts["run_units.py"]
     assert "    FIRST,\n    LAST,\n)" in texts["unit_states.py"]
     assert "    configure_new(m, gpu.l1)\n" in texts["unit_states.py"]
-    done = "import sys, gpusim.core.units, gpusim.core.write_units; print([n for n in sys.modules if 'memory' in n])"
+    done = (
+        "import sys, gpusim.model.core.units, gpusim.model.core.write_units;"
+        " print([n for n in sys.modules if 'memory' in n])"
+    )
     loaded = subprocess.run([sys.executable, "-c", done], capture_output=True, text=True, check=True)
     assert loaded.stdout.strip() == "[]"
 
@@ -80,7 +83,7 @@ def test_a_row_fits_the_machine(unit: Unit) -> None:
     names = getattr(tick, "py_func", tick).__code__.co_varnames
     assert names[:2] == ("m", "now")
     used = set(re.findall(r"\bm\.(\w+)", inspect.getsource(inspect.getmodule(tick))))  # type: ignore[arg-type]
-    assert used <= set(machine_dtype().names or ()), "its state has to be named in gpusim/core/units.py"
+    assert used <= set(machine_dtype().names or ()), "its state has to be named in gpusim/model/core/units.py"
     if unit.count is None:
         assert unit.alone
         return

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.machine import new_machine
-from gpusim.core.occupancy import Occupancy
-from gpusim.core.simulator import simulate
-from gpusim.core.warm import WarmCaches
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.machine import new_machine
+from gpusim.model.core.occupancy import Occupancy
+from gpusim.model.core.simulator import simulate
+from gpusim.model.core.warm import WarmCaches
 from memory.cache.l2_state import CODE_BITS, EVERY_BYTE, SOME_BYTES
 from tests.support.functional import Device, kernel
 

@@ -11,10 +11,10 @@ from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER
 from gpusim.config.network import load_network
 from gpusim.config.network_run import load_settings
-from gpusim.core.facts import RunFacts
-from gpusim.estimates.bounds import bounds
-from gpusim.estimates.launches import placed_launches
-from gpusim.networks.kept import Kept
+from gpusim.jobs.estimates.bounds import bounds
+from gpusim.jobs.estimates.launches import placed_launches
+from gpusim.jobs.networks.kept import Kept
+from gpusim.model.core.facts import RunFacts
 
 pytestmark = pytest.mark.compiled_tier
 NETWORKS, FACTOR, INSTRUCTION_S = ("lenet", "cifarnet"), 1.7, 1e-7

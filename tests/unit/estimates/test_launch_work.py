@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.occupancy import occupancy
-from gpusim.core.simulator import simulate
-from gpusim.estimates import launch_work as module
-from gpusim.estimates.bounds import bounds
-from gpusim.estimates.fitted import load_fitted
-from gpusim.estimates.launch_work import launch_work
-from gpusim.estimates.launches import Asked, moved_bytes
+from gpusim.jobs.estimates import launch_work as module
+from gpusim.jobs.estimates.bounds import bounds
+from gpusim.jobs.estimates.fitted import load_fitted
+from gpusim.jobs.estimates.launch_work import launch_work
+from gpusim.jobs.estimates.launches import Asked, moved_bytes
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.occupancy import occupancy
+from gpusim.model.core.simulator import simulate
 from isa.device_memory import DeviceMemory
 from isa.execution import counting
 from isa.execution.control_slice import BLOCKS, NotSliced

@@ -6,10 +6,10 @@ from math import exp
 import numpy as np
 import pytest
 
-from gpusim.estimates.cost import Rates, Spent, fit_rates
-from gpusim.estimates.launch_work import LaunchWork
-from gpusim.estimates.launches import Asked
-from gpusim.estimates.model import NONE, Example, fit, left_out
+from gpusim.jobs.estimates.cost import Rates, Spent, fit_rates
+from gpusim.jobs.estimates.launch_work import LaunchWork
+from gpusim.jobs.estimates.launches import Asked
+from gpusim.jobs.estimates.model import NONE, Example, fit, left_out
 
 WEIGHTS = {"share": 0.8, "turns": -0.3}
 KERNELS = {"a": 0.4, "b": -0.1, "c": -0.3}  # whose mean is zero, as a shrunk fit has it

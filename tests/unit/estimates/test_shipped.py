@@ -12,12 +12,12 @@ from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings, load_settings
-from gpusim.estimates.fitted import SHIPPED, load_fitted
-from gpusim.estimates.fitting import Point, known_launches
-from gpusim.estimates.network import cost_of, estimate
-from gpusim.estimates.text import document, error_tables, notes, table
-from gpusim.networks.kept import Kept
-from gpusim.networks.run import Wanted
+from gpusim.jobs.estimates.fitted import SHIPPED, load_fitted
+from gpusim.jobs.estimates.network import cost_of, estimate
+from gpusim.jobs.estimates.text import document, error_tables, notes, table
+from gpusim.jobs.networks.kept import Kept
+from gpusim.jobs.networks.run import Wanted
+from gpusim.lab.checks.estimates.fitting import Point, known_launches
 from tests.structure.imports import ROOT
 
 pytestmark = pytest.mark.compiled_tier
@@ -76,7 +76,7 @@ def test_what_a_store_knows_costs_nothing(tmp_path: Path) -> None:
     whole = cost_of(network, gpu, Wanted(batch=2, store=store))
     found = estimate(network, gpu, 2, train=False)
     kept = Kept(store, gpu.gpu)
-    from gpusim.core.facts import RunFacts
+    from gpusim.model.core.facts import RunFacts
 
     kept.put(found.placed[0].one, RunFacts.of(kernel={"name": "k", "cycles": 10, "clock_ghz": 1.0}))
     kept.close()

@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from gpusim.base.errors import UserError
-from gpusim.bench.estimates import CASES
 from gpusim.cli.main import invoke
 from gpusim.config.files import opened
 from gpusim.config.run import load_run
-from gpusim.estimates.checked import SHIPPED, CheckedRun, load_checked, memory_by
-from gpusim.estimates.launch_work import launch_work
-from gpusim.estimates.whole_runs import estimated_job
-from gpusim.host.command_processor import LaunchCommand, execute
+from gpusim.jobs.estimates.checked import SHIPPED, CheckedRun, load_checked, memory_by
+from gpusim.jobs.estimates.launch_work import launch_work
+from gpusim.jobs.estimates.whole_runs import estimated_job
+from gpusim.jobs.host.command_processor import LaunchCommand, execute
 from gpusim.jobs.kinds import job_of
-from gpusim.running.job import CommandTask
+from gpusim.jobs.running.job import CommandTask
+from gpusim.lab.checks.estimates.check import CASES
 from tests.structure.imports import ROOT
 
 pytestmark = pytest.mark.compiled_tier

@@ -4,8 +4,8 @@ import pytest
 
 from gpusim.base.progress import Reporter
 from gpusim.config.gpu import load_gpu
-from gpusim.host.command_processor import CommandProcessor, LaunchCommand, LaunchError
-from gpusim.results.record import RunRecord
+from gpusim.jobs.host.command_processor import CommandProcessor, LaunchCommand, LaunchError
+from gpusim.results.records.record import RunRecord
 from isa.device_memory import DeviceMemory
 from isa.launch import Launch
 from isa.object.code_object import load_code_object

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.occupancy import residency
-from gpusim.core.simulator import simulate
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.occupancy import residency
+from gpusim.model.core.simulator import simulate
 from isa.execution.emulator import run_functional
 from isa.execution.faults import FAULT_LIMIT, FAULT_PRIVATE, ExecutionFault
 from isa.launch import Launch

@@ -1,7 +1,7 @@
 """Which resource is said to bound launches, and what their wavefronts are said to wait for."""
 
-from gpusim.core.facts import RunFacts
-from gpusim.results.bounds import bound_of, largest_stalls
+from gpusim.model.core.facts import RunFacts
+from gpusim.results.records.bounds import bound_of, largest_stalls
 
 
 def facts(cycles: int, roofline: dict[str, float] | None = None, stalls: dict[str, int] | None = None) -> RunFacts:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.results.record import KernelChoice
-from gpusim.running.choice import Candidate, Measured, Question, choose, choose_all, likeliest
+from gpusim.jobs.running.choice import Candidate, Measured, Question, choose, choose_all, likeliest
+from gpusim.results.records.record import KernelChoice
 
 
 @dataclass(frozen=True)

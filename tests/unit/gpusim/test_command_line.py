@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from gpusim.cli.lazy import Group, Sections
-from gpusim.cli.main import SECTIONS, command_line, invoke
+from gpusim.cli.main import all_sections, command_line, invoke
 
 GPUSIM = [sys.executable, "-m", "gpusim"]
 
@@ -22,7 +22,7 @@ def _lists(sections: Sections) -> Iterator[tuple[Sections, dict[str, str]]]:
                 yield from _lists({"Commands": row.commands})
 
 
-@pytest.mark.parametrize(("sections", "texts"), list(_lists(SECTIONS)))
+@pytest.mark.parametrize(("sections", "texts"), list(_lists(all_sections())))
 def test_each_command_of_a_list_has_one_whole_line(sections: Sections, texts: dict[str, str]) -> None:
     width = 78 - 2 - max(map(len, texts)) - 2  # of a terminal with 80 columns: margins, the name, the space behind it
     assert [text for text in texts.values() if len(text) > width or not text.endswith(".")] == []
@@ -31,8 +31,8 @@ def test_each_command_of_a_list_has_one_whole_line(sections: Sections, texts: di
 def test_the_help_has_the_sections_and_all_commands(capfd: pytest.CaptureFixture[str]) -> None:
     assert invoke(["--help"]) == 0
     lines = capfd.readouterr().out.splitlines()
-    assert [line[:-1] for line in lines if line[:1].isalpha() and line.endswith(":")] == ["Options", *SECTIONS]
-    for rows in SECTIONS.values():
+    assert [line[:-1] for line in lines if line[:1].isalpha() and line.endswith(":")] == ["Options", *all_sections()]
+    for rows in all_sections().values():
         for name, row in rows.items():
             assert [line.split(maxsplit=1) for line in lines].count([name, row.text]) == 1
 
@@ -71,7 +71,7 @@ def _completed(*words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (["re"], ["reproduce", "report", "results"]),
+        (["re"], ["report", "results", "reproduce"]),
         (["results", "s"], ["sweeps", "show"]),
         (["run", "--st"], ["--store"]),
         (["run", "--engine", "o"], ["on", "off"]),

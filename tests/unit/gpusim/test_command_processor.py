@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from gpusim.base.progress import Reporter
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.host.command_processor import CommandProcessor, LaunchCommand, LaunchError, RunOptions
-from gpusim.results.record import RunRecord
-from gpusim.sampling.spec import SamplingSpec
+from gpusim.jobs.host.command_processor import CommandProcessor, LaunchCommand, LaunchError, RunOptions
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.sampling.spec import SamplingSpec
+from gpusim.results.records.record import RunRecord
 
 SAMPLED = {"sampling": SamplingSpec()}
 TIMELINE: dict[str, Any] = {"timeline": object()}

@@ -12,21 +12,21 @@ from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Progress, Reporter
 from gpusim.config.gpu import load_gpu
 from gpusim.config.run import load_run
-from gpusim.core.facts import RunFacts
-from gpusim.host import command_processor
+from gpusim.jobs.host import command_processor
 from gpusim.jobs.kinds import job_of
-from gpusim.report.document import document
-from gpusim.report.page.parts import summary
-from gpusim.report.result import read
-from gpusim.report.screen import screen
-from gpusim.results.record import KernelChoice
-from gpusim.running import dense_choice, runner
-from gpusim.running.dense_choice import choose_dense
-from gpusim.running.operators import gpu_facts
-from gpusim.store.outcome import Outcome
-from gpusim.store.records import plain, restored
-from gpusim.sweep.executor import LocalProcesses
-from gpusim.sweep.tasks import Done
+from gpusim.jobs.running import dense_choice, runner
+from gpusim.jobs.running.dense_choice import choose_dense
+from gpusim.jobs.running.operators import gpu_facts
+from gpusim.model.core.facts import RunFacts
+from gpusim.results.records.record import KernelChoice
+from gpusim.results.report.document import document
+from gpusim.results.report.page.parts import summary
+from gpusim.results.report.result import read
+from gpusim.results.report.screen import screen
+from gpusim.results.store.outcome import Outcome
+from gpusim.results.store.records import plain, restored
+from gpusim.study.sweep.executor import LocalProcesses
+from gpusim.study.sweep.tasks import Done
 from isa.device_memory import DeviceMemoryError
 from tests.support.dense_kernels import WIDE
 from workloads.operators.gemm_estimates import estimates

@@ -162,7 +162,7 @@ def test_a_kernel_of_a_timed_device_is_translated_when_all_is_compiled(
 ) -> None:
     done: list[str] = []
     translate = executor.program_of
-    monkeypatch.setattr("gpusim.core.prepare.prepare_ahead", lambda: done.append("compiled"))
+    monkeypatch.setattr("gpusim.model.core.prepare.prepare_ahead", lambda: done.append("compiled"))
     monkeypatch.setattr(executor, "program_of", lambda kernel: done.append("translated") or translate(kernel))
     gpusim.Device(SMALL, timing=timing, quiet=True).load(DATA / ADD)["vector_add"]
     assert done == ["compiled"] * timing + ["translated"]

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from gpusim.core.facts import Hotspot, RunFacts
-from gpusim.report.document import as_json, config_hash, document
+from gpusim.model.core.facts import Hotspot, RunFacts
 from gpusim.results import metrics
-from gpusim.results.record import RunRecord
+from gpusim.results.records.record import RunRecord
+from gpusim.results.report.document import as_json, config_hash, document
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceFile, SourceLine
 

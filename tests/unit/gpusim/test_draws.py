@@ -17,19 +17,19 @@ from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER
 from gpusim.config.network import load_network
 from gpusim.config.network_run import load_settings
-from gpusim.core.sampled import DRAWS
-from gpusim.host.command_processor import RunOptions
 from gpusim.jobs.exec import ExecJob
-from gpusim.networks.job import NetworkJob
-from gpusim.networks.run import Wanted
-from gpusim.report.sweeps.points import merged_repeats
+from gpusim.jobs.host.command_processor import RunOptions
+from gpusim.jobs.networks.job import NetworkJob
+from gpusim.jobs.networks.run import Wanted
+from gpusim.jobs.running import runner
+from gpusim.jobs.running.job import Job
+from gpusim.model.core.sampled import DRAWS
 from gpusim.results import metrics
-from gpusim.results.record import RunRecord
-from gpusim.running import runner
-from gpusim.running.job import Job
-from gpusim.store.reading import Results
-from gpusim.store.records import plain, restored
-from gpusim.store.sweep_points import swept
+from gpusim.results.records.record import RunRecord
+from gpusim.results.report.sweeps.points import merged_repeats
+from gpusim.results.store.reading import Results
+from gpusim.results.store.records import plain, restored
+from gpusim.results.store.sweep_points import swept
 
 pytestmark = pytest.mark.compiled_tier
 SMALL = ["global_size=[4096]", "arguments.n.value=4096"]

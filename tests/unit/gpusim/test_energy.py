@@ -8,17 +8,17 @@ from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
 from gpusim.config.run import load_run
-from gpusim.core.facts import RunFacts, combined
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.energy.area import CELLS, added_um2, engine_area
-from gpusim.energy.dram import POWER, burst_pj_per_bit, dram_energies
-from gpusim.energy.model import EnergyModel
-from gpusim.energy.spec import DramEnergySpec, EnergySpec
-from gpusim.report.document import config_hash
+from gpusim.model.core.facts import RunFacts, combined
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.energy.area import CELLS, added_um2, engine_area
+from gpusim.model.energy.dram import POWER, burst_pj_per_bit, dram_energies
+from gpusim.model.energy.model import EnergyModel
+from gpusim.model.energy.spec import DramEnergySpec, EnergySpec
 from gpusim.results import metrics
 from gpusim.results.metrics.energy import ENERGY
 from gpusim.results.metrics.metric import known_of
-from gpusim.results.record import RunRecord
+from gpusim.results.records.record import RunRecord
+from gpusim.results.report.document import config_hash
 from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec
 from memory.dram.timing import resolve

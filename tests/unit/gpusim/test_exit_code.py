@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gpusim.base.interrupt import INTERRUPTED
-from gpusim.results.exit_code import exit_code, stopped_by
-from gpusim.results.record import RunRecord, VerificationFacts
+from gpusim.results.records.exit_code import exit_code, stopped_by
+from gpusim.results.records.record import RunRecord, VerificationFacts
 
 RUN = RunRecord(False, "k", [])
 RIGHT, WRONG = (VerificationFacts(passed, 0.0, 0.0) for passed in (True, False))

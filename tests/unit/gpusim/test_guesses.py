@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.sources import ASSUMED, BORROWED, FITTED, GIVEN, values
-from gpusim.report.details import details
-from gpusim.report.guesses import LEANS, UNTOLD, guesses, lean_of
-from gpusim.report.page.page import page, picture_files
-from gpusim.report.result import Result, read
-from gpusim.report.sections import chosen
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.sources import ASSUMED, BORROWED, FITTED, GIVEN, values
+from gpusim.results.report.details import details
+from gpusim.results.report.guesses import LEANS, UNTOLD, guesses, lean_of
+from gpusim.results.report.page.page import page, picture_files
+from gpusim.results.report.result import Result, read
+from gpusim.results.report.sections import chosen
 from memory.dram.standards import STANDARDS
 from spartan.engine_spec import EngineSpec
 from tests.support.results import CONFIG, QUIET

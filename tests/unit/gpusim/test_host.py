@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.core.gpu_spec import HostLinkSpec
-from gpusim.host.queue import DEFAULT, SLOTS, StreamQueue
+from gpusim.jobs.host.queue import DEFAULT, SLOTS, StreamQueue
+from gpusim.model.core.gpu_spec import HostLinkSpec
 
 MICROSECONDS = st.integers(0, 1000)
 COMMANDS = st.lists(st.tuples(MICROSECONDS, st.booleans()), min_size=1, max_size=6)

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 import gpusim
-from gpusim.api.device import FILTERS
 from gpusim.cli.main import invoke
 from gpusim.config.exec import ArgumentSpec, SamplerSpec
+from gpusim.jobs.api.device import FILTERS
 from isa import image_resource
 from isa.image_resource import CLAMP_BORDER, IMAGE_KINDS, LAST_TEXEL, MIRROR, WRAP, Sampler, TexelFormat
 from tests.support.images import random_texels, sampled

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 
 from gpusim.base.counters import EACH, Counts
 from gpusim.base.version import __version__
-from gpusim.core.counters import TABLES
-from gpusim.core.cu.counters import INSTRUCTION_KINDS, STALL_REASONS
-from gpusim.core.facts import RunFacts, combined
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.energy.model import EnergyModel
-from gpusim.energy.spec import EnergySpec
+from gpusim.model.core.counters import TABLES
+from gpusim.model.core.cu.counters import INSTRUCTION_KINDS, STALL_REASONS
+from gpusim.model.core.facts import RunFacts, combined
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.energy.model import EnergyModel
+from gpusim.model.energy.spec import EnergySpec
 from gpusim.results import metrics
 from gpusim.results.metrics.documentation import ROCPROF, markdown, names_elsewhere
 from gpusim.results.metrics.metric import known_of
-from gpusim.results.record import RunRecord, VerificationFacts
+from gpusim.results.records.record import RunRecord, VerificationFacts
 from spartan.engine_spec import EngineSpec
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -11,12 +11,12 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
-from gpusim.compare.sides import side
-from gpusim.report import terminal
-from gpusim.report.older import upgraded
-from gpusim.report.result import read
-from gpusim.report.rows import choice_lines, closing, rows_table, sparse_tables, summaries
 from gpusim.results import metrics
+from gpusim.results.report import terminal
+from gpusim.results.report.older import upgraded
+from gpusim.results.report.result import read
+from gpusim.results.report.rows import choice_lines, closing, rows_table, sparse_tables, summaries
+from gpusim.study.compare.sides import side
 from tests.support.results import QUIET, changed, network_of, older_network_of
 
 WRITTEN = Path(__file__).resolve().parents[2] / "data" / "results"

@@ -11,7 +11,7 @@ import gpusim
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCE = ROOT / "tests/data/kernels/opencl_library.cl"
-HEADER = ROOT / "gpusim/opencl/library.h"
+HEADER = ROOT / "workloads/toolchain/opencl.h"
 FLAGS = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx803", "-nogpulib"]
 FLAGS += ["-cl-kernel-arg-info", "-O3", "-Wall", "-Werror"]
 

@@ -14,7 +14,7 @@ from tests.support import library_accuracy
 from tests.support.figures import DOCS, section
 
 ROOT = Path(__file__).resolve().parents[3]
-HEADER = ROOT / "gpusim/opencl/library.h"
+HEADER = ROOT / "workloads/toolchain/opencl.h"
 SOURCE = ROOT / "tests/data/kernels/opencl_precise.cl"
 FLAGS = ["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-mcpu=gfx803", "-nogpulib", "-O1", "-Wall"]
 CLANGS = ["clang-14", "clang-15", "clang-19"]

@@ -8,9 +8,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from gpusim.cli.correlate import CorrelateOptions
 from gpusim.cli.net import NetOptions
 from gpusim.cli.options import JobOptions, LiveOptions, SetOption, Source, grouped, with_values
+from gpusim.lab.cli.correlate import CorrelateOptions
 
 
 @dataclass(frozen=True)

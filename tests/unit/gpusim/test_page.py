@@ -20,11 +20,11 @@ from gpusim.base.picture import KINDS, Picture
 from gpusim.cli.figure import FigureOptions
 from gpusim.cli.main import invoke
 from gpusim.cli.report import report
-from gpusim.report.page import pictures, sweep
-from gpusim.report.page.page import MOST_DETAILED, page, picture_files
-from gpusim.report.result import Result, read
-from gpusim.report.sections import SECTIONS, paths_of
-from gpusim.store.records import StoredRun
+from gpusim.results.report.page import pictures, sweep
+from gpusim.results.report.page.page import MOST_DETAILED, page, picture_files
+from gpusim.results.report.result import Result, read
+from gpusim.results.report.sections import SECTIONS, paths_of
+from gpusim.results.store.records import StoredRun
 from tests.support.results import CONFIG, QUIET, changed, network_of, result_of
 
 pytest.importorskip("matplotlib")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpusim
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
 
 DATA = Path(__file__).parents[2] / "data"
 SMALL = gpusim.GpuSpec.model_validate(

@@ -11,11 +11,11 @@ from gpusim.base.errors import UserError
 from gpusim.base.progress import Progress, Rate, Reporter, clock, scaled
 from gpusim.cli.metrics import metrics
 from gpusim.cli.show import show
-from gpusim.microbench import table as microbench_table
-from gpusim.microbench.bench import Results
-from gpusim.microbench.references import PUBLISHED as REFERENCES
-from gpusim.report.values import shown
+from gpusim.lab.microbench import table as microbench_table
+from gpusim.lab.microbench.bench import Results
+from gpusim.lab.microbench.references import PUBLISHED as REFERENCES
 from gpusim.results.metrics import METRICS
+from gpusim.results.report.values import shown
 from tests.support.streams import Terminal, too_wide
 
 MANGLED = "_Z7softmaxIfLj256EEvPKT_PS0_j"

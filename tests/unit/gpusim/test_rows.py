@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from gpusim.base.table import Table, value_of
-from gpusim.core.cu.counters import STALL_REASONS
-from gpusim.report import many, terminal
-from gpusim.report.result import Result, read
-from gpusim.report.rows import (
+from gpusim.model.core.cu.counters import STALL_REASONS
+from gpusim.results.metrics import SCHEMA_VERSION
+from gpusim.results.report import many, terminal
+from gpusim.results.report.result import Result, read
+from gpusim.results.report.rows import (
     DEAREST,
     LEGEND,
     PASSES,
@@ -20,7 +21,6 @@ from gpusim.report.rows import (
     sparse_tables,
     summaries,
 )
-from gpusim.results.metrics import SCHEMA_VERSION
 from tests.support.results import CONFIG, QUIET, changed
 from tests.support.streams import Terminal, without_styles
 from workloads.networks.kind import Pass

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from gpusim.report.result import read
-from gpusim.report.rule import findings
-from gpusim.report.rules import RULES
-from gpusim.report.sections import SECTIONS
 from gpusim.results import metrics
+from gpusim.results.report.result import read
+from gpusim.results.report.rule import findings
+from gpusim.results.report.rules import RULES
+from gpusim.results.report.sections import SECTIONS
 from tests.support.results import QUIET, changed, result_of
 
 # rule → (metrics with which it speaks, metrics with which it just does not, what it says)

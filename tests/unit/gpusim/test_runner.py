@@ -13,21 +13,22 @@ from typing import Any, get_args
 
 import pytest
 
+from gpusim.base.extensions import job_kinds
 from gpusim.base.interrupt import INTERRUPTED, OUT_OF_TIME, Interrupt
 from gpusim.base.progress import Progress, Reporter
 from gpusim.config.run import load_run
 from gpusim.config.workload import Workload
-from gpusim.core.facts import RunFacts
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.energy.model import EnergyModel
-from gpusim.energy.spec import EnergySpec
-from gpusim.host import command_processor
-from gpusim.host.command_processor import CopyCommand, HostCommand, LaunchCommand, RunOptions
-from gpusim.jobs.kinds import KINDS, job_of
-from gpusim.report.document import document
-from gpusim.results.record import KernelChoice, RunRecord, VerificationFacts
-from gpusim.running import runner
-from gpusim.running.job import CommandTask, Context, JobOptions, Variant
+from gpusim.jobs.host import command_processor
+from gpusim.jobs.host.command_processor import CopyCommand, HostCommand, LaunchCommand, RunOptions
+from gpusim.jobs.kinds import job_of
+from gpusim.jobs.running import runner
+from gpusim.jobs.running.job import CommandTask, Context, JobOptions, Variant
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.energy.model import EnergyModel
+from gpusim.model.energy.spec import EnergySpec
+from gpusim.results.records.record import KernelChoice, RunRecord, VerificationFacts
+from gpusim.results.report.document import document
 from isa.device_memory import DeviceMemory
 from spartan.engine_spec import EngineSpec
 from workloads.operators.verify import Mismatch, Verification
@@ -282,7 +283,7 @@ def test_a_configuration_s_variants(sets: list[str], variants: list[tuple[str, s
 
 def test_every_kind_of_workload_has_its_job() -> None:
     kinds = {get_args(tagged)[0] for tagged in get_args(get_args(Workload)[0])}
-    assert {kind.model_fields["kind"].default for kind in kinds} <= set(KINDS)
+    assert {kind.model_fields["kind"].default for kind in kinds} <= set(job_kinds())
 
 
 def test_energies_are_those_of_the_variant_s_machine_unless_switched_off(machine: Machine) -> None:

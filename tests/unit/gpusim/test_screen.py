@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from gpusim.base.errors import UserError
-from gpusim.core.cu.counters import STALL_REASONS
-from gpusim.core.facts import Hotspot, RunFacts
-from gpusim.report import terminal
-from gpusim.report.layout import bar
-from gpusim.report.result import read
-from gpusim.report.sections import SECTIONS, paths_of
-from gpusim.report.terminal import Wanted
+from gpusim.model.core.cu.counters import STALL_REASONS
+from gpusim.model.core.facts import Hotspot, RunFacts
 from gpusim.results.metrics import METRICS
-from gpusim.results.record import RunRecord
+from gpusim.results.records.record import RunRecord
+from gpusim.results.report import terminal
+from gpusim.results.report.layout import bar
+from gpusim.results.report.result import read
+from gpusim.results.report.sections import SECTIONS, paths_of
+from gpusim.results.report.terminal import Wanted
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceFile, SourceLine
 from tests.support.results import QUIET, changed, everything, network_of, of_records, result_of

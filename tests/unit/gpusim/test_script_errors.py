@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gpusim
-from gpusim.bench.bench import read_history
 from gpusim.config.files import SHIPPED
+from gpusim.lab.checks.bench.bench import read_history
 from workloads.data.activations_file import load_activations
 
 OBJECT = SHIPPED / "examples" / "vector_add.hsaco"

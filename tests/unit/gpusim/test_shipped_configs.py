@@ -11,7 +11,7 @@ from gpusim.config.describe import annotated
 from gpusim.config.gpu import load_gpu
 from gpusim.config.models import kinds_in
 from gpusim.config.run import RunConfig, load_run
-from gpusim.core.gpu_spec import GpuSpec
+from gpusim.model.core.gpu_spec import GpuSpec
 from workloads.shapes import GemmShape, gemm_shape
 
 LAYERS = ("layerA.yaml", "layerB.yaml", "layerC.yaml")

@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from gpusim.base.spec import Spec
 from gpusim.config.models import kinds_in
 from gpusim.config.run import RunConfig
-from gpusim.config.train_phase import TrainPhaseSpec
+from gpusim.lab.training.spec import TrainPhaseSpec
 
 
 def fields(spec: type[Spec], path: str = "") -> Iterator[tuple[str, FieldInfo]]:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from gpusim.base.jit import JIT_DISABLED
 from gpusim.cli.lazy import Command
 from gpusim.cli.main import SECTIONS
-from gpusim.jit import JIT_DISABLED
-from gpusim.store import file
+from gpusim.results.store import file
 
 DRAWING = {"matplotlib", "networkx", "perfetto", "google.protobuf", "torch"}
-COMPILER = {"numba", "gpusim.jit.compile"}
+COMPILER = {"numba", "gpusim.base.jit.compile"}
 HEAVY = {"numpy", "pydantic", "llvmlite", "yaml", "simpy", "rich.table", "isa", *DRAWING, *COMPILER}
 
 
@@ -37,7 +37,9 @@ def test_a_device_imports_no_workloads() -> None:
 def test_a_store_is_asked_without_the_simulator(tmp_path: Path) -> None:
     file.writable(tmp_path / "s.db").close()
     found = imported(f"import gpusim; gpusim.open_store({str(tmp_path / 's.db')!r}).table('runs')")
-    assert found & {"numpy", "pydantic", "yaml", "gpusim.core", "gpusim.config", "isa", *DRAWING, *COMPILER} == set()
+    assert (
+        found & {"numpy", "pydantic", "yaml", "gpusim.model.core", "gpusim.config", "isa", *DRAWING, *COMPILER} == set()
+    )
 
 
 STORED = """
@@ -45,11 +47,11 @@ import os
 os.chdir({folder!r})
 from gpusim.cli.main import invoke
 from gpusim.config.exec import load_exec
-from gpusim.core.facts import RunFacts
-from gpusim.store.work import work_of_exec
-from gpusim.store.keeper import Keeper, Started
-from gpusim.store.outcome import of_records
-from gpusim.results.record import RunRecord
+from gpusim.model.core.facts import RunFacts
+from gpusim.results.store.work import work_of_exec
+from gpusim.results.store.keeper import Keeper, Started
+from gpusim.results.store.outcome import of_records
+from gpusim.results.records.record import RunRecord
 from pathlib import Path
 facts = RunFacts.of(kernel={{"name": "k", "cycles": 1, "clock_ghz": 1.0}})
 outcome = of_records([RunRecord(False, "k", [facts])], [""], 0)
@@ -61,7 +63,10 @@ assert invoke(["exec", "vector_add", "--store"]) == 0
 
 def test_what_is_found_in_a_store_needs_no_simulator(tmp_path: Path) -> None:
     found = imported(STORED.format(folder=str(tmp_path)))
-    assert found & {"gpusim.core.simulator", "gpusim.core.loop", "gpusim.jobs", *DRAWING, *COMPILER} == set()
+    assert (
+        found & {"gpusim.model.core.simulator", "gpusim.model.core.loop", "gpusim.jobs.running", *DRAWING, *COMPILER}
+        == set()
+    )
 
 
 EXEC = """
@@ -89,10 +94,15 @@ def test_a_run_with_a_warm_cache_needs_neither_compiler_nor_drawing(script: str)
 
 
 NOT_ASKED_FOR = {
-    *("gpusim.live.server", "gpusim.live.sender", "gpusim.live.snapshot", "http.server"),
-    *("gpusim.store.keeper", "gpusim.store.outcome", "gpusim.store.file", "sqlite3", "tomllib"),
-    *("gpusim.sampling.sampler", "gpusim.core.sampled", "gpusim.core.steering", "gpusim.core.engine_link"),
-    *("gpusim.report.page", "gpusim.config.workload", "workloads.operators.tiling", "numpy.random"),
+    *("gpusim.results.live.server", "gpusim.results.live.sender", "gpusim.results.live.snapshot", "http.server"),
+    *("gpusim.results.store.keeper", "gpusim.results.store.outcome", "gpusim.results.store.file", "sqlite3", "tomllib"),
+    *(
+        "gpusim.model.sampling.sampler",
+        "gpusim.model.core.sampled",
+        "gpusim.model.core.steering",
+        "gpusim.model.core.engine_link",
+    ),
+    *("gpusim.results.report.page", "gpusim.config.workload", "workloads.operators.tiling", "numpy.random"),
 }
 
 

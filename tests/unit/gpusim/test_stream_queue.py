@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.host.queue import DEFAULT, HARDWARE_QUEUES, SLOTS, StreamQueue
+from gpusim.jobs.host.queue import DEFAULT, HARDWARE_QUEUES, SLOTS, StreamQueue
 
 LAUNCH_US = 5.0
 A, B, C = 0x10, 0x20, 0x30

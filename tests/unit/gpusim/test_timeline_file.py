@@ -12,8 +12,8 @@ from gpusim.base.errors import UserError
 from gpusim.base.files import WholeFile
 from gpusim.base.progress import Reporter
 from gpusim.cli.outcome import drawing, window_of
-from gpusim.timeline.trace_file import PACKETS, Lanes, TraceFile
-from gpusim.timeline.window import FOREVER, Window, parse_window
+from gpusim.results.timeline.trace_file import PACKETS, Lanes, TraceFile
+from gpusim.results.timeline.window import FOREVER, Window, parse_window
 from tests.support.trace_reader import read_trace
 
 

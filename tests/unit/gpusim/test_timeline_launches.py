@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
-from gpusim.core.facts import RunFacts
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.host.queue import StreamQueue
-from gpusim.networks.job import fill
-from gpusim.results.record import CommandTimes, RunRecord
-from gpusim.timeline.launches import write_launches
+from gpusim.jobs.host.queue import StreamQueue
+from gpusim.jobs.networks.job import fill
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.results.records.record import CommandTimes, RunRecord
+from gpusim.results.timeline.launches import write_launches
 from tests.support.trace_reader import ReadTrace, read_trace
 from workloads.networks.kind import Pass
 

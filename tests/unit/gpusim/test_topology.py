@@ -5,7 +5,7 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.config.gpu import load_gpu
-from gpusim.report import topology
+from gpusim.results.report import topology
 from spartan.engine_spec import EngineSpec
 
 

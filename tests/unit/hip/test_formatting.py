@@ -6,7 +6,7 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.hip.formatting import formatted
+from gpusim.jobs.hip.formatting import formatted
 
 libc = ctypes.CDLL(None)
 

@@ -10,9 +10,9 @@ import pytest
 from gpusim.base.errors import EXIT_INTERRUPTED
 from gpusim.cli.hip import HipOptions, hip
 from gpusim.cli.options import JobOptions, LiveOptions, SamplingOptions, StoreOptions
-from gpusim.hip import job, launching
-from gpusim.hip.launching import Launches
-from gpusim.results.exit_code import EXIT_NOT_AS_EXPECTED
+from gpusim.jobs.hip import job, launching
+from gpusim.jobs.hip.launching import Launches
+from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import ctypes
 import pytest
 
 from gpusim.config.gpu import load_gpu
-from gpusim.hip import compilation
-from gpusim.hip.device import Properties5, Properties6, attributes, properties
+from gpusim.jobs.hip import compilation
+from gpusim.jobs.hip.device import Properties5, Properties6, attributes, properties
 from workloads.toolchain.errors import KernelBuildError
 
 # sizeof and offsetof of g++ over hip_runtime_api.h of ROCm 5.7.1 and 6.4.3

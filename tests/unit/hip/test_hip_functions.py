@@ -9,10 +9,10 @@ import pytest
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
-from gpusim.hip import built
-from gpusim.hip.building import CHECKSUMS, COMGR_LIBRARY, COMPILERS, LIBRARY, MAJORS, SOURCES, is_whole, name
-from gpusim.hip.built import libraries
-from gpusim.hip.functions import (
+from gpusim.jobs.hip import built
+from gpusim.jobs.hip.building import CHECKSUMS, COMGR_LIBRARY, COMPILERS, LIBRARY, MAJORS, SOURCES, is_whole, name
+from gpusim.jobs.hip.built import libraries
+from gpusim.jobs.hip.functions import (
     BRIDGE,
     BRIDGE_NODE,
     COMGR_TABLE,

@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from gpusim.core.facts import RunFacts
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.hip.job import HipJob, _fill
-from gpusim.hip.launching import KernelSums, Launches
-from gpusim.hip.supervisor import Program
-from gpusim.report.document import as_json, document
-from gpusim.report.result import read
-from gpusim.report.rows import rows_table, summaries
+from gpusim.jobs.hip.job import HipJob, _fill
+from gpusim.jobs.hip.launching import KernelSums, Launches
+from gpusim.jobs.hip.supervisor import Program
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.gpu_spec import GpuSpec
 from gpusim.results import metrics
-from gpusim.results.record import CommandTimes, RunRecord, stream_numbers
+from gpusim.results.records.record import CommandTimes, RunRecord, stream_numbers
+from gpusim.results.report.document import as_json, document
+from gpusim.results.report.result import read
+from gpusim.results.report.rows import rows_table, summaries
 
 ASKED = HipJob(Program(["./program", "x"]), GpuSpec(), keep=True)
 

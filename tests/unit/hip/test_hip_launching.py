@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from gpusim.base.progress import Reporter
-from gpusim.core.facts import RunFacts
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.hip.launching import Launcher, Launches, Options
+from gpusim.jobs.hip.launching import Launcher, Launches, Options
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.gpu_spec import GpuSpec
 from tests.support.functional import Device, kernel
 
 N = 1024

@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from gpusim.hip.image import shared_memory
+from gpusim.jobs.hip.image import shared_memory
 from isa.device_memory import DeviceMemory
 
 MIB = 1 << 20

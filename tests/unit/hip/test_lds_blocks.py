@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpusim.hip.session import held_lds
+from gpusim.jobs.hip.session import held_lds
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.hip.functions import functions
+from gpusim.jobs.hip.functions import functions
 from tests.vendor.linked import linked, linked_in, linked_table
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.hip import translation
-from gpusim.hip.translation import TRIPLE, Data, Kind, Language, Translated, TranslationRequest, translate
+from gpusim.jobs.hip import translation
+from gpusim.jobs.hip.translation import TRIPLE, Data, Kind, Language, Translated, TranslationRequest, translate
 from isa.object.code_object import load_code_object
 from workloads.toolchain.compilers import without_library
 

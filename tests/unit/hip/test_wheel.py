@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from gpusim.hip import building
-from gpusim.hip.built import PREBUILT
+from gpusim.jobs.hip import building
+from gpusim.jobs.hip.built import PREBUILT
 
 ROOT = Path(__file__).resolve().parents[3]
 INTERFACE = "hatchling.builders.hooks.plugin.interface"
@@ -101,6 +101,8 @@ def test_without_a_compiler_a_line_says_so(hook: Any, monkeypatch: pytest.Monkey
 
 
 def test_what_the_hook_imports_needs_nothing_installed() -> None:
-    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from gpusim.hip import building; print(building.name())"
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from gpusim.jobs.hip import building; print(building.name())"
+    )
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == building.name(), done.stderr

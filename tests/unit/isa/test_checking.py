@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.occupancy import residency
-from gpusim.host.checking import check_launch
-from gpusim.host.command_processor import LaunchCommand
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
+from gpusim.jobs.host.checking import check_launch
+from gpusim.jobs.host.command_processor import LaunchCommand
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.occupancy import residency
 from isa.checking.checker import checked
 from isa.checking.findings import KINDS, Finding
 from isa.launch import Launch

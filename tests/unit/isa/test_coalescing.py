@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.jit import JIT_DISABLED, address_of, records
+from gpusim.base.jit import JIT_DISABLED, address_of, records
 from isa.execution.coalescing import bank_cycles, flat_addresses, match_addresses, note_bank_pattern, note_line_pattern
 from isa.execution.state import PATTERN, WORK, pattern_at, work_at
 

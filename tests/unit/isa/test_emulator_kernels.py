@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
 from tests.support.functional import Device, kernel
 
 RNG = np.random.default_rng(7)

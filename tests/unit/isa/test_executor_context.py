@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.jit import JIT_DISABLED
-from gpusim.jit.functions import python_callback
+from gpusim.base.jit import JIT_DISABLED
+from gpusim.base.jit.functions import python_callback
 from isa import trace as tr
 from isa.execution.emulator import run_functional
 from isa.execution.executor import FunctionalContext

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.occupancy import residency
-from gpusim.core.simulator import simulate
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.occupancy import residency
+from gpusim.model.core.simulator import simulate
 from isa.checking.checker import checked
 from isa.device_memory import Allocation, DeviceMemory
 from isa.encoding.decoder import DecodeError, decode_one

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpusim.jit import records, views
+from gpusim.base.jit import records, views
 from isa.encoding.decoder import decode_one
 from isa.execution import kept_programs, translation
 from isa.execution.constants import Constants

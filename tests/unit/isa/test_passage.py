@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpusim.sampling_check.few import product
+from gpusim.lab.checks.sampling.few import product
 from isa.execution.control_slice import NotSliced
 from isa.execution.executor import FunctionalContext
 from isa.execution.faults import FAULT_PASSAGE, ExecutionFault

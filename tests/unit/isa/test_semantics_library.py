@@ -6,8 +6,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from gpusim.jit import JIT_DISABLED, jit
-from gpusim.jit.cache import kept
+from gpusim.base.jit import JIT_DISABLED, jit
+from gpusim.base.jit.cache import kept
 from isa.lanes import call_from_python, call_lane_op, call_scalar_op, library, python_library
 from isa.lanes.lane_library import file_name, load_semantics
 from isa.lanes.table import ALIASES, SCALAR, VECTOR, parse_signature, vop

@@ -8,7 +8,7 @@ from math import isnan
 import numpy as np
 import pytest
 
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
 from isa.lanes import library
 from isa.lanes.exact_rounding import rounded
 from isa.lanes.host_mode import HostMode

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.jit import (
+from gpusim.base.jit import (
     JIT_DISABLED,
     Field,
     State,
@@ -56,7 +56,7 @@ def add_at(address, i, k, value):
 
 def compiled():
     if not JIT_DISABLED:
-        from gpusim.jit.compile import compile_functions
+        from gpusim.base.jit.compile import compile_functions
 
         compile_functions([add_to, add_at], np.zeros(1, np.int64))
     return add_at

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.jit import cache
+from gpusim.base.jit import cache
 from tests.structure.imports import ROOT, sources
 
 
@@ -17,7 +17,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         file = tmp_path / place if place.endswith(".py") else tmp_path / place / "unit.py"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"# {place}\n")
-    for folder in ("memory/dram", "memory/cache", "gpusim/report"):
+    for folder in ("memory/dram", "memory/cache", "gpusim/results/report"):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "state.py").write_text(f"# {folder}\n")
     monkeypatch.setattr(cache, "ROOT", tmp_path)
@@ -34,13 +34,13 @@ def hashes() -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("file", "changes"),
     [
-        ("gpusim/jit/unit.py", (True, True)),
+        ("gpusim/base/jit/unit.py", (True, True)),
         ("isa/unit.py", (True, False)),
         ("isa/trace.py", (True, True)),
         ("isa/opcodes/opcode.py", (True, True)),
         ("memory/dram/state.py", (False, True)),
-        ("gpusim/core/unit.py", (False, True)),
-        ("gpusim/report/state.py", (False, False)),
+        ("gpusim/model/core/unit.py", (False, True)),
+        ("gpusim/results/report/state.py", (False, False)),
     ],
 )
 def test_a_changed_source_changes_the_hash_of_what_it_goes_into(

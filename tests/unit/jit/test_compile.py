@@ -7,10 +7,10 @@ import pytest
 from numba import types
 from numba.core.caching import NullCache
 
-from gpusim.jit import JIT_DISABLED, Field, State, jit, new_record, record_dtype, registered
-from gpusim.jit import compile as compile_module
-from gpusim.jit import functions as functions_module
-from gpusim.jit.compile import compile_functions, split
+from gpusim.base.jit import JIT_DISABLED, Field, State, jit, new_record, record_dtype, registered
+from gpusim.base.jit import compile as compile_module
+from gpusim.base.jit import functions as functions_module
+from gpusim.base.jit.compile import compile_functions, split
 
 PART = State("part", {"count": Field((), "calls"), "row": Field((8,), "sums")})
 
@@ -90,7 +90,7 @@ def test_a_domain_is_split_into_rooms_callers_of_rooms_and_the_rest(monkeypatch:
     channel = registering(caller, "memory.dram.controller", leaf=bank)
     port = registering(caller, "memory.ports", leaf=wheel)
     l2 = registering(caller, "memory.cache.l2", leaf=channel)
-    loop = registering(caller, "gpusim.core.loop", leaf=l2)
+    loop = registering(caller, "gpusim.model.core.loop", leaf=l2)
     drained = registering(caller, "memory.dram.drain", leaf=bank)  # an entry point is outside, wherever it stands
     parts = split("timing", ("memory.dram",), (loop, drained))
     assert parts.inside == [bank, channel]
@@ -114,7 +114,7 @@ def test_parts_that_another_process_compiled_are_called_as_one_s_own(
         functions_module._registered["timing"].clear()
         inner = jit(of_module(leaf, "memory.sets.probe"))
         door = jit(**hint)(of_module(caller, "memory.dram.probe", leaf=inner))
-        return inner, door, jit(of_module(caller, "gpusim.core.probe", leaf=door))
+        return inner, door, jit(of_module(caller, "gpusim.model.core.probe", leaf=door))
 
     record = new_record(record_dtype((PART,)))
     inner, _, outer = machine()

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from gpusim.base import progress
-from gpusim.jit import compile_lock
+from gpusim.base.jit import compile_lock
 
 HOLDER = """
 import sys
-from gpusim.jit.compile_lock import compile_lock
+from gpusim.base.jit.compile_lock import compile_lock
 with compile_lock(), compile_lock():
     print("held", flush=True)
     sys.stdin.readline()

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.base.jit import compile, compile_progress
+from gpusim.base.jit.compile_progress import BYTES_PER_S, Forecast
 from gpusim.base.processors import share_left
 from gpusim.base.progress import Reporter, reporting
-from gpusim.jit import compile, compile_progress
-from gpusim.jit.compile_progress import BYTES_PER_S, Forecast
 
 
 @given(st.floats(0.05, 20.0), st.integers(5, 60))

@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.jit import JIT_DISABLED, entry_points
+from gpusim.base.jit import JIT_DISABLED, entry_points
 
 compiled = pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
 
 # compiles, or loads, two entry points of a small machine; says what they did and what was imported for it
 PROBE = """
 import json, os, resource, sys
-from gpusim.jit.compile_lock import compile_lock
-from gpusim.jit import Field, State, address_in, ctz, equal_4, function_address, jit, ld_i64, load, new_record
-from gpusim.jit import popcount, record_dtype
-from gpusim.jit import address_of, call_i64_4
+from gpusim.base.jit.compile_lock import compile_lock
+from gpusim.base.jit import Field, State, address_in, ctz, equal_4, function_address, jit, ld_i64, load, new_record
+from gpusim.base.jit import popcount, record_dtype
+from gpusim.base.jit import address_of, call_i64_4
 import numpy as np
 
 PART = State("part", {"count": Field((), "calls"), "row": Field((8,), "sums"), "tag": Field((4,), "", np.uint32)})
@@ -62,7 +62,7 @@ if compiled:
     with compile_lock():
         compiled = not load(ENTRIES)
         if compiled:
-            from gpusim.jit.compile import compile_entry_points
+            from gpusim.base.jit.compile import compile_entry_points
             from numba.core.codegen import CPUCodeLibrary
 
             optimize = CPUCodeLibrary._optimize_final_module

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.base import files, progress
-from gpusim.jit import cache, cache_folders
+from gpusim.base.jit import cache, cache_folders
 
 NAME = "timing-0/a.code"
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gpusim.base import progress
-from gpusim.jit import JIT_DISABLED, cache_folders, jit, numba_hooks
+from gpusim.base.jit import JIT_DISABLED, cache_folders, jit, numba_hooks
 from tests.support.compiled import take_back
 
 pytestmark = pytest.mark.skipif(JIT_DISABLED, reason="nothing is compiled")
@@ -24,7 +24,7 @@ if not JIT_DISABLED:
 def compile_it() -> Any:
     from numba import types
 
-    from gpusim.jit import compile
+    from gpusim.base.jit import compile
 
     dispatcher = compile._dispatcher.__wrapped__(thrice)
     dispatcher.compile((types.int64, types.int64))

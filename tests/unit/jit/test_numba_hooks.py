@@ -22,7 +22,7 @@ from numba.core.types.functions import BaseFunction
 from numba.core.typing.context import BaseContext as BaseTypingContext
 from numba.np import arrayobj
 
-from gpusim.jit import JIT_DISABLED, numba_hooks
+from gpusim.base.jit import JIT_DISABLED, numba_hooks
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ def check() -> list[str]:
 PROBE = """
 import json
 import numpy as np
-from gpusim.jit import Field, State, jit, new_record, record_dtype
-from gpusim.jit.compile import compile_functions
+from gpusim.base.jit import Field, State, jit, new_record, record_dtype
+from gpusim.base.jit.compile import compile_functions
 
 PART = State("part", {"count": Field((), "calls"), "row": Field((8,), "sums")})
 

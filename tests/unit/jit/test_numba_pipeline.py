@@ -4,10 +4,10 @@ import pytest
 from numba.core.compiler import DefaultPassBuilder, Flags, StateDict
 from numba.core.compiler_machinery import PassManager
 
-from gpusim.jit import JIT_DISABLED, Field, State, jit, new_record, numba_hooks, record_dtype
-from gpusim.jit import functions as functions_module
-from gpusim.jit.compile import compile_functions
-from gpusim.jit.numba_hooks import CorePipeline
+from gpusim.base.jit import JIT_DISABLED, Field, State, jit, new_record, numba_hooks, record_dtype
+from gpusim.base.jit import functions as functions_module
+from gpusim.base.jit.compile import compile_functions
+from gpusim.base.jit.numba_hooks import CorePipeline
 
 PART = State("part", {"row": Field((8,), "numbers"), "share": Field((8,), "numbers", "f8")})
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.jit import address_of, raise_4
+from gpusim.base.jit import address_of, raise_4
 from tests.unit.jit.twins import compiled
 
 apply = compiled(raise_4, 3, "void")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.jit import address_of, raw
+from gpusim.base.jit import address_of, raw
 from tests.support.compiled import native_callback
 from tests.unit.jit.twins import compiled, plain
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.jit import JIT_DISABLED, Field, State, address_in, i16, i32, new_record, record_dtype, state, u16, u32
-from gpusim.jit.state import HOST_LINE_BYTES, SPREAD_BYTES
+from gpusim.base.jit import JIT_DISABLED, Field, State, address_in, i16, i32, new_record, record_dtype, state, u16, u32
+from gpusim.base.jit.state import HOST_LINE_BYTES, SPREAD_BYTES
 
 WAY = State("way", {"tag": Field((), "tag", u32), "age": Field((3,), "ages", i16)})
 CACHE = State(

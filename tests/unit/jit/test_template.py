@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from gpusim.base import host_memory
 from gpusim.base.host_memory import zeroed
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.machine import new_machine
-from gpusim.core.occupancy import Occupancy
-from gpusim.jit import Field, State, Template, record_dtype
+from gpusim.base.jit import Field, State, Template, record_dtype
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.machine import new_machine
+from gpusim.model.core.occupancy import Occupancy
 from isa.launch import Launch
 from memory.l2_share import L2Share
 

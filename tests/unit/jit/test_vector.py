@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.jit import LANES, WIDE_LANES, address_of, raw
+from gpusim.base.jit import LANES, WIDE_LANES, address_of, raw
 from tests.unit.jit.twins import compiled, plain
 
 PLAIN = plain("raw")

@@ -1,4 +1,4 @@
-"""The two forms of what `gpusim.jit` offers: compiled, and the Python twin that runs with the JIT disabled."""
+"""The two forms of what `gpusim.base.jit` offers: compiled, and the Python twin that runs with the JIT disabled."""
 
 import importlib
 import importlib.util
@@ -8,12 +8,12 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
-from gpusim.jit import JIT_DISABLED, functions
+from gpusim.base.jit import JIT_DISABLED, functions
 
 
 def plain(name: str) -> ModuleType:
-    """A module of `gpusim.jit`, loaded once more as it is with the JIT disabled."""
-    spec = importlib.util.find_spec(f"gpusim.jit.{name}")
+    """A module of `gpusim.base.jit`, loaded once more as it is with the JIT disabled."""
+    spec = importlib.util.find_spec(f"gpusim.base.jit.{name}")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     with patch.object(functions, "JIT_DISABLED", True):
@@ -43,7 +43,7 @@ def compiled(function: Any, arguments: int, result: str = "int64") -> Callable[.
         import numba
 
         # Numba learns of the core's functions and operations here
-        for module in {"gpusim.jit.compile", *(primitive.llvm_module for primitive in functions.primitives())}:
+        for module in {"gpusim.base.jit.compile", *(primitive.llvm_module for primitive in functions.primitives())}:
             importlib.import_module(module)
         return numba.njit(f"{result}({', '.join(['int64'] * arguments)})")(caller)  # type: ignore[no-any-return]
 

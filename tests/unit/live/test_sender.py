@@ -11,8 +11,8 @@ import pytest
 from gpusim.base import follow
 from gpusim.base.children import Children
 from gpusim.base.progress import Progress, Reporter
-from gpusim.live import sender as sending
-from gpusim.live.sender import Sender
+from gpusim.results.live import sender as sending
+from gpusim.results.live.sender import Sender
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from gpusim.live import server as live
-from gpusim.live.page import page
-from gpusim.live.server import LOOPBACK, LiveServer, serve
-from gpusim.live.state import RunState
+from gpusim.results.live import server as live
+from gpusim.results.live.page import page
+from gpusim.results.live.server import LOOPBACK, LiveServer, serve
+from gpusim.results.live.state import RunState
 from tests.support.live import Client
 
 MOMENT = {

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpusim.core.cu.counters import STALL_REASONS
-from gpusim.core.loop import FINISHED, RUNNING
-from gpusim.jit import JIT_DISABLED
-from gpusim.live.snapshot import RATES, STATES, Moment, compute_units, queues, rates
+from gpusim.base.jit import JIT_DISABLED
+from gpusim.model.core.cu.counters import STALL_REASONS
+from gpusim.model.core.loop import FINISHED, RUNNING
+from gpusim.results.live.snapshot import RATES, STATES, Moment, compute_units, queues, rates
 from tests.support.machines import LINE, tight
 from tests.support.scripted import Script, ScriptedRun
 

@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.live.snapshot import RATES, STATES
-from gpusim.live.state import MOST_SAMPLES, SCHEMA, History, RunState
+from gpusim.results.live.snapshot import RATES, STATES
+from gpusim.results.live.state import MOST_SAMPLES, SCHEMA, History, RunState
 from tests.structure.imports import ROOT
 
 WORKS = st.sampled_from(["", "conv1", "conv1: part", "point 3"])

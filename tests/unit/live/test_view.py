@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from gpusim.base.errors import UserError
-from gpusim.live.view import _listening
+from gpusim.results.live.view import _listening
 
 
 def test_a_free_port_is_taken_and_one_in_use_is_told() -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpusim.core.gpu_spec import GpuSpec
+from gpusim.model.core.gpu_spec import GpuSpec
 from memory.address_map import l2_channel
 from memory.cache.instruction import InstructionCacheSpec
 from memory.cache.l2_state import L2Spec

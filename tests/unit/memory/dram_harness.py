@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.jit import (
+from gpusim.base.jit import (
     JIT_DISABLED,
     address_of,
     ctz,
@@ -102,7 +102,14 @@ if not JIT_DISABLED:
 def _compile() -> None:
     """Compile `drive` and what it calls."""
     if not JIT_DISABLED:
-        rooms = ("gpusim.jit", "memory.address_map", "memory.dram", "memory.ports", "memory.waiting", "memory.wheel")
+        rooms = (
+            "gpusim.base.jit",
+            "memory.address_map",
+            "memory.dram",
+            "memory.ports",
+            "memory.waiting",
+            "memory.wheel",
+        )
         callees = [d for d in registered("timing") if d.py_func.__module__.startswith(rooms)]
         compile_part([drive], callees, new_record(RECORD))
         allow_further_layouts()

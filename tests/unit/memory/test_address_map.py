@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.jit import new_record, record_dtype
+from gpusim.base.jit import new_record, record_dtype
+from gpusim.model.core.gpu_spec import GpuSpec
 from isa.trace import LINE_SPARSE
 from memory.address_map import (
     ADDRESS_MAP,

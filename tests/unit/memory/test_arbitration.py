@@ -2,8 +2,8 @@
 
 import pytest
 
-from gpusim.core.loop import FINISHED
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
+from gpusim.model.core.loop import FINISHED
 from memory.address_map import l2_channel
 from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import L2Spec

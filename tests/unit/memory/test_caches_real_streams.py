@@ -2,9 +2,9 @@
 
 import pytest
 
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.simulator import simulate
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.simulator import simulate
 from memory.address_map import l2_channel, l2_local_line
 from memory.cache.instruction import InstructionCacheSpec
 from memory.cache.l1_state import L1Spec

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.laws import laws
-from gpusim.core.loop import FINISHED
-from gpusim.jit import JIT_DISABLED, address_in
+from gpusim.base.jit import JIT_DISABLED, address_in
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.laws import laws
+from gpusim.model.core.loop import FINISHED
 from memory.address_map import l2_channel, l2_local_line
 from memory.cache.l1_state import L1Spec
 from memory.cache.l2_state import DIRTY, L2Spec, bytes_of

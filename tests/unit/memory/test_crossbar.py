@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from gpusim.core.loop import FINISHED
-from gpusim.jit import JIT_DISABLED, address_of
+from gpusim.base.jit import JIT_DISABLED, address_of
+from gpusim.model.core.loop import FINISHED
 from memory.cache.l2_state import L2Spec
 from memory.dram.spec import DramSpec
 from memory.network.crossbar import (

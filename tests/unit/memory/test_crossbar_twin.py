@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
 from memory.network.crossbar import crossbar_has_room, crossbar_offers
 from memory.unit_classes import L2_TAKE
 from memory.wheel import due, wake_at

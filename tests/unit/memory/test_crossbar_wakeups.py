@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
 from memory.network.crossbar import crossbar_respond, crossbar_take_response
 from memory.network.state import FIRST_SCALAR_PORT, READ, SOURCE_CU_SHIFT, SOURCE_ID_SHIFT
 from memory.unit_classes import CU_LOOK_UP, CU_RESPONSE

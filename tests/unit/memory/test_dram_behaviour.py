@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
 from memory.dram.controller import DRAM_COUNTERS, dram_pending, dram_totals
 from memory.dram.spec import DramSpec, resolve
 from tests.unit.memory.dram_harness import READ, WHOLE, WRITE, line_at, plain_spec, run

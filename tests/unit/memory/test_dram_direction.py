@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
 from memory.dram.checker import check_commands
 from memory.dram.constants import COMMAND_NAMES as NAMES
 from memory.dram.spec import DramSpec, resolve

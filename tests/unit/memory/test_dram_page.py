@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
 from memory.dram.constraints import RULES
 from tests.support.dram_mixes import MIXES, row
 from tests.support.dram_page import PAGE, SECTIONS, random_rate

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
 from memory.dram.checker import check_commands
 from memory.dram.page_policy import PAGE_POLICIES
 from memory.dram.scheduler import SCHEDULERS

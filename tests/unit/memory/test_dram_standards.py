@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from gpusim.base.errors import UserError
+from gpusim.base.jit import JIT_DISABLED
 from gpusim.config.gpu import load_gpu
-from gpusim.jit import JIT_DISABLED
 from memory.dram.checker import check_commands
 from memory.dram.constants import COLUMN_COMMANDS, MAX_BANKS, REFRESH
 from memory.dram.spec import DramSpec, resolve

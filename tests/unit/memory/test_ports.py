@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.jit import new_record, record_dtype
+from gpusim.base.jit import new_record, record_dtype
 from memory.address_map import ADDRESS_MAP, MAX_L2_CHANNELS
 from memory.ports import (
     ENGINE_FROM_DRAM,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.jit import address_of
+from gpusim.base.jit import address_of
 from memory.sets.replacement import (
     POLICIES,
     check_replacement,

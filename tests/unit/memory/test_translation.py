@@ -5,10 +5,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.laws import laws, who_waits
-from gpusim.core.loop import FINISHED
-from gpusim.jit import JIT_DISABLED, new_record, record_dtype
+from gpusim.base.jit import JIT_DISABLED, new_record, record_dtype
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.laws import laws, who_waits
+from gpusim.model.core.loop import FINISHED
 from isa.trace import LINE_SPARSE
 from memory.cache.l1_state import L1Spec
 from memory.sets.replacement import POLICIES

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.jit import new_record, record_dtype
+from gpusim.base.jit import new_record, record_dtype
 from memory.waiting import (
     CONTESTED,
     CU_ROOM,

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.jit import new_record, record_dtype
+from gpusim.base.jit import new_record, record_dtype
 from memory.unit_classes import CLASSES, MOST_UNITS
 from memory.wheel import SIZE, WHEEL, anything_due, due, wake
 from tests.support.machines import allow_further_layouts

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.networks.execution import MOST_ERROR, StepResult, allotted_errors
-from gpusim.networks.launches import LaunchClass
-from gpusim.sampling.spec import SamplingSpec
+from gpusim.jobs.networks.execution import MOST_ERROR, StepResult, allotted_errors
+from gpusim.jobs.networks.launches import LaunchClass
+from gpusim.model.sampling.spec import SamplingSpec
 from workloads.operators.operator import Work
 
 STEP: Any = None  # which one it is does not matter

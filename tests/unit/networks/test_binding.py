@@ -6,10 +6,10 @@ from gpusim.base.errors import UserError
 from gpusim.config.files import shipped
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import NETWORK_FOLDER, load_network
-from gpusim.networks.binding import KINDS, parts_of, why_apart
-from gpusim.networks.case import Iteration
-from gpusim.networks.run import selected_layers
-from gpusim.networks.storage import Storage, network_plan
+from gpusim.jobs.networks.binding import KINDS, parts_of, why_apart
+from gpusim.jobs.networks.case import Iteration
+from gpusim.jobs.networks.run import selected_layers
+from gpusim.jobs.networks.storage import Storage, network_plan
 from isa.device_memory import DeviceMemoryError
 from tests.support.small_networks import POINTWISE, SHORT, layer, network
 from tests.unit.workloads.test_network_schedule import NETWORKS

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gpusim.networks.choice import ERROR, precision
-from gpusim.sampling.spec import SamplingSpec
+from gpusim.jobs.networks.choice import ERROR, precision
+from gpusim.model.sampling.spec import SamplingSpec
 
 
 @pytest.mark.parametrize("asked", [None, {}, {"error": ERROR}, {"error": 0.01, "within": True}])

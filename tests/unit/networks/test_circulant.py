@@ -5,9 +5,9 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.config.network import load_network
 from gpusim.config.network_run import BlockCirculantSpec
-from gpusim.networks.case import Iteration
-from gpusim.networks.circulant import with_circulant_layers
-from gpusim.networks.storage import Storage, network_plan
+from gpusim.jobs.networks.case import Iteration
+from gpusim.jobs.networks.circulant import with_circulant_layers
+from gpusim.jobs.networks.storage import Storage, network_plan
 from tests.unit.workloads.test_primitives import GPU
 from workloads.networks.schedule import inference
 

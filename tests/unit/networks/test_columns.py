@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from gpusim.base.table import MISSING, value_of
-from gpusim.core.cu.counters import STALL_REASONS
-from gpusim.report.result import read
-from gpusim.report.rows import LEGEND, PASSES, REASONS, rows_table
+from gpusim.model.core.cu.counters import STALL_REASONS
 from gpusim.results.metrics import SCHEMA_VERSION
+from gpusim.results.report.result import read
+from gpusim.results.report.rows import LEGEND, PASSES, REASONS, rows_table
 from workloads.networks.kind import Pass
 
 TIMED = {

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpusim.core.count_vector import CountVector
-from gpusim.core.facts import RunFacts
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
-from gpusim.networks.kept import Kept
-from gpusim.networks.launches import LaunchClass
-from gpusim.sampling.spec import SamplingSpec
-from gpusim.store.under_way import FOLDER
+from gpusim.jobs.networks.kept import Kept
+from gpusim.jobs.networks.launches import LaunchClass
+from gpusim.model.core.count_vector import CountVector
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
+from gpusim.model.sampling.spec import SamplingSpec
+from gpusim.results.store.under_way import FOLDER
 from spartan.engine_spec import EngineSpec
 
 ONE = LaunchClass("k", "code", b"", (), ((64, 1, 1), (64, 1, 1), 0), (), "", True)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpusim.networks.execution import StepResult
-from gpusim.networks.launches import (
+from gpusim.jobs.networks.execution import StepResult
+from gpusim.jobs.networks.launches import (
     TURNED_OVER,
     Before,
     LaunchClass,
@@ -18,9 +18,9 @@ from gpusim.networks.launches import (
     has_tables,
     launch_class,
 )
-from gpusim.networks.pieces import depended_on, pieces
-from gpusim.networks.steps import Outcome
-from gpusim.sampling.spec import SamplingSpec
+from gpusim.jobs.networks.pieces import depended_on, pieces
+from gpusim.jobs.networks.steps import Outcome
+from gpusim.model.sampling.spec import SamplingSpec
 from isa.device_memory import DeviceMemory
 from workloads.operators.activation import ActivationForward
 from workloads.operators.conv_algorithms import algorithm

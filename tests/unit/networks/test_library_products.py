@@ -10,10 +10,10 @@ from gpusim.base.errors import UserError
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings
-from gpusim.networks.binding import parts_of
-from gpusim.networks.case import Iteration
-from gpusim.networks.library import LibraryMultiplier, moved
-from gpusim.networks.run import schedule_of
+from gpusim.jobs.networks.binding import parts_of
+from gpusim.jobs.networks.case import Iteration
+from gpusim.jobs.networks.library import LibraryMultiplier, moved
+from gpusim.jobs.networks.run import schedule_of
 from isa.device_memory import DeviceMemory
 from isa.kernarg import Pointer, pack
 from isa.launch import Launch

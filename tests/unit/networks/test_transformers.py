@@ -9,7 +9,7 @@ from gpusim.base.errors import UserError
 from gpusim.config.gpu import load_gpu
 from gpusim.config.network import load_network
 from gpusim.config.network_run import NetworkSettings, TrainingSpec
-from gpusim.networks.training import Training
+from gpusim.lab.training.iterations import Training
 from tests.support.network_numbers import Machine
 from tests.support.network_runs import executed, run_job
 from tests.unit.workloads.test_network_schedule import NETWORKS

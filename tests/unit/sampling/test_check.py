@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from gpusim.base.errors import UserError
-from gpusim.cli.check_sampling import check_sampling
-from gpusim.report.document import as_json
-from gpusim.sampling.spec import SamplingSpec
-from gpusim.sampling_check.cases import CASES, GPUS, wanted
-from gpusim.sampling_check.few import FEW
-from gpusim.sampling_check.measure import Outcome, known, one_line, policy, renewed
-from gpusim.sampling_check.report import MANY_ROUNDS, document, lines, markdown, picture, summary
+from gpusim.lab.checks.sampling.cases import CASES, GPUS, wanted
+from gpusim.lab.checks.sampling.few import FEW
+from gpusim.lab.checks.sampling.measure import Outcome, known, one_line, policy, renewed
+from gpusim.lab.checks.sampling.report import MANY_ROUNDS, document, lines, markdown, picture, summary
+from gpusim.lab.cli.check_sampling import check_sampling
+from gpusim.model.sampling.spec import SamplingSpec
+from gpusim.results.report.document import as_json
 
 
 def outcome(name: str, error: float, half_width: float, fraction: float, rounds: float = 100) -> Outcome:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from gpusim.config.gpu import load_gpu
-from gpusim.core.sampled import ITERATIONS
-from gpusim.core.simulator import simulate
-from gpusim.sampling.sampler import sampled
-from gpusim.sampling.spec import SamplingSpec
-from gpusim.sampling.work import Work
+from gpusim.model.core.sampled import ITERATIONS
+from gpusim.model.core.simulator import simulate
+from gpusim.model.sampling.sampler import sampled
+from gpusim.model.sampling.spec import SamplingSpec
+from gpusim.model.sampling.work import Work
 from isa.device_memory import DeviceMemory
 from isa.execution.counting import executed_blocks
 from isa.execution.emulator import run_functional

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from gpusim.sampling.estimate import ratios
-from gpusim.sampling.looks import Columns
-from gpusim.sampling.noise import lag1
-from gpusim.sampling.spec import SamplingSpec
+from gpusim.model.sampling.estimate import ratios
+from gpusim.model.sampling.looks import Columns
+from gpusim.model.sampling.noise import lag1
+from gpusim.model.sampling.spec import SamplingSpec
 
 COLUMNS = Columns(0, 1, 2, 3, 3, np.array([True, False, False, False]))
 LAPS = 20

@@ -6,9 +6,9 @@ from math import ceil
 import numpy as np
 import pytest
 
-from gpusim.sampling.decision import Measured, Next, following
-from gpusim.sampling.grid import Left
-from gpusim.sampling.spec import SamplingSpec
+from gpusim.model.sampling.decision import Measured, Next, following
+from gpusim.model.sampling.grid import Left
+from gpusim.model.sampling.spec import SamplingSpec
 
 RESIDENT, WINDOWS = 100, 8
 Pace = Callable[[np.ndarray], np.ndarray]  # cycles an instruction, by rounds that have passed

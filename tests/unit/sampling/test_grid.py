@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.sampling.grid import Left, block_weights, kept
+from gpusim.model.sampling.grid import Left, block_weights, kept
 
 JUMPS = st.tuples(st.integers(0, 100_000), st.integers(1, 500), st.integers(1, 600), st.integers(1, 400))
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.sampling.independence import dependence
+from gpusim.model.sampling.independence import dependence
 from isa.encoding.instruction import Instruction
 from isa.execution.executor import program_of
 from isa.object.code_object import load_code_object

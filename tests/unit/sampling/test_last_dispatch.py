@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gpusim.sampling.sampler import _Course
-from gpusim.sampling.spec import SamplingSpec
-from gpusim.sampling.work import Stretch
+from gpusim.model.sampling.sampler import _Course
+from gpusim.model.sampling.spec import SamplingSpec
+from gpusim.model.sampling.work import Stretch
 
 SPEC = SamplingSpec()
 LAP = 800  # cycles

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from gpusim.api import checks
 from gpusim.base.errors import UserError
 from gpusim.cli.options import JobSamplingOptions, SamplingOptions
 from gpusim.config.files import opened
 from gpusim.config.gpu import GPU_FOLDER
 from gpusim.config.network_run import load_settings
 from gpusim.config.run import load_run
-from gpusim.sampling.spec import SamplingSpec
+from gpusim.jobs.api import checks
+from gpusim.model.sampling.spec import SamplingSpec
 
 PRODUCT = {"gpu": "mi6", "workload": {"kind": "gemm", "name": "x", "m": 1, "n": 1, "k": 1}}
 

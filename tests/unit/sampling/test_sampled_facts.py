@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.core.count_vector import CountVector
-from gpusim.core.facts import RunFacts, combined
-from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
+from gpusim.model.core.count_vector import CountVector
+from gpusim.model.core.facts import RunFacts, combined
+from gpusim.model.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
 from gpusim.results import metrics
-from gpusim.store.outcome import values_of
+from gpusim.results.store.outcome import values_of
 
 
 def facts(cycles: int = 1000, hits: int = 60, misses: int = 40) -> RunFacts:

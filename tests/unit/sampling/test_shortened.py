@@ -5,13 +5,13 @@ from functools import partial
 import pytest
 
 from gpusim.config.gpu import load_gpu
-from gpusim.core.facts import RunFacts
-from gpusim.core.sampled import ITERATIONS
-from gpusim.core.simulator import simulate
-from gpusim.core.steering import Steerer
-from gpusim.sampling import shortened as rooms
-from gpusim.sampling.sampler import sampled
-from gpusim.sampling.spec import SamplingSpec
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.sampled import ITERATIONS
+from gpusim.model.core.simulator import simulate
+from gpusim.model.core.steering import Steerer
+from gpusim.model.sampling import shortened as rooms
+from gpusim.model.sampling.sampler import sampled
+from gpusim.model.sampling.spec import SamplingSpec
 from isa.device_memory import DeviceMemory
 from isa.launch import Launch
 from tests.unit.workloads.test_primitives import GPU

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.base.student import quantile, within
-from gpusim.sampling.estimate import estimate, ratios
-from gpusim.sampling.looks import Columns
-from gpusim.sampling.noise import joined, lag1, noise
-from gpusim.sampling.spec import SamplingSpec
+from gpusim.model.sampling.estimate import estimate, ratios
+from gpusim.model.sampling.looks import Columns
+from gpusim.model.sampling.noise import joined, lag1, noise
+from gpusim.model.sampling.spec import SamplingSpec
 
 SPEC = SamplingSpec(bias=0, unsettled=0, unsettled_spread=0)
 COLUMNS = Columns(0, 1, 2, 3, 4, np.array([True] + [False] * 5))

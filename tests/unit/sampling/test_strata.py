@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gpusim.sampling.noise import noise
-from gpusim.sampling.spec import SamplingSpec
+from gpusim.model.sampling.noise import noise
+from gpusim.model.sampling.spec import SamplingSpec
 
 WORK, TIME = 0, 1
 SPEC = SamplingSpec(most_correlation=0.999)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gpusim
-from gpusim.api.device_array import DeviceArrayError
+from gpusim.jobs.api.device_array import DeviceArrayError
 
 KERNELS = Path(__file__).parents[2] / "data" / "kernels"
 SMALL = gpusim.GpuSpec(name="small", shader_arrays=1, cus_per_array=1, memory_mib=1)

@@ -4,12 +4,12 @@ from functools import partial
 
 import pytest
 
-from gpusim.core.facts import RunFacts
-from gpusim.core.sampled import ITERATIONS, WHOLE
-from gpusim.core.simulator import simulate
-from gpusim.sampling.sampler import Sampler, sampled
-from gpusim.sampling.spec import SamplingSpec
-from gpusim.sampling_check.few import product
+from gpusim.lab.checks.sampling.few import product
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.sampled import ITERATIONS, WHOLE
+from gpusim.model.core.simulator import simulate
+from gpusim.model.sampling.sampler import Sampler, sampled
+from gpusim.model.sampling.spec import SamplingSpec
 from isa.execution.faults import FAULT_PASSAGE, ExecutionFault
 
 pytestmark = pytest.mark.compiled_tier

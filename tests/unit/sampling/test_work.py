@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.sampling.work import Work
+from gpusim.model.sampling.work import Work
 
 RESIDENT = 40
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.jit import (
+from gpusim.base.jit import (
     JIT_DISABLED,
     Field,
     State,
@@ -215,7 +215,7 @@ def _compile() -> None:
     """Compile what the bench runs, callees first."""
     if JIT_DISABLED:
         return
-    rooms = ("memory.address_map", "memory.ports", "memory.waiting", "memory.wheel", "spartan.", "gpusim.jit")
+    rooms = ("memory.address_map", "memory.ports", "memory.waiting", "memory.wheel", "spartan.", "gpusim.base.jit")
     callees = [d for d in registered("timing") if d.py_func.__module__.startswith(rooms)]
     callees = [d for d in callees if d.py_func.__module__ not in ON_DRAM] + _own
     entry_points = [drive, finish]

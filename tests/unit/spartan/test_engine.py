@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
 from spartan.engine_spec import SUMS_FROM, EngineSpec
 from spartan.replacement import CMI_REPLACEMENT, REPLACEMENT
 from tests.unit.spartan.engine_harness import Bench, engine_tick, sources

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
 from spartan.format import half_bits, pack, unpack
 
 EXAMPLES = 30 if JIT_DISABLED else 150

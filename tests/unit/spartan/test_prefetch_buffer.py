@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
 from spartan.engine_spec import EngineSpec
 from spartan.replacement import REPLACEMENT
 from tests.unit.spartan.engine_harness import Bench

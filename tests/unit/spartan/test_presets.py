@@ -9,7 +9,7 @@ from gpusim.config.engine import load_engine
 from gpusim.config.files import opened
 from gpusim.config.network_run import load_settings
 from gpusim.config.run import load_run
-from gpusim.energy.area import engine_area
+from gpusim.model.energy.area import engine_area
 from spartan.engine_spec import EngineSpec
 from tests.support import engine_page
 from tests.support.pages import renewed

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
 from spartan import bitmask, search, sib
 from spartan.engine_spec import SUMS_FROM, EngineSpec
 from spartan.replacement import CMI_REPLACEMENT

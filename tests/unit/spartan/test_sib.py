@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
 from isa.region import SparseRegion
 from spartan import sib
 from spartan.engine_spec import METADATA_BITS, EngineSpec

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from gpusim.cli.main import invoke
-from gpusim.store.costs import LikeRuns
-from gpusim.store.reading import Results
+from gpusim.results.store.costs import LikeRuns
+from gpusim.results.store.reading import Results
 from tests.support.sweeps import nested, stored_sweep
 
 SIB, BATCH = "engine.sib_kib", "workload.batch"

@@ -11,25 +11,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
-from gpusim.core.count_vector import CountVector
-from gpusim.core.counters import TABLES
-from gpusim.core.facts import Hotspot, RunFacts, combined
-from gpusim.core.gpu_spec import GpuSpec
-from gpusim.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
-from gpusim.energy.dram import POWER
-from gpusim.energy.model import EnergyModel
-from gpusim.energy.spec import EnergySpec
-from gpusim.report.document import document
+from gpusim.model.core.count_vector import CountVector
+from gpusim.model.core.counters import TABLES
+from gpusim.model.core.facts import Hotspot, RunFacts, combined
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
+from gpusim.model.energy.dram import POWER
+from gpusim.model.energy.model import EnergyModel
+from gpusim.model.energy.spec import EnergySpec
 from gpusim.results import metrics
-from gpusim.results.record import CommandTimes, KernelChoice, PartLaunch, PartRecord, RunRecord, VerificationFacts
-from gpusim.store import work as sources
-from gpusim.store.file import StoreError
-from gpusim.store.keeper import Keeper, Started
-from gpusim.store.outcome import Measured, Outcome, Value, of_records, values_of
-from gpusim.store.project import store_to_read, store_to_write
-from gpusim.store.reading import Results
-from gpusim.store.records import packed, plain, restored, stored_run, unpacked
-from gpusim.store.work import NetworkRows, Work
+from gpusim.results.records.record import (
+    CommandTimes,
+    KernelChoice,
+    PartLaunch,
+    PartRecord,
+    RunRecord,
+    VerificationFacts,
+)
+from gpusim.results.report.document import document
+from gpusim.results.store import work as sources
+from gpusim.results.store.file import StoreError
+from gpusim.results.store.keeper import Keeper, Started
+from gpusim.results.store.outcome import Measured, Outcome, Value, of_records, values_of
+from gpusim.results.store.project import store_to_read, store_to_write
+from gpusim.results.store.reading import Results
+from gpusim.results.store.records import packed, plain, restored, stored_run, unpacked
+from gpusim.results.store.work import NetworkRows, Work
 from isa.execution.resident import WavefrontGroup
 from isa.object.line_table import SourceFile, SourceLine
 from spartan.engine_spec import EngineSpec
@@ -317,7 +324,7 @@ def test_work_is_other_work_when_a_file_that_it_reads_or_the_code_changes(
         assert keeper.found(replace(WORK, inputs=[file])) is not None
         assert keeper.found(replace(WORK, inputs=[write(tmp_path / "b.npy", "one")])) is not None
         assert keeper.found(replace(WORK, inputs=[write(tmp_path / "b.npy", "two")])) is None
-        monkeypatch.setattr("gpusim.store.work.sources_hash", lambda: "another")
+        monkeypatch.setattr("gpusim.results.store.work.sources_hash", lambda: "another")
         assert keeper.found(replace(WORK, inputs=[file])) is None
 
 

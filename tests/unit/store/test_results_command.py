@@ -12,12 +12,12 @@ import pytest
 from gpusim.base.errors import UserError
 from gpusim.base.table import Table, columns
 from gpusim.cli.main import invoke
-from gpusim.core.facts import RunFacts
-from gpusim.results.record import RunRecord
-from gpusim.store.keeper import Keeper, Started
-from gpusim.store.outcome import failed, of_records
-from gpusim.store.reading import Results
-from gpusim.store.work import Work
+from gpusim.model.core.facts import RunFacts
+from gpusim.results.records.record import RunRecord
+from gpusim.results.store.keeper import Keeper, Started
+from gpusim.results.store.outcome import failed, of_records
+from gpusim.results.store.reading import Results
+from gpusim.results.store.work import Work
 
 CYCLES = {"layerA": 3000, "layerB": 6000, "vector_add": 90}
 

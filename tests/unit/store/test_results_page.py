@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 import gpusim
-from gpusim.core.facts import RunFacts
-from gpusim.results.record import PartLaunch, PartRecord, RunRecord
-from gpusim.store.file import writable
-from gpusim.store.keeper import Keeper, Started
-from gpusim.store.outcome import of_records
-from gpusim.store.reading import Results
-from gpusim.store.work import NetworkRows, Work
+from gpusim.model.core.facts import RunFacts
+from gpusim.results.records.record import PartLaunch, PartRecord, RunRecord
+from gpusim.results.store.file import writable
+from gpusim.results.store.keeper import Keeper, Started
+from gpusim.results.store.outcome import of_records
+from gpusim.results.store.reading import Results
+from gpusim.results.store.work import NetworkRows, Work
 from tests.support.pages import renewed
 from tests.support.results_page import PAGE, SECTIONS
 

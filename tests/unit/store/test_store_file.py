@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from gpusim.base.errors import UserError
-from gpusim.store import file
-from gpusim.store.reading import Results
+from gpusim.results.store import file
+from gpusim.results.store.reading import Results
 
 
 def made(path: Path, version: int) -> None:
@@ -64,7 +64,7 @@ def test_an_older_store_is_read_without_being_written(tmp_path: Path, monkeypatc
     made(old, 1)
     before = old.read_bytes()
     monkeypatch.setattr(file, "scripts", lambda: (*SCRIPTS, "CREATE TABLE later (id INTEGER)"))
-    monkeypatch.setattr("gpusim.store.reading.readable", lambda path: file.readable(path))
+    monkeypatch.setattr("gpusim.results.store.reading.readable", lambda path: file.readable(path))
 
     def refused(path: Path, wait_s: float = 0) -> sqlite3.Connection:
         raise file.StoreError("read-only")
@@ -165,7 +165,7 @@ def test_a_writer_waits_and_then_says_so(tmp_path: Path) -> None:
 FULL = """
 import resource, signal, sys
 from pathlib import Path
-from gpusim.store import file
+from gpusim.results.store import file
 path = Path(sys.argv[1])
 db = file.writable(path)
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

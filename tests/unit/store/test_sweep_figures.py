@@ -15,14 +15,14 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
-from gpusim.report.sweeps.answers import answers, matters, roles_line
-from gpusim.report.sweeps.effects import effects_on
-from gpusim.report.sweeps.front import panels_of
-from gpusim.report.sweeps.points import Swept, mean_of, merged_repeats, ratio_of
-from gpusim.report.sweeps.series import Choice, series_of
-from gpusim.store.reading import Results
-from gpusim.store.sweep_points import swept
-from gpusim.store.sweeps import SweepTable
+from gpusim.results.report.sweeps.answers import answers, matters, roles_line
+from gpusim.results.report.sweeps.effects import effects_on
+from gpusim.results.report.sweeps.front import panels_of
+from gpusim.results.report.sweeps.points import Swept, mean_of, merged_repeats, ratio_of
+from gpusim.results.report.sweeps.series import Choice, series_of
+from gpusim.results.store.reading import Results
+from gpusim.results.store.sweep_points import swept
+from gpusim.results.store.sweeps import SweepTable
 from tests.support.sweeps import TIME, stored_sweep
 
 SIB, SHARE, CYCLES = "engine.sib_kib", "engine.l2_share", "kernel.cycles"
@@ -219,7 +219,7 @@ def test_the_command_draws_what_is_chosen(store: Path, capfd: pytest.CaptureFixt
 @pytest.mark.parametrize("style", ["screen", "paper", "wide"])
 def test_every_kind_is_drawn_in_every_style(points: Swept, choice: Choice, style: Any) -> None:
     pytest.importorskip("matplotlib")
-    from gpusim.report.page.figures import figure_of
+    from gpusim.results.report.page.figures import figure_of
 
     picture = figure_of(points, choice, style)
     assert choice != Choice() or picture.note.startswith(f"Not shown: {SHARE}: a mark is the geometric mean")

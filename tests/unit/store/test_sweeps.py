@@ -9,9 +9,9 @@ import pytest
 
 from gpusim.base.errors import UserError
 from gpusim.cli.main import invoke
-from gpusim.report.sweep_html import MOST_ROWS
-from gpusim.store.reading import Results
-from gpusim.store.sweeps import SweepTable
+from gpusim.results.report.sweep_html import MOST_ROWS
+from gpusim.results.store.reading import Results
+from gpusim.results.store.sweeps import SweepTable
 from tests.support.sweeps import TIME, stored_sweep
 
 SIB, BUFFER = "engine.sib_kib", "engine.prefetch_buffer_kib"

@@ -11,14 +11,14 @@ import pytest
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.config.sweep import Overrides, load_sweep
-from gpusim.store import keeper as keeping
-from gpusim.store.keeper import Elsewhere, Found, Keeper, Started
-from gpusim.store.outcome import failed
-from gpusim.store.under_way import FOLDER
-from gpusim.store.work import Work
-from gpusim.sweep.points import points_of
-from gpusim.sweep.running import Sweep
-from gpusim.sweep.tasks import Done, prepared
+from gpusim.results.store import keeper as keeping
+from gpusim.results.store.keeper import Elsewhere, Found, Keeper, Started
+from gpusim.results.store.outcome import failed
+from gpusim.results.store.under_way import FOLDER
+from gpusim.results.store.work import Work
+from gpusim.study.sweep.points import points_of
+from gpusim.study.sweep.running import Sweep
+from gpusim.study.sweep.tasks import Done, prepared
 from tests.support.other_process import DONE, other_process
 
 WORK = Work("run", "layer", {"gpu": {"name": "g"}}, (), "g")

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from gpusim.cli.main import invoke
-from gpusim.store.reading import open_store
-from gpusim.sweep.by_layer import Place, table
+from gpusim.results.store.reading import open_store
+from gpusim.study.sweep.by_layer import Place, table
 from tests.support.small_networks import SHORT
 
 CLOCKS = (0.5, 1.0, 2.0)

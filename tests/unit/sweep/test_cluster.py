@@ -8,8 +8,8 @@ import pytest
 
 from gpusim.base.errors import SimulationError
 from gpusim.base.progress import Reporter
-from gpusim.sweep import cluster
-from gpusim.sweep.tasks import Done
+from gpusim.study.sweep import cluster
+from gpusim.study.sweep.tasks import Done
 from tests.support.tasks import Odd
 
 ADDRESS, WORKER = "tcp://127.0.0.1:8786", "tcp://127.0.0.1:1"

@@ -14,9 +14,9 @@ from gpusim.base.expressions import condition
 from gpusim.config import files
 from gpusim.config.run import load_run
 from gpusim.config.sweep import Overrides, RangeSpec, SweepSpec, load_sweep
-from gpusim.sweep.points import points_of, random_points
-from gpusim.sweep.running import Sweep
-from gpusim.sweep.tasks import check_paths, prepared
+from gpusim.study.sweep.points import points_of, random_points
+from gpusim.study.sweep.running import Sweep
+from gpusim.study.sweep.tasks import check_paths, prepared
 
 SIB, BUFFER = "engine.sib_kib", "engine.prefetch_buffer_kib"
 

@@ -8,12 +8,12 @@ import pytest
 from gpusim.base.interrupt import Interrupt
 from gpusim.base.progress import Reporter
 from gpusim.config.sweep import Overrides, load_sweep
-from gpusim.store.keeper import Keeper, Took
-from gpusim.store.outcome import Outcome, failed
-from gpusim.store.reading import Results
-from gpusim.sweep.points import points_of
-from gpusim.sweep.running import Progress, Sweep, _Said
-from gpusim.sweep.tasks import Done, prepared
+from gpusim.results.store.keeper import Keeper, Took
+from gpusim.results.store.outcome import Outcome, failed
+from gpusim.results.store.reading import Results
+from gpusim.study.sweep.points import points_of
+from gpusim.study.sweep.running import Progress, Sweep, _Said
+from gpusim.study.sweep.tasks import Done, prepared
 
 DONE = Done(Outcome({}, "done", 0), "2026-01-01T00:00:00Z", 1.0)
 

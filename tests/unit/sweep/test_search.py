@@ -12,11 +12,11 @@ pytest.importorskip("optuna")
 
 from gpusim.base.errors import UserError
 from gpusim.config.sweep import Overrides, SweepSpec, load_sweep
-from gpusim.store.keeper import axis_value
-from gpusim.store.reading import Results
-from gpusim.sweep.objectives import Objectives, read, with_front
-from gpusim.sweep.points import Point
-from gpusim.sweep.search import Search
+from gpusim.results.store.keeper import axis_value
+from gpusim.results.store.reading import Results
+from gpusim.study.sweep.objectives import Objectives, read, with_front
+from gpusim.study.sweep.points import Point
+from gpusim.study.sweep.search import Search
 from tests.support.sweeps import stored_sweep
 
 SIB, BUFFER = "engine.sib_kib", "engine.prefetch_buffer_kib"

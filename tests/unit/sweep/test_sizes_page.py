@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpusim.report.sweeps.points import Place, Swept
+from gpusim.results.report.sweeps.points import Place, Swept
 from tests.support import sizes_page
 from tests.support.sizes_page import BUFFER, CYCLES, LOST, PAGE, SHARE, SIB, page
 

@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 from gpusim.config.sweep import Overrides, load_sweep
-from gpusim.sweep.objectives import Objectives
-from gpusim.sweep.points import points_of
-from gpusim.sweep.tasks import check_paths, prepared
+from gpusim.study.sweep.objectives import Objectives
+from gpusim.study.sweep.points import points_of
+from gpusim.study.sweep.tasks import check_paths, prepared
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "sweeps.md").read_text(encoding="utf-8")
 FILES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)

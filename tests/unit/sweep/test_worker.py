@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from gpusim.base.errors import SimulationError
-from gpusim.store.work import hash_of_files
-from gpusim.sweep.tasks import Done
-from gpusim.sweep.worker import InFolder, Parcel, PointServer, code_version, run_parcel
+from gpusim.results.store.work import hash_of_files
+from gpusim.study.sweep.tasks import Done
+from gpusim.study.sweep.worker import InFolder, Parcel, PointServer, code_version, run_parcel
 from tests.support.tasks import Odd
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -95,7 +95,7 @@ def test_a_server_that_is_killed_says_so_and_takes_its_points_along(tmp_path: Pa
 WORKER = """
 import pickle, sys
 from pathlib import Path
-from gpusim.sweep.worker import PointServer
+from gpusim.study.sweep.worker import PointServer
 from tests.support.tasks import Odd
 PointServer().run(pickle.dumps(Odd("endless", Path(sys.argv[1]))), lambda: True)
 """
@@ -123,7 +123,7 @@ def test_a_point_whose_files_are_others_is_not_run(tmp_path: Path) -> None:
 def test_a_point_runs_in_the_folder_of_the_command_where_there_is_one(
     server: PointServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpusim.sweep.worker._servers", [server])
+    monkeypatch.setattr("gpusim.study.sweep.worker._servers", [server])
     for folder, where in ((tmp_path, tmp_path), (tmp_path / "missing", Path.cwd())):
         done = run_parcel(pickle.dumps(Parcel(InFolder(Odd("where"), str(folder)), [], "")), always)
         assert done is not None and done.outcome.error == str(where)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gpusim.host.command_processor import execute
-from gpusim.networks.locality import locality
+from gpusim.jobs.host.command_processor import execute
+from gpusim.jobs.networks.locality import locality
 from isa.device_memory import DeviceMemory
 from tests.unit.workloads.test_primitives import GPU, executed
 from workloads.circulant import BLOCKS, DATA, FLOWS, FORWARD, LANES, WEIGHTS, Blocks, Product

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.host.command_processor import execute
+from gpusim.jobs.host.command_processor import execute
 from isa.device_memory import DeviceMemory, DeviceMemoryError
 from isa.object.code_object import load_code_object
 from workloads.data.operands import SyntheticOperands

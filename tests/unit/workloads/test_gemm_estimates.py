@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.running.choice import in_question
-from gpusim.running.dense_choice import dense_candidates
+from gpusim.jobs.running.choice import in_question
+from gpusim.jobs.running.dense_choice import dense_candidates
 from tests.support.dense_kernels import GPUS, HEAD, SHAPES, WIDE
 from workloads.operators.gemm_estimates import ESTIMATED, estimates
 from workloads.operators.operator import GpuFacts

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.host.command_processor import execute
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
+from gpusim.jobs.host.command_processor import execute
 from isa.device_memory import DeviceMemory
 from spartan.format import pack
 from tests.support.operator_contract import compiled_only

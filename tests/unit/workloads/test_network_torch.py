@@ -183,7 +183,7 @@ def test_pytorch_s_own_export_of_resnet_10(tmp_path: Path, monkeypatch: pytest.M
     from gpusim.config.network import load_network
 
     monkeypatch.chdir(tmp_path)
-    Path("nets_of_torch.py").write_text("from workloads.data.models import resnet_10\n")
+    Path("nets_of_torch.py").write_text("from gpusim.lab.capture.models import resnet_10\n")
     given, shipped = load_torch("nets_of_torch:resnet_10", "3,32,32"), load_network("resnet10")
     products = [layer.gemm for layer in given.layers if layer.gemm]
     assert sorted(products, key=str) == sorted((x.gemm for x in shipped.layers if x.gemm), key=str)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.host.command_processor import execute
+from gpusim.jobs.host.command_processor import execute
 from isa.device_memory import DeviceMemory
 from tests.support.operator_oracles import (
     Arrays,

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.host.command_processor import execute
-from gpusim.jit import JIT_DISABLED
+from gpusim.base.jit import JIT_DISABLED
+from gpusim.jobs.host.command_processor import execute
 from isa.device_memory import DeviceMemory
 from tests.support.operator_contract import Builder, OperatorCase, OperatorContract, built
 from workloads.data.operands import SyntheticOperands

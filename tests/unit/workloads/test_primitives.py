@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.base.errors import UserError
-from gpusim.host.command_processor import execute
+from gpusim.jobs.host.command_processor import execute
 from isa.device_memory import DeviceMemory
 from tests.support.operator_contract import OperatorCase, OperatorContract, compiled_only
 from tests.support.primitives import (

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.hip.recording import Recording
+from gpusim.jobs.hip.recording import Recording
+from gpusim.jobs.running.operators import launch_commands
 from gpusim.jobs.vendor import LibraryProduct
-from gpusim.running.operators import launch_commands
 from isa.device_memory import DeviceMemory
 from isa.launch import Launch
 from isa.object.code_object import load_code_object

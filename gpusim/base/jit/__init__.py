@@ -1,0 +1,48 @@
+"""What the compiled core is written with: the decorator, state tables, raw memory access.
+
+Rooms below (`isa`, `memory`, `spartan`) and the core import from here. Nothing here imports the compiler, Numba: that
+is `gpusim.base.jit.compile`, which is imported to compile and for nothing else.
+"""
+
+from gpusim.base.jit.by_address import (
+    float_type,
+    layout_of,
+    offset_of,
+    record_address,
+    record_at,
+    record_text,
+    record_type,
+    records,
+    views,
+)
+from gpusim.base.jit.entry_points import load
+from gpusim.base.jit.functions import JIT_DISABLED, CoreFunction, function_address, jit, primitive, registered
+from gpusim.base.jit.raw import (
+    LANES,
+    ONE,
+    WIDE_LANES,
+    address_in,
+    address_of,
+    call_i64_4,
+    ctz,
+    ctz_from,
+    equal_4,
+    equal_16,
+    ld_i16,
+    ld_i32,
+    ld_i64,
+    ld_u8,
+    ld_u16,
+    ld_u32,
+    least_4,
+    least_16,
+    popcount,
+    prefetch,
+    quotient,
+    raise_4,
+    st_i16,
+    st_i32,
+    st_i64,
+    st_u8,
+)
+from gpusim.base.jit.state import Field, State, Template, counter_fields, i16, i32, new_record, record_dtype, u16, u32

@@ -1,0 +1,132 @@
+"""Compiled code from one start to the next: what is kept, under which name, and when it is not believed.
+
+What is kept. One file for each entry point (`gpusim.base.jit.entry_points`) and one for the lane library
+(`isa.lanes.lane_library`): object code that LLVM loads without the compiler. Functions that Python calls although they
+are no entry points, as tests do, lie in Numba's own cache; a start never needs it.
+
+Its name. Numba watches only a function's own file: a caller would keep old code when a callee in another module
+changes. So each *domain* of compiled code has a folder named after a hash of all its sources, of the compiler, of the
+flags that change its output and of the host: code that does not fit is not found, and nothing is ever overwritten by
+something else.
+
+Whether it is believed. Machine code that is cut or has a flipped bit ends the process, so each file begins with the
+checksum of the rest. A damaged one counts as missing: one line says so, and it is compiled again. A file appears whole
+or not at all.
+
+Where it lies. In the user's cache folder, or where GPUSIM_CACHE_DIR says; a warm one that cannot be written to is used
+as it is. Where nothing can be kept, a folder of the user's own among the temporary files takes its place, where that
+cannot be, this process's memory: each time one line says why (`gpusim.base.jit.cache_folders`).
+
+Who compiles. One process at a time (`gpusim.base.jit.compile_lock`): who waited looks into the cache again. How far it
+is is reported every few seconds (`gpusim.base.jit.compile_progress`).
+"""
+
+import hashlib
+import os
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from gpusim.base.errors import UserError
+from gpusim.base.files import write_whole
+from gpusim.base.jit import cache_folders
+from gpusim.base.jit.machine_code import host
+from gpusim.base.progress import current_reporter
+
+ROOT = Path(__file__).resolve().parents[3]
+
+# The instruction set's interpreter and the timing core call each other only through a function address and
+# the trace layout, so editing one does not recompile the other.
+DOMAINS: dict[str, tuple[str, ...]] = {
+    "isa": ("gpusim/base/jit", "isa"),
+    "timing": (
+        *("gpusim/base/jit", "gpusim/model/core", "memory", "spartan"),
+        *("isa/trace.py", "isa/region.py", "isa/opcodes/opcode.py"),
+    ),
+}
+FLAGS = ("GPUSIM_PLAIN_NUMBA", "NUMBA_BOUNDSCHECK", "NUMBA_OPT", "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")
+
+_in_memory: dict[str, bytes] = {}  # what could be kept nowhere else
+
+
+def domain_of(module: str) -> str:
+    """Return the domain of compiled code that the functions of `module` belong to."""
+    return "isa" if module.split(".")[0] == "isa" else "timing"
+
+
+@cache
+def _checksum(file: str) -> bytes:
+    with open(file, "rb", buffering=0) as content:
+        return hashlib.sha256(content.read()).digest()
+
+
+def _sources(place: str) -> list[str]:
+    """List the Python files in a folder, in order, or the file itself (without `Path`, which takes thrice as long)."""
+    if place.endswith(".py"):
+        return [place]
+    found = []
+    for folder, folders, names in os.walk(place):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        found += [os.path.join(folder, name) for name in names if name.endswith(".py")]
+    return sorted(found)
+
+
+def hash_of_sources(*places: str) -> str:
+    """Hash the Python files in folders, or single ones, each a path from the root, together with the host."""
+    h, root = hashlib.sha256(), str(ROOT)
+    for place in places:
+        for file in _sources(os.path.join(root, place)):
+            h.update(file[len(root) :].encode())
+            h.update(_checksum(file))
+    h.update(repr(host()).encode())
+    return h.hexdigest()[:16]
+
+
+@cache
+def domain_hash(domain: str) -> str:
+    """Hash a domain's sources, the compiler's version, the flags that change its output, and the host."""
+    flags = [os.environ.get(flag, "") for flag in FLAGS]
+    identity = repr((hash_of_sources(*DOMAINS[domain]), version("numba"), flags))
+    return hashlib.sha256(identity.encode()).hexdigest()[:16]
+
+
+def domain_folder(domain: str) -> str:
+    """Return the name of a domain's folder."""
+    return f"{domain}-{domain_hash(domain)}"
+
+
+def numba_folder(domain: str) -> Path | None:
+    """Return the folder for Numba's own cache; None if there is none that can be written to."""
+    place = cache_folders.writable()
+    return place and place / domain_folder(domain)
+
+
+def kept(name: str) -> bytes | None:
+    """Return the content that was kept under `name`; None if there is none, or only a damaged file."""
+    damaged = None
+    for place in cache_folders.readable():
+        try:
+            checksum, _, content = (place / name).read_bytes().partition(b"\n")
+        except OSError:
+            continue
+        if hashlib.sha256(content).hexdigest().encode() == checksum:
+            cache_folders.note_use(place)
+            return content
+        damaged = place / name
+    if name in _in_memory:
+        return _in_memory[name]
+    if damaged is not None:
+        current_reporter().say_once(f"gpusim: {damaged}: the file is damaged; it is compiled again")
+    return None
+
+
+def keep(name: str, content: bytes) -> None:
+    """Keep `content` under `name`: in the first folder that takes it, else until this process ends."""
+    while (place := cache_folders.writable()) is not None:
+        try:
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            write_whole(place / name, hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+            return
+        except (OSError, UserError) as error:
+            cache_folders.refuse(place, error)
+    _in_memory[name] = content

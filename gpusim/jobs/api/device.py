@@ -1,0 +1,315 @@
+"""A simulated GPU for scripts and notebooks: memory, code objects, launches.
+
+gpu = gpusim.Device("r9nano")
+module = gpu.load("kernels.hsaco")
+a, c = gpu.array(host_a), gpu.zeros((256, 256), np.float32)
+result = gpu.launch(module["scale"], global_size=(256, 256), local_size=(16, 16), args=[a, c, np.int32(256)])
+c.numpy(); result.kernel.cycles
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakSet
+
+import numpy as np
+
+from gpusim.base.errors import unknown_name
+from gpusim.base.host_memory import peak_memory_mb
+from gpusim.base.progress import Reporter
+from gpusim.config.files import SHIPPED, plain
+from gpusim.config.gpu import gpus_that_run, load_gpu
+from gpusim.config.tree import Sets
+from gpusim.jobs.api import checks
+from gpusim.jobs.api.device_array import DeviceArray, DeviceArrayError, dtype_of, host_array, shape_of
+from gpusim.jobs.api.device_image import DeviceImage, DeviceSampler
+from gpusim.jobs.api.launch_result import LaunchResult
+from gpusim.jobs.api.module import KernelFunction, Module
+from gpusim.jobs.api.queue import Queue
+from gpusim.jobs.host.command_processor import CommandProcessor, HostCommand, LaunchCommand, Observer, RunOptions
+from gpusim.jobs.host.command_processor import LaunchError as LaunchError
+from gpusim.model.core.gpu_spec import CACHES, GpuSpec
+from gpusim.model.core.occupancy import OccupancyError
+from gpusim.results.records.record import RunRecord
+from isa.device_memory import DeviceMemory
+from isa.grid import Grid, Size, grid
+from isa.kernarg import Kernarg, pack
+from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
+from isa.object.code_object import Kernel
+from isa.opcodes import ARCHITECTURES
+
+if TYPE_CHECKING:
+    from gpusim.results.timeline.timeline import Timeline
+
+Caches = Literal["flushed", "warm"]
+FILTERS = ("nearest", "linear")
+MAX_LIMIT = 1 << 60  # of instructions: what the core's counter holds
+
+
+class Device:
+    """One GPU: its memory, which launches share, and its caches.
+
+    gpu: a configuration's path, the name of a shipped one ('r9nano', 'mi6'), a mapping such as a file holds
+    (`{"base": "mi6", "l2": {"size_kib": 1024}}`) or a GpuSpec; timing: False executes kernels without the timing model,
+    for results alone; quiet: report neither compilation nor progress (on standard error); sets: values laid over the
+    configuration, `path=value` texts or a mapping of paths to values. Raises UserError.
+    """
+
+    def __init__(
+        self,
+        gpu: str | Path | Mapping[str, Any] | GpuSpec,
+        *,
+        timing: bool = True,
+        quiet: bool = False,
+        sets: Sets = (),
+    ) -> None:
+        self.gpu = gpu if isinstance(gpu, GpuSpec) and not sets else load_gpu(plain(gpu, "gpu"), sets)
+        self.timing = checks.switch("timing", timing)
+        self.memory = DeviceMemory(self.gpu.memory_mib << 20, architecture=self.gpu.architecture)
+        self._reporter = Reporter(checks.switch("quiet", quiet), sys.stderr)
+        self._processor = CommandProcessor(self.gpu, self._reporter, timing=timing)
+        self._arrays = 0
+        self._warned: WeakSet[KernelFunction] = WeakSet()  # kernels whose missing wait states were reported
+
+    def __repr__(self) -> str:
+        held = sum(a.size_bytes for a in self.memory.allocations)
+        timing = "" if self.timing else ", functional only"
+        return f"<device {self.gpu.name}: {self.gpu.cus} compute units, {held} bytes of memory in use{timing}>"
+
+    def load(self, source: str | Path | bytes) -> Module:
+        """Load a code object from a file, a shipped example's by its name, or from memory; raise CodeObjectError."""
+        example = SHIPPED / "examples" / source if isinstance(source, str) and Path(source).name == source else None
+        if example is not None and example.is_file() and not Path(str(source)).exists():
+            source = example
+        return Module(source, self._reporter, timing=self.timing)
+
+    def array(self, host: Any, *, name: str = "", read_only: bool = False) -> DeviceArray:
+        """Copy `host` to device memory. name: for errors; read_only: a kernel that writes to it faults."""
+        values = host_array(host)
+        name = self._name(name, values.dtype, values.shape)
+        return DeviceArray(
+            self.memory, values, values.shape, values.dtype, name, not checks.switch("read_only", read_only)
+        )
+
+    def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float32, *, name: str = "") -> DeviceArray:
+        """Allocate an array of zeros in device memory."""
+        kind, whole = dtype_of(dtype), shape_of(shape)
+        return DeviceArray(self.memory, None, whole, kind, self._name(name, kind, whole), True)
+
+    def image(self, host: Any, kind: str = "2d", *, fractions: bool = False, name: str = "") -> DeviceImage:
+        """Copy `host` to device memory as an image, for OpenCL C's image2d_t and its like; raise DeviceArrayError.
+
+        kind: '1d', '2d', '3d', '1d_array' or '2d_array'; host: axes [layer or z, y, x, channel], without the last for
+        one channel, of 1, 2 or 4; fractions: whole numbers are read as parts of the largest one (UNORM, SNORM).
+        """
+        values = host_array(host)
+        name = self._name(name, values.dtype, values.shape)
+        fractions = checks.switch("fractions", fractions)
+        generation = ARCHITECTURES[self.gpu.architecture].image_generation
+        return DeviceImage(self.memory, values, kind, fractions, name, generation)
+
+    def sampler(
+        self,
+        filter: str = "nearest",
+        address: str = "none",
+        *,
+        normalized: bool = False,
+        name: str = "sampler",
+    ) -> DeviceSampler:
+        """Return a sampler for OpenCL C's sampler_t; raise DeviceArrayError.
+
+        address: beyond the image, 'none', 'clamp' (the border: zeros), 'clamp_to_edge', and where coordinates are
+        normalized (0 to 1 from edge to edge) 'repeat' and 'mirrored_repeat'.
+        """
+        if filter not in FILTERS:
+            raise DeviceArrayError(f"sampler '{name}': {unknown_name('filter', filter, FILTERS)}")
+        return DeviceSampler(self.memory, filter == "linear", address, checks.switch("normalized", normalized), name)
+
+    def launch(
+        self,
+        kernel: KernelFunction,
+        global_size: Size,
+        local_size: Size | None = None,
+        args: Sequence[Any] | Mapping[str, Any] | None = None,
+        *,
+        kernarg: bytes | None = None,
+        dynamic_lds_bytes: int = 0,
+        global_offset: Size = 0,
+        caches: Caches | None = None,
+        l1_bypass: bool | None = None,
+        max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS,
+        checked: bool = False,
+        hotspots: int = 0,
+        observer: Observer | None = None,
+        timeline: "Timeline | None" = None,
+        sample: checks.Sample = False,
+    ) -> LaunchResult:
+        """Run a kernel to its end and return its metrics.
+
+        global_size, local_size: work-items in up to three dimensions; the last workgroups may be partial. args: in
+        the kernel's order or by name: device arrays (None: null), `gpusim.Pointer`, `gpusim.Local(bytes)`, NumPy
+        scalars or Python numbers. kernarg: instead of args, the whole argument block. dynamic_lds_bytes: LDS in
+        addition to that of `gpusim.Local` arguments. caches: 'warm' leaves in L2 and the TLBs what the launch before
+        left there, 'flushed' empties them, None is as the GPU's `caches` says (L1 is always empty at first).
+        l1_bypass: whether its loads go past L1, None is as the GPU's `l1.bypass` says.
+        max_instructions: of one wavefront, before it counts as an endless loop. checked: assert the model's
+        conservation laws. hotspots: how many of the costliest instructions `result.hotspots` lists. observer:
+        called several times a second, ends the launch by returning False. timeline: what happens in each cycle is drawn
+        into it (gpusim.results.timeline.timeline.Timeline). sample: True simulates the launch in part and estimates the
+        rest, with `name_half_width` beside each metric `name`; a number: the wanted half-width of the cycles, relative;
+        a mapping or SamplingSpec: whatever `gpusim.model.sampling.spec` names. Results of
+        skipped workgroups are then not computed, unless `functional` says so, and reading them back is an error.
+
+        Raise KernargError, GridError, LaunchError, DecodeError, ProgramError, OccupancyError, DeviceMemoryError;
+        ExecutionFault for an error of the kernel: its message names kernel, program counter, instruction, wavefront,
+        lane, address and the nearest allocation. Arrays then hold what was written before.
+        """
+        command = self.command(
+            kernel,
+            global_size,
+            local_size,
+            args,
+            kernarg=kernarg,
+            dynamic_lds_bytes=dynamic_lds_bytes,
+            global_offset=global_offset,
+            caches=caches,
+            l1_bypass=l1_bypass,
+            max_instructions=max_instructions,
+        )
+        record = self._run([command], _options(checked, hotspots, timeline, sample), observer)
+        return LaunchResult(self._config(launch={**command.described(self.gpu), "timing": self.timing}), record)
+
+    def queue(
+        self,
+        *,
+        checked: bool = False,
+        hotspots: int = 0,
+        observer: Observer | None = None,
+        timeline: "Timeline | None" = None,
+        sample: checks.Sample = False,
+    ) -> Queue:
+        """Return a queue of launches and copies, which runs at the end of its `with` block; options as for `launch`.
+
+        with gpu.queue() as queue:
+            queue.write(a, host_a)
+            queue.launch(module["scale"], 256, 64, [a, c])
+            found = queue.read(c)
+        queue.result.kernel.cycles; queue.result.launches[0]; found
+        """
+        return Queue(self, _options(checked, hotspots, timeline, sample), observer)
+
+    def command(
+        self,
+        kernel: KernelFunction,
+        global_size: Size,
+        local_size: Size | None = None,
+        args: Sequence[Any] | Mapping[str, Any] | None = None,
+        *,
+        kernarg: bytes | None = None,
+        dynamic_lds_bytes: int = 0,
+        global_offset: Size = 0,
+        caches: Caches | None = None,
+        l1_bypass: bool | None = None,
+        max_instructions: int = MAX_WAVEFRONT_INSTRUCTIONS,
+    ) -> LaunchCommand:
+        """Return a launch that is checked and packed, to be run later; arguments as for `launch`."""
+        if caches not in (None, *CACHES):
+            raise LaunchError(f"caches is 'flushed' or 'warm', not {caches!r}")
+        if l1_bypass not in (None, True, False):
+            raise LaunchError(f"l1_bypass is True, False or None, not {checks.shown(l1_bypass)}")
+        if not isinstance(kernel, KernelFunction):
+            raise LaunchError(f"kernel: {checks.shown(kernel)} is no kernel; gpu.load(file)['name'] is one")
+        if why := self.gpu.why_foreign(kernel.kernel.gpu):
+            instead = " or ".join(gpus_that_run([kernel.kernel.gpu]))
+            raise LaunchError(f"kernel '{kernel.kernel.short_name}' {why}{instead and f': {instead}'}")
+        lds_bytes = checks.whole("dynamic_lds_bytes", dynamic_lds_bytes, 0)
+        most = checks.whole("max_instructions", max_instructions, 1)
+        places = grid(kernel.kernel, global_size, local_size, global_offset)
+        packed = self._kernarg(kernel.kernel, args, kernarg, places)
+        lds_bytes += packed.dynamic_lds_bytes
+        needed, available = kernel.kernel.lds_bytes + lds_bytes, self.gpu.cu.lds_kib * 1024
+        if needed > available:
+            raise OccupancyError(
+                f"kernel '{kernel.name}' needs {needed} bytes of LDS, a workgroup has at most {available}"
+            )
+        launch = Launch(
+            kernel.kernel,
+            self.memory,
+            packed.block,
+            places.global_size,
+            places.local_size,
+            lds_bytes,
+            dimensions=places.dimensions,
+        )
+        self._tell_violations(kernel)
+        warm = None if caches is None else caches == "warm"
+        command = LaunchCommand(launch, warm, min(most, MAX_LIMIT), l1_bypass=l1_bypass)
+        command.machine(self.gpu)  # raises LaunchError
+        return command
+
+    def _run(self, commands: Sequence[HostCommand], options: RunOptions, observer: Observer | None = None) -> RunRecord:
+        """Run commands in order, each after the one before, as one record."""
+        if observer is not None and not callable(observer):
+            raise LaunchError(f"observer: {checks.shown(observer)} is not a function")
+        names = [c.launch.kernel.name for c in commands if isinstance(c, LaunchCommand)]
+        record = RunRecord(False, " + ".join(names), [])
+        self._processor.run(commands, record, options, observer)
+        record.peak_memory_mb = peak_memory_mb()
+        return record
+
+    def _config(self, **more: Any) -> dict[str, Any]:
+        """Return the values that a result depends on, as plain data: the GPU and those of `more`."""
+        return {"gpu": self.gpu.model_dump(mode="json"), **more}
+
+    def _kernarg(
+        self, kernel: Kernel, args: Sequence[Any] | Mapping[str, Any] | None, kernarg: bytes | None, places: Grid
+    ) -> Kernarg:
+        if kernarg is not None:
+            if args is not None or any(places.offset):
+                raise LaunchError("a kernarg block takes the place of args and of global_offset: pass one of them")
+            if not isinstance(kernarg, bytes | bytearray | memoryview):
+                raise LaunchError(f"kernarg: {checks.shown(kernarg)} is not bytes")
+            block = bytes(kernarg)
+            if len(block) < kernel.kernarg_bytes:
+                raise LaunchError(
+                    f"kernel '{kernel.name}' takes {kernel.kernarg_bytes} bytes of arguments, kernarg has {len(block)}"
+                )
+            return Kernarg(block, 0)
+        given = checks.arguments(args)
+        if isinstance(given, Mapping):
+            return pack(kernel, {name: self._pointed(value) for name, value in given.items()}, places.offset)
+        return pack(kernel, [self._pointed(value) for value in given], places.offset)
+
+    def _pointed(self, value: Any) -> Any:
+        if not isinstance(value, DeviceArray | DeviceSampler):
+            return value
+        self._check_owner(value)
+        return value.argument()
+
+    def _check_owner(self, held: DeviceArray | DeviceSampler) -> None:
+        """Raise LaunchError for what lies on another device."""
+        if not held.belongs_to(self.memory):
+            raise LaunchError(f"'{held.name}' lies on another device")
+
+    def _name(self, name: str, dtype: np.dtype, shape: tuple[int, ...]) -> str:
+        self._arrays += 1
+        return name or f"array {self._arrays}: {dtype} {'x'.join(map(str, shape))}"
+
+    def _tell_violations(self, kernel: KernelFunction) -> None:
+        missing = sum(violation.missing for violation in kernel.violations)
+        if missing and kernel not in self._warned:
+            self._warned.add(kernel)
+            self._reporter.say(
+                f"gpusim: kernel '{kernel.name}': {missing} missing wait state{'s' * (missing > 1)}: real hardware"
+                " would read old values; see gpusim disasm --hazards"
+            )
+
+
+def _options(checked: bool, hotspots: int, timeline: "Timeline | None", sample: checks.Sample) -> RunOptions:
+    return RunOptions(
+        checks.switch("checked", checked),
+        checks.whole("hotspots", hotspots, 0),
+        checks.watcher(timeline),
+        sampling=checks.sampling(sample),
+    )

@@ -1,0 +1,103 @@
+"""What a launch takes at least, by resource, and about, from all of them together; before any correction."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+
+from gpusim.base.sums import plain_sum
+from gpusim.jobs.estimates.launch_work import beyond_l1_cycles
+from gpusim.jobs.estimates.launches import Asked
+from gpusim.model.core.cu.spec import SIMDS
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.roofline import Demand, fewest_cycles
+from isa.trace import LINE_BYTES
+
+RESOURCES = ("valu", "salu", "lds", "dispatch", "l1", "l2", "dram", "fetch", "issue", "latency")
+TOGETHER = 3.0  # exponent of the sum: resources are busy side by side, though not perfectly
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Cycles by resource.
+
+    least: those that no run can beat, where all workgroups are as those looked at: of SIMDs, scalar units and LDS in
+    the fullest compute unit, and of the dispatcher. likely: those that follow from what is assumed: other workgroups
+    find in L1 what the one looked at finds (l2), each byte of an array crosses DRAM once (dram), code comes line by
+    line (fetch), each round of workgroups takes as long as one wavefront alone: its issue turns (issue), and what it
+    waits besides (latency). start_cycles: to the first instruction; rounds: of resident workgroups.
+    """
+
+    least: Mapping[str, float]
+    likely: Mapping[str, float]
+    start_cycles: float
+    rounds: float
+
+    @property
+    def all(self) -> dict[str, float]:
+        """Return both kinds of bounds together."""
+        return {**self.least, **self.likely}
+
+    @property
+    def most(self) -> float:
+        """The largest bound that no run can beat."""
+        return max(self.least.values())
+
+    @property
+    def by(self) -> str:
+        """The resource with the largest of all bounds."""
+        return max(self.all, key=lambda name: self.all[name])
+
+    @property
+    def together(self) -> float:
+        """About what all of them take together, not less than the largest."""
+        largest = max(*self.all.values(), 1.0)
+        parts = plain_sum((cycles / largest) ** TOGETHER for cycles in self.all.values())
+        return self.start_cycles + largest * float(parts) ** (1 / TOGETHER)
+
+
+def bounds(asked: Asked, gpu: GpuSpec) -> Bounds:
+    """Return the bounds of a launch that finds nothing in the caches."""
+    work, groups = asked.work, asked.work.workgroups
+    moved = moved_across_dram(asked, stays=gpu.l2.size_kib << 10)
+    limited = gpu.dram.model != "ideal" or gpu.dram.ideal_bandwidth_gb_s
+    each = fewest_cycles(
+        Demand(
+            work.valu_cycles,
+            work.scalar_instructions,
+            work.lds_cycles,
+            work.load_lines + work.store_lines,
+            work.missed_lines + work.store_lines,
+            moved / gpu.dram.bytes_per_s * gpu.clock_hz * gpu.dram.channels if limited else 0.0,
+            groups,
+            work.wavefronts,
+        ),
+        gpu,
+    )
+    of_fullest = ceil(groups / gpu.cus) / (groups / gpu.cus)  # compute unit, over the mean
+    waves = ceil(groups / gpu.cus) * work.wavefronts
+    of_fullest_simd = ceil(waves / SIMDS) * SIMDS * gpu.cus / (groups * work.wavefronts)
+    least = {
+        "valu": each["valu"] * of_fullest_simd,
+        "salu": each["salu"] * of_fullest,
+        "lds": each["lds"] * of_fullest,
+        "dispatch": each["dispatch"],
+    }
+    rounds = groups / (asked.resident * gpu.cus)
+    turns = max(ceil(rounds), 1) * (work.longest if rounds <= 1 else 1.0)
+    likely = {
+        "l1": each["l1"] * of_fullest,
+        "l2": each["l2"],
+        "dram": each["dram"],
+        "fetch": work.code_lines * beyond_l1_cycles(gpu),
+        "issue": work.turn_cycles * turns,
+        "latency": (work.turn_cycles + work.exposed_cycles) * turns,
+    }
+    return Bounds(least, likely, gpu.cu.launch_cycles + beyond_l1_cycles(gpu), rounds)
+
+
+def moved_across_dram(asked: Asked, stays: float = 0.0) -> float:
+    """Return the bytes of the arrays that cross DRAM, each once; no more than the launch's accesses move. stays: of the
+    written ones, in L2 until after the launch's end.
+    """
+    read = min(asked.read_bytes, asked.work.load_lines * LINE_BYTES)
+    return read + max(0.0, min(asked.written_bytes, asked.work.store_lines * LINE_BYTES) - stays)

@@ -1,0 +1,132 @@
+"""The launches of a network's iteration, each with what it asks of the GPU; nothing is simulated."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from gpusim.config.network_run import NetworkSettings
+from gpusim.jobs.estimates.launch_work import LaunchWork, launch_work
+from gpusim.jobs.networks.launches import LaunchClass, made_up_classes
+from gpusim.jobs.networks.run import planned_iteration, selected_layers
+from gpusim.jobs.networks.storage import Storage
+from gpusim.jobs.running.operators import gpu_facts
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.occupancy import occupancy, residency
+from isa.execution.emulator import run_functional
+from isa.execution.faults import ExecutionFault
+from isa.launch import Launch
+from workloads.networks.graph import Network
+from workloads.networks.kind import Pass
+from workloads.networks.memory import MemoryPlan
+from workloads.operators.primitive import TensorOperator
+
+CODE_BYTES = 64 << 20  # of all kernels that are looked at, in one device memory
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a launch asks of a GPU. read_bytes, written_bytes: of the arrays, or the parts of them, that it is given;
+    resident: workgroups that a compute unit holds.
+    """
+
+    work: LaunchWork
+    read_bytes: float
+    written_bytes: float
+    resident: int
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A launch in its network. operator: the name of what it is a part of."""
+
+    layer: str
+    what: Pass
+    operator: str
+    one: LaunchClass
+    asked: Asked
+
+    @property
+    def kernel(self) -> str:
+        """The name of the kernel."""
+        return self.one.kernel
+
+
+@dataclass
+class Looked:
+    """Launches that were looked at before, by class: launches of one class ask for the same."""
+
+    gpu: GpuSpec
+    found: dict[LaunchClass, LaunchWork] = field(default_factory=dict)
+
+    def works(self, operator: TensorOperator, classes: Sequence[LaunchClass]) -> Iterator[LaunchWork]:
+        """Yield what each launch of an operator asks for; tables that later ones read are made before."""
+        new = [number for number, one in enumerate(classes) if one not in self.found]
+        for number in operator.decisive:
+            if number < max(new, default=0):
+                launch = operator.launches[number]
+                with suppress(ExecutionFault):  # whoever reads the table is looked at with what there is
+                    run_functional(launch, residency=residency(launch, self.gpu))
+        for number, one in enumerate(classes):
+            if one not in self.found:
+                self.found[one] = launch_work(operator.launches[number], self.gpu)
+            yield self.found[one]
+
+
+def placed_launches(
+    network: Network,
+    settings: NetworkSettings,
+    batch: int,
+    train: bool,
+    layers: str | frozenset[str] | None = None,
+    chosen: Mapping[tuple[str, Pass], str] | None = None,
+    looked: Looked | None = None,
+) -> tuple[MemoryPlan, list[Placed]]:
+    """Return the memory plan of an iteration without engine, and its launches in order. Raises UserError.
+
+    layers: as of gpusim.jobs.networks.run.Wanted; chosen: algorithms by layer and pass.
+    """
+    planned, iteration = planned_iteration(network, settings, batch, train, chosen)
+    storage, selected = Storage.allocate(planned, settings.gpu, CODE_BYTES), selected_layers(network, layers)
+    looked = looked or Looked(settings.gpu)
+    found = []
+    for step in planned.schedule.steps:
+        if selected is not None and step.layer not in selected:
+            continue
+        for operator in storage.operators(step, gpu_facts(settings.gpu), iteration):
+            past = settings.l1_bypass_of(step.layer, step.what)
+            classes = made_up_classes([operator], l1_bypass=past)
+            for number, work in enumerate(looked.works(operator, classes)):
+                launch = operator.launches[number]
+                fit = occupancy(launch, settings.gpu.cu).workgroups_per_cu
+                if past:
+                    work = replace(work, missed_lines=work.load_lines)
+                asked = Asked(work, *moved_bytes(operator, number), fit)
+                found.append(Placed(step.layer, step.what, operator.name, classes[number], asked))
+    return planned, found
+
+
+def moved_bytes(operator: TensorOperator, number: int) -> tuple[float, float]:
+    """Return the bytes that a launch of an operator reads and writes: the arrays that its pointers point into.
+
+    From a pointer to the next higher one of any launch of the operator, or to the array's end: launches that take an
+    array by chunks have one each. What launches leave for later ones is written by the first that has it.
+    """
+    primitive, launches = operator.primitive, operator.launches
+    every = sorted({address for launch in launches for address in launch.pointers})
+    read = written = 0.0
+    for address in set(launches[number].pointers):
+        for name, tensor in operator.tensors.items():
+            if not tensor.address <= address < tensor.address + tensor.size_bytes:
+                continue
+            end = next((a for a in every if a > address), tensor.address + tensor.size_bytes)
+            size = min(end, tensor.address + tensor.size_bytes) - address
+            first = name in primitive.workspace and not any(_has(one, address) for one in launches[:number])
+            if name in primitive.gives or first:
+                written += size
+            if name in primitive.takes or (name in primitive.workspace and not first):
+                read += size
+    return read, written
+
+
+def _has(launch: Launch, address: int) -> bool:
+    return address in launch.pointers

@@ -1,0 +1,170 @@
+"""The time of a launch: its bounds taken together, times a correction that is fitted to simulated launches.
+
+The correction's logarithm is linear in what `features` says of a launch, and has a part for each kernel that was seen;
+all weights are shrunk towards zero (ridge regression, Hoerl and Kennard 1970), so that a kernel that was never seen
+gets what is common to all. Outside of what was seen a feature counts as the nearest value that was. No estimate is
+below the largest bound that no run can beat.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from math import ceil, exp, log
+
+import numpy as np
+
+from gpusim.jobs.estimates.bounds import RESOURCES, Bounds, bounds
+from gpusim.jobs.estimates.launches import Asked
+from gpusim.model.core.cu.spec import SIMDS
+from gpusim.model.core.gpu_spec import GpuSpec
+from isa.trace import LINE_BYTES
+
+SHRUNK = 3.0  # launches of average spread that a feature's weight of zero is worth
+KERNEL_SHRUNK = 2.0  # launches that a kernel's part of zero is worth
+LEAST_RESIDENT = 0.1  # wavefronts of a SIMD in the mean: below, launches are alike
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A feature in the fit: its mean and deviation there, the least and the most that were seen, its weight."""
+
+    mean: float
+    deviation: float
+    least: float
+    most: float
+    weight: float
+
+    def part(self, value: float) -> float:
+        """Return its part of the correction's logarithm."""
+        return self.weight * (min(max(value, self.least), self.most) - self.mean) / self.deviation
+
+
+@dataclass(frozen=True)
+class Correction:
+    """The fitted correction. constant: its logarithm at the features' means; kernels: each one's part, by name."""
+
+    constant: float
+    features: Mapping[str, Feature]
+    kernels: Mapping[str, float]
+
+    def factor(self, values: Mapping[str, float], kernel: str) -> float:
+        """Return by what the bounds together are multiplied."""
+        known = self.constant + self.kernels.get(kernel, 0.0)
+        for name, feature in self.features.items():
+            known += feature.part(values[name])
+        return exp(known)
+
+    def cycles(self, asked: Asked, kernel: str, gpu: GpuSpec) -> "Estimated":
+        """Estimate a launch."""
+        found = bounds(asked, gpu)
+        factor = self.factor(features(found, asked), kernel)
+        return Estimated(max(found.most, found.together * factor), found, kernel in self.kernels)
+
+
+NONE = Correction(0.0, {}, {})  # the bounds alone
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """A launch's estimate. known: whether its kernel was in the fit."""
+
+    cycles: float
+    bounds: Bounds
+    known: bool
+
+
+@dataclass(frozen=True)
+class Example:
+    """A launch that was simulated, for the fit.
+
+    group: what is left out at a time; values: its features; together, most: its bounds; cycles: simulated; key: equal
+    for launches that are the same, in whatever group.
+    """
+
+    group: str
+    kernel: str
+    values: Mapping[str, float]
+    together: float
+    most: float
+    cycles: float
+    key: Hashable = None
+
+    @classmethod
+    def of(cls, group: str, kernel: str, asked: Asked, gpu: GpuSpec, cycles: float, key: Hashable = None) -> "Example":
+        """Make the example of a launch."""
+        found = bounds(asked, gpu)
+        return cls(group, kernel, features(found, asked), found.together, found.most, cycles, key)
+
+    def estimated(self, correction: Correction) -> float:
+        """Return the cycles that a correction has for it."""
+        return max(self.most, self.together * correction.factor(self.values, self.kernel))
+
+
+_GEOMETRY = (
+    "rounds that are not full",
+    "wavefronts of a SIMD",
+    "wavefronts of a workgroup",
+    "workgroups of a compute unit",
+    "bytes loaded again",
+)
+_PAIRS = tuple(combinations_with_replacement(RESOURCES, 2))
+FEATURES = (*RESOURCES, *(f"{one} × {other}" for one, other in _PAIRS), *_GEOMETRY)
+
+
+def features(found: Bounds, asked: Asked) -> dict[str, float]:
+    """Return what the correction is linear in: the bounds' shares, products of two of them, logarithms of geometry.
+
+    Nothing of it grows with the size of a launch: what was seen of small launches is to hold for large ones.
+    """
+    shares = {name: found.all[name] / found.together for name in RESOURCES}
+    pairs = (shares[one] * shares[other] for one, other in _PAIRS)
+    work, rounds = asked.work, found.rounds
+    loaded = work.load_lines * LINE_BYTES
+    geometry = (
+        log(ceil(rounds) / rounds) if rounds > 1 else 0.0,
+        log(max(min(rounds, 1.0) * asked.resident * work.wavefronts / SIMDS, LEAST_RESIDENT)),
+        log(work.wavefronts),
+        log(asked.resident),
+        log(max(loaded / asked.read_bytes, 1.0)) if asked.read_bytes else 0.0,
+    )
+    return dict(zip(FEATURES, (*shares.values(), *pairs, *geometry), strict=True))
+
+
+def fit(examples: Sequence[Example], shrunk: float = SHRUNK, kernel_shrunk: float = KERNEL_SHRUNK) -> Correction:
+    """Fit a correction to the examples' cycles, all of them alike. Raises ValueError where there are none."""
+    if not examples:
+        raise ValueError("a correction cannot be fitted to no examples")
+    names = list(examples[0].values)
+    x = np.array([[one.values[name] for name in names] for one in examples])
+    y = np.log([one.cycles / one.together for one in examples])
+    mean, deviation = x.mean(axis=0), x.std(axis=0)
+    deviation[deviation < 1e-9] = 1.0  # one value throughout: it tells nothing
+    kernels = sorted({one.kernel for one in examples})
+    place = {kernel: k for k, kernel in enumerate(kernels)}
+    of_kernel = np.zeros((len(x), len(kernels)))
+    of_kernel[np.arange(len(x)), [place[one.kernel] for one in examples]] = 1.0
+    a = np.hstack([np.ones((len(x), 1)), (x - mean) / deviation, of_kernel])
+    shrinking = np.concatenate([[0.0], np.full(len(names), shrunk), np.full(len(kernels), kernel_shrunk)])
+    weights = np.linalg.solve(a.T @ a + np.diag(shrinking), a.T @ y)
+    found = zip(mean, deviation, x.min(axis=0), x.max(axis=0), weights[1:], strict=False)
+    fitted = {name: Feature(*map(float, row)) for name, row in zip(names, found, strict=False)}
+    parts = weights[1 + len(names) :]
+    return Correction(float(weights[0]), fitted, {kernel: float(parts[place[kernel]]) for kernel in kernels})
+
+
+def left_out(examples: Sequence[Example], shrunk: float = SHRUNK, kernel_shrunk: float = KERNEL_SHRUNK) -> list[float]:
+    """Return each example's estimate by a fit to the other groups' examples, but those of launches that its group has
+    too. Raises ValueError for a single group.
+    """
+    groups = sorted({one.group for one in examples})
+    if len(groups) < 2:
+        raise ValueError("leaving one out takes at least two groups")
+    found = [0.0] * len(examples)
+    for group in groups:
+        own = {one.key for one in examples if one.group == group and one.key is not None}
+        others = [one for one in examples if one.group != group and one.key not in own]
+        correction = fit(others, shrunk, kernel_shrunk)
+        for k, one in enumerate(examples):
+            if one.group == group:
+                found[k] = one.estimated(correction)
+    return found

@@ -1,0 +1,210 @@
+"""The estimate of a network's iteration: launches, layers and passes, the whole, and what simulating it would cost."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gpusim.base.errors import UserError
+from gpusim.base.sums import plain_sum
+from gpusim.config.network_run import NetworkSettings
+from gpusim.jobs.estimates.algorithms import estimated_algorithms
+from gpusim.jobs.estimates.cost import Rates
+from gpusim.jobs.estimates.fitted import Fitted, load_fitted
+from gpusim.jobs.estimates.launches import Asked, Looked, Placed, placed_launches
+from gpusim.jobs.estimates.model import Estimated
+from gpusim.jobs.networks.choice import chosen_kinds
+from gpusim.jobs.networks.execution import MOST_ERROR
+from gpusim.jobs.networks.kept import Kept
+from gpusim.jobs.networks.launches import LaunchClass
+from gpusim.jobs.networks.run import Wanted, is_real
+from gpusim.model.core.gpu_spec import GpuSpec
+from workloads.networks.graph import Network
+from workloads.networks.kind import Pass
+from workloads.networks.memory import MemoryPlan
+
+
+class Cost(NamedTuple):
+    """Processor seconds of simulating an iteration, each class of launches once.
+
+    cpu_s: as the settings say, in whole or sampled; whole_s; sampled_s: each launch in part where it has rounds enough;
+    executed_s: of executing all launches without timing, as a run over real values does besides. launches: that are
+    simulated; known: that a store knows; instructions: of wavefronts in those that are simulated, in whole.
+    """
+
+    cpu_s: float
+    whole_s: float
+    sampled_s: float
+    executed_s: float
+    launches: int
+    known: int
+    instructions: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """A layer's pass. bound: the resource that bounds most of its time; unknown: launches whose kernel was not in the
+    fit.
+    """
+
+    layer: str
+    what: Pass
+    operators: Sequence[str]
+    launches: int
+    cycles: float
+    bound: str
+    unknown: int
+
+
+@dataclass(frozen=True)
+class NetworkEstimate:
+    """The estimate of an iteration. algorithms: of convolutions, by layer and pass, where estimates chose them."""
+
+    network: Network
+    settings: NetworkSettings
+    planned: MemoryPlan
+    train: bool
+    placed: Sequence[Placed]
+    estimates: Sequence[Estimated]
+    fitted: Fitted
+    algorithms: Mapping[tuple[str, Pass], str]
+
+    @property
+    def batch(self) -> int:
+        """Images in the batch."""
+        return self.planned.schedule.batch
+
+    @property
+    def gpu(self) -> GpuSpec:
+        """The GPU of the settings."""
+        return self.settings.gpu
+
+    @property
+    def rows(self) -> list[Row]:
+        """By layer and pass, in order."""
+        grouped: dict[tuple[str, Pass], list[tuple[Placed, Estimated]]] = {}
+        for placed, one in zip(self.placed, self.estimates, strict=True):
+            grouped.setdefault((placed.layer, placed.what), []).append((placed, one))
+        return [_row(*place, held) for place, held in grouped.items()]
+
+    @property
+    def cycles(self) -> float:
+        """Cycles of all kernels."""
+        return float(plain_sum(one.cycles for one in self.estimates))
+
+    @property
+    def time_us(self) -> float:
+        """Time of the iteration, with what each launch takes before its kernel starts."""
+        return self.kernel_us + len(self.estimates) * self.gpu.kernel_launch_us
+
+    @property
+    def band_us(self) -> tuple[float, float]:
+        """The time if the kernels are as far off as iterations of networks that were left out, nine in ten of them."""
+        launching = self.time_us - self.kernel_us
+        errors = self.fitted.errors.iterations
+        return self.kernel_us * errors.low + launching, self.kernel_us * errors.high + launching
+
+    @property
+    def kernel_us(self) -> float:
+        """Time of all kernels."""
+        return self.cycles / (self.gpu.clock_ghz * 1e3)
+
+    def seconds(self, rates: Rates) -> dict[LaunchClass, float]:
+        """Return the processor time of each class of launches, in whole or sampled as the settings say."""
+        once, whole = {placed.one: placed.asked for placed in self.placed}, self.settings.sampling is None
+        return {
+            one: rates.seconds(asked, 1.0 if whole else sampled_share(asked, self.gpu, rates))
+            for one, asked in once.items()
+        }
+
+    def cost(self, is_known: Callable[[LaunchClass], bool] = lambda one: False, rates: Rates | None = None) -> Cost:
+        """Return what simulating it would cost on this host. is_known: launches that need not be simulated; rates: of
+        another host.
+        """
+        rates = rates or self.fitted.rates.here()
+        once = {placed.one: placed for placed in self.placed}
+        new = [placed for one, placed in once.items() if not is_known(one)]
+        whole = plain_sum(rates.seconds(placed.asked) for placed in new)
+        sampled = plain_sum(rates.seconds(one.asked, sampled_share(one.asked, self.gpu, rates)) for one in new)
+        return Cost(
+            float(whole if self.settings.sampling is None else sampled),
+            float(whole),
+            float(sampled),
+            float(plain_sum(one.asked.work.instructions for one in self.placed)) / rates.executed_per_s,
+            len(new),
+            len(once) - len(new),
+            float(plain_sum(placed.asked.work.instructions for placed in new)),
+        )
+
+
+def sampled_share(asked: Asked, gpu: GpuSpec, rates: Rates) -> float:
+    """Return about what part of a launch is simulated where it is sampled."""
+    rounds = asked.work.workgroups / (asked.resident * gpu.cus)
+    return min(1.0, rates.sampled_rounds / rounds)
+
+
+def estimate(
+    network: Network,
+    settings: NetworkSettings,
+    batch: int,
+    train: bool,
+    layers: str | frozenset[str] | None = None,
+    fitted: Fitted | None = None,
+) -> NetworkEstimate:
+    """Estimate an iteration without engine, over made-up values or real ones alike. Raises UserError.
+
+    layers: as of gpusim.jobs.networks.run.Wanted; fitted: None: the shipped one. Where `convolution` or
+    `attention` is `auto`, each layer's pass is by the algorithm with the lowest estimate; a run measures.
+    """
+    fitted, looked = fitted or load_fitted(), Looked(settings.gpu)
+    chosen: Mapping[tuple[str, Pass], str] = {}
+    if chosen_kinds(settings):
+        chosen = estimated_algorithms(network, settings, batch, train, layers, fitted.correction, looked)
+    planned, placed = placed_launches(network, settings, batch, train, layers, chosen, looked)
+    found = [fitted.correction.cycles(one.asked, one.kernel, settings.gpu) for one in placed]
+    return NetworkEstimate(network, settings, planned, train, placed, found, fitted, chosen)
+
+
+def cost_of(network: Network, settings: NetworkSettings, wanted: Wanted, fitted: Fitted | None = None) -> Cost:
+    """Return what `gpusim net` would cost with these settings: launches that the store of `wanted` knows cost nothing.
+
+    Its cpu_s has the execution of real values, where the run would have them; comparing them with NumPy comes on top,
+    and measuring algorithms with `convolution: auto`. Raises UserError, also for a run with the engine, whose time its
+    values decide.
+    """
+    if wanted.engine != "off":
+        raise UserError(f"engine {wanted.engine}: no estimate: the zeros of its values decide its time")
+    return estimated_cost(network, settings, wanted, fitted)[1]
+
+
+def estimated_cost(
+    network: Network, settings: NetworkSettings, wanted: Wanted, fitted: Fitted | None = None
+) -> tuple[NetworkEstimate, Cost]:
+    """Return the estimate of an iteration without engine, and what `cost_of` says of it. Raises UserError."""
+    found, store = estimate(network, settings, wanted.batch, wanted.train, wanted.layers, fitted), wanted.store
+    if store is None or wanted.fresh or not store.is_file():
+        cost = found.cost()
+    else:
+        kept, sampling = Kept(store, settings.gpu), settings.sampling
+        asked = None if sampling is None else sampling.model_copy(update={"error": max(MOST_ERROR, sampling.error)})
+        try:
+            cost = found.cost(lambda one: kept.get(one, asked) is not None)
+        finally:
+            kept.close()
+    if is_real(wanted, found.planned):
+        cost = cost._replace(cpu_s=cost.cpu_s + cost.executed_s)
+    return found, cost
+
+
+def _row(layer: str, what: Pass, held: Sequence[tuple[Placed, Estimated]]) -> Row:
+    by: dict[str, float] = {}
+    for _, one in held:
+        by[one.bounds.by] = by.get(one.bounds.by, 0.0) + one.cycles
+    return Row(
+        layer,
+        what,
+        list(dict.fromkeys(placed.operator for placed, _ in held)),
+        len(held),
+        float(plain_sum(one.cycles for _, one in held)),
+        max(by, key=lambda name: by[name]),
+        sum(not one.known for _, one in held),
+    )

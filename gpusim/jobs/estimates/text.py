@@ -1,0 +1,167 @@
+"""Estimates as tables and as plain data; the first line says that they are estimates."""
+
+from typing import Any
+
+from gpusim.base.progress import percent, scaled
+from gpusim.base.sums import plain_sum
+from gpusim.base.table import Column, Table
+from gpusim.jobs.estimates.errors import BAND, Error
+from gpusim.jobs.estimates.fitted import Fitted
+from gpusim.jobs.estimates.network import Cost, NetworkEstimate
+
+SCHEMA_VERSION = 1
+MEANINGS = {
+    "cycles": "estimated, of all kernels",
+    "time_us": "estimated, in microseconds of simulated time; of the iteration with what each launch takes before",
+    "low_us": "low_us to high_us: the time if kernels are as far off as nine in ten iterations of networks left out",
+    "bound": "the resource whose bound is the largest in most of the time",
+    "bounds": "cycles that each resource needs; those of `least` cannot be beaten by a run, if all workgroups are as"
+    " those looked at; the others rest on assumptions (docs/estimates.md)",
+    "known_kernel": "whether the kernel was in the fit; otherwise its correction is what is common to all",
+    "errors": "of |estimated / simulated - 1|, leaving one network out; low, high: percentiles 5 and 95 of simulated /"
+    " estimated",
+    "cost": "processor seconds of simulating on this host, each class of launches once: whole, or each sampled",
+}
+
+
+def table(found: NetworkEstimate, cost: Cost) -> Table:
+    """Return the table by layer and pass, with the total, what it is worth and what simulating would cost below."""
+    to_us, rows = found.gpu.clock_ghz * 1e3, found.rows
+    heads = [
+        *(Column("layer"), Column("pass"), Column("launches")),
+        Column("estimated", lambda us: f"{us:,.1f}", unit="µs", right=True),
+        Column("share", percent, right=True),
+        Column("bound by"),
+    ]
+    lines = [
+        (row.layer, str(row.what), row.launches, row.cycles / to_us, row.cycles / found.cycles, row.bound)
+        for row in rows
+    ]
+    phase = "training" if found.train else "inference"
+    title = f"estimate, nothing was simulated: {found.network.name}, {phase}, batch {found.batch}, {found.gpu.name}"
+    return Table(heads, lines, title=title, notes=notes(found, cost))
+
+
+def notes(found: NetworkEstimate, cost: Cost) -> list[str]:
+    """Return the lines below the table."""
+    errors, origin = found.fitted.errors, found.fitted.origin
+    low, high = (us / 1e3 for us in found.band_us)
+    lines = [
+        f"about {found.time_us / 1e3:,.2f} ms an iteration, {low:,.2f} to {high:,.2f} ms by the errors below:"
+        f" {found.kernel_us / 1e3:,.2f} ms of kernels, and {len(found.estimates)} launches of"
+        f" {found.gpu.kernel_launch_us:g} µs",
+        f"how far off, leaving one network out: iterations {_short(errors.iterations)}; launches"
+        f" {_short(errors.launches)}",
+        f"fitted to {plain_sum(point['launches'] for point in origin.points):,} launches of"
+        f" {', '.join(origin.networks)} on {', '.join(origin.gpus)}",
+    ]
+    if found.gpu.name not in origin.gpus:
+        lines.append(f"{found.gpu.name} was not in the fit: how far off is not known")
+    unknown = sorted(
+        {placed.kernel for placed, one in zip(found.placed, found.estimates, strict=True) if not one.known}
+    )
+    if unknown:
+        lines.append(f"kernels that were not in the fit: {', '.join(unknown)}")
+    if found.algorithms:
+        used = sorted(set(found.algorithms.values()))
+        lines.append(f"convolution=auto: by estimate, where a run measures: {', '.join(used)}")
+    uncounted = sorted({placed.kernel for placed in found.placed if not placed.asked.work.counted})
+    if uncounted:
+        lines.append(f"kernels whose instructions could not be counted: {', '.join(uncounted)}")
+    lines.append(
+        f"to simulate it on this host: about {_seconds(cost.whole_s)} of a processor whole, {_seconds(cost.sampled_s)}"
+        f" sampled ({cost.launches} launches that differ, {scaled(cost.instructions)} wavefront instructions)"
+    )
+    return lines
+
+
+def document(found: NetworkEstimate, cost: Cost) -> dict[str, Any]:
+    """Return the JSON object of `gpusim layers --estimate`."""
+    to_us, fitted = found.gpu.clock_ghz * 1e3, found.fitted
+    held, (low, high) = fitted.document(), found.band_us
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "estimate": True,
+        "network": found.network.name,
+        "phase": "train" if found.train else "inference",
+        "batch": found.batch,
+        "gpu": found.gpu.name,
+        "meanings": MEANINGS,
+        "layers": [
+            {
+                "layer": row.layer,
+                "pass": str(row.what),
+                "operators": list(row.operators),
+                "launches": row.launches,
+                "cycles": row.cycles,
+                "time_us": row.cycles / to_us,
+                "share": row.cycles / found.cycles,
+                "bound": row.bound,
+            }
+            for row in found.rows
+        ],
+        "launches": [
+            {
+                "layer": placed.layer,
+                "pass": str(placed.what),
+                "kernel": placed.kernel,
+                "workgroups": placed.asked.work.workgroups,
+                "instructions": placed.asked.work.instructions,
+                "cycles": one.cycles,
+                "least": dict(one.bounds.least),
+                "bounds": one.bounds.all,
+                "known_kernel": one.known,
+            }
+            for placed, one in zip(found.placed, found.estimates, strict=True)
+        ],
+        "total": {
+            "cycles": found.cycles,
+            "kernel_us": found.kernel_us,
+            "time_us": found.time_us,
+            "low_us": low,
+            "high_us": high,
+        },
+        "errors": held["errors"],
+        "fitted_to": held["points"],
+        "algorithms": [
+            {"layer": layer, "pass": str(what), "algorithm": name} for (layer, what), name in found.algorithms.items()
+        ],
+        "cost": cost._asdict(),
+    }
+
+
+def error_tables(fitted: Fitted) -> list[Table]:
+    """Return how far off estimates are, leaving one network out: of iterations, and of launches by groups."""
+    errors = fitted.errors
+    iterations = {"all": errors.iterations, **errors.iterations_by_network}
+    launches = {"all": errors.launches, **errors.by_gpu, **errors.by_network, **errors.by_operator}
+    return [
+        _errors("iterations", "Iterations, leaving their network out", iterations),
+        _errors("launches", "Launches, leaving their network out", launches),
+    ]
+
+
+def _errors(name: str, title: str, groups: dict[str, Error]) -> Table:
+    heads = [
+        *(Column(name), Column("number")),
+        *(Column(head, percent, right=True) for head in ("mean", "median", "worst")),
+        Column(f"simulated / estimated, percentiles {BAND[0]:g} to {BAND[1]:g}", right=True),
+    ]
+    rows = [
+        (group, one.number, one.mean, one.median, one.worst, f"{one.low:.2f} to {one.high:.2f}")
+        for group, one in groups.items()
+    ]
+    return Table(heads, rows, name=name, title=title)
+
+
+def _short(error: Error) -> str:
+    return f"{percent(error.mean)} in the mean, {percent(error.median)} median, {percent(error.worst)} at worst"
+
+
+def _seconds(seconds: float) -> str:
+    """Write seconds, minutes or hours with two digits or all before the point."""
+    for limit, unit in ((5400.0, "h"), (90.0, "min")):
+        if seconds >= limit:
+            value = seconds / (3600.0 if unit == "h" else 60.0)
+            return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"

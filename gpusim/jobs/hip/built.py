@@ -1,0 +1,68 @@
+"""The runtime library and gpusim's own HIP programs: the wheel's, or built when they are first needed, in the cache."""
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+from gpusim.base.jit import cache_folders
+from gpusim.base.progress import current_reporter
+from gpusim.jobs.hip.building import HipBuildError, build, compiler, is_whole, name
+from workloads.toolchain.compilers import hip_root
+
+PREBUILT = Path(__file__).with_name("prebuilt")  # in wheels for x86-64 Linux (hatch_build.py)
+
+
+def libraries() -> Path:
+    """Return the folder with the runtime library under each of its names, and with the programs; built if need be.
+
+    Raises HipBuildError.
+    """
+    wanted = name()
+    for place in (PREBUILT, *cache_folders.readable()):
+        if is_whole(place / wanted):
+            return place / wanted
+        if (place / wanted).is_dir():
+            current_reporter().say_once(f"gpusim: {place / wanted}: the library there is damaged; it is built again")
+    kept = cache_folders.writable()
+    if kept is None:
+        raise HipBuildError("the runtime library for HIP programs can be kept nowhere; GPUSIM_CACHE_DIR names a folder")
+    found = compiler()
+    current_reporter().say(f"gpusim: building the runtime library for HIP programs with {found}")
+    with tempfile.TemporaryDirectory(prefix=f"{wanted}.", dir=kept) as folder:
+        results = build(found, Path(folder))
+        if (kept / wanted).is_dir() and not is_whole(kept / wanted):
+            os.rename(kept / wanted, Path(folder) / "damaged")
+        try:
+            os.rename(results, kept / wanted)
+        except OSError:
+            if not is_whole(kept / wanted):  # else another process was faster
+                raise
+    return kept / wanted
+
+
+def rocm_folder() -> Path | None:
+    """Return a folder with what ROCm's holds, if it is installed, and gpusim's libraries in place of its own.
+
+    Python packages open libraries there by their path, whatever the loader would find. It is kept in the cache, and
+    holds links alone; None where there is no cache that can be written, which is said.
+    """
+    root, kept = hip_root(), cache_folders.writable()
+    if kept is None:
+        current_reporter().say_once("gpusim: no folder can be kept for ROCM_PATH; GPUSIM_CACHE_DIR names one")
+        return None
+    links = {} if root is None else {entry.name: str(entry.absolute()) for entry in sorted(root.iterdir())}
+    links["lib"] = str(libraries())
+    folder = kept / f"rocm-{hashlib.sha256(repr(links).encode()).hexdigest()[:16]}"
+    if not folder.is_dir():
+        with tempfile.TemporaryDirectory(prefix=f"{folder.name}.", dir=kept) as made:
+            results = Path(made) / "links"
+            results.mkdir()
+            for name, target in links.items():
+                (results / name).symlink_to(target)
+            try:
+                os.rename(results, folder)
+            except OSError:
+                if not folder.is_dir():  # else another process was faster
+                    raise
+    return folder

@@ -1,0 +1,118 @@
+"""Compilation while a program runs (hiprtc, OpenCL): by the system's clang, with AMD's device library.
+
+OpenCL C alone does without the library: with gpusim's header, as far as that goes.
+"""
+
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from gpusim.jobs.hip.protocol import Source
+from isa.object.code_object import CodeObjectError, load_code_object
+from isa.object.names import KernelNameError, find
+from workloads.toolchain.build import OPENCL_LIBRARY
+from workloads.toolchain.compilers import (
+    for_hip,
+    opencl_flags,
+    target_flags,
+    why_not,
+    with_library,
+    without_library,
+)
+from workloads.toolchain.errors import KernelBuildError
+
+# chosen by gpusim: what the program says of the GPU is what it was told
+OF_THE_TARGET = ("--gpu-architecture", "--offload-arch", "-arch", "-march=", "-mcpu=")
+
+
+@dataclass(frozen=True)
+class CompileRequest:
+    """What a program wants compiled: source, headers by the names used in #include, expressions whose symbols it asks
+    for.
+    """
+
+    source: str
+    name: str
+    headers: dict[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+    expressions: tuple[str, ...] = ()
+    language: Source = Source.HIP
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The result of a compilation.
+
+    code: a code object, empty where compilation failed; lowered: the expressions' symbols, empty if not found.
+    """
+
+    code: bytes
+    log: str
+    lowered: tuple[str, ...]
+
+
+def compile_program(request: CompileRequest, gpu: str) -> Compiled:
+    """Compile a program's source for a GPU; what is wrong with it, or what is missing here, is in the log."""
+    nothing = ("",) * len(request.expressions)
+    try:
+        clang, flags = _for_opencl(gpu) if request.language == Source.OPENCL else _for_hip(gpu)
+    except KernelBuildError as error:
+        return Compiled(b"", f"gpusim: {error}\n", nothing)
+    with tempfile.TemporaryDirectory(prefix="gpusim-hiprtc-") as folder:
+        root = Path(folder)
+        for name, text in request.headers.items():
+            write_beneath(root, name, text.encode())
+        source = root / ("program.cl" if request.language == Source.OPENCL else "program.hip")
+        source.write_text(_with_uses(request), encoding="utf-8")
+        given = [option for option in request.options if not option.startswith(OF_THE_TARGET)]
+        command = [clang, *flags, "-I.", "-Wno-unused-command-line-argument"]
+        done = subprocess.run(
+            [*command, *given, source.name, "-o", "program.co"], cwd=root, capture_output=True, text=True, check=False
+        )
+        log = done.stderr.replace(source.name, request.name)
+        if done.returncode:
+            return Compiled(b"", log, nothing)
+        code = (root / "program.co").read_bytes()
+    return Compiled(code, log, tuple(_lowered(code, expression) for expression in request.expressions))
+
+
+def _for_hip(gpu: str) -> tuple[str, tuple[str, ...]]:
+    """Return the compiler and its flags for HIP; raise KernelBuildError that says what is missing."""
+    tools, flags = for_hip(gpu)
+    return tools.clang, (*flags, "-include", "hip/hip_runtime.h")
+
+
+def _for_opencl(gpu: str) -> tuple[str, tuple[str, ...]]:
+    """Return the same for OpenCL C 1.2, which the specification has a program compiled as that names no version."""
+    tools = with_library() or without_library()
+    if tools is None:
+        raise KernelBuildError(f"OpenCL {why_not()}")
+    version = ("-cl-std=CL1.2",) if tools.library else ("-include", str(OPENCL_LIBRARY))
+    return tools.clang, (*opencl_flags(tools.library), *version, *target_flags(gpu))
+
+
+def _with_uses(request: CompileRequest) -> str:
+    """Return the source with a use of each expression added, so that templates are instantiated."""
+    uses = (
+        f"static __device__ __attribute__((used)) const void* __gpusim_use_{number} = (const void*)({expression});"
+        for number, expression in enumerate(request.expressions)
+    )
+    return "\n".join((request.source, *uses, ""))
+
+
+def write_beneath(root: Path, name: str, contents: bytes) -> None:
+    """Write a header below `root`; one that would lie elsewhere is left out, as if the system had it."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts:
+        return
+    target = root / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(contents)
+
+
+def _lowered(code: bytes, expression: str) -> str:
+    try:
+        return find(load_code_object(code).kernels, expression.strip().removeprefix("&").strip("()"), "the program")
+    except (KernelNameError, CodeObjectError):
+        return ""

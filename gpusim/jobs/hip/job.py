@@ -1,0 +1,189 @@
+"""A HIP program as a job: the program runs as it is, and what it launched and copied is its record."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpusim.base.errors import EXIT_INTERRUPTED
+from gpusim.base.progress import Reporter
+from gpusim.jobs.hip.supervisor import Program, run_program
+from gpusim.jobs.host.command_processor import RunOptions
+from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.energy.spec import EnergySpec
+from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED
+from gpusim.results.records.record import CommandTimes, PartRecord, RunRecord, stream_numbers
+from gpusim.results.store.work import Work
+from isa.checking.findings import described
+from isa.object.names import short
+
+if TYPE_CHECKING:
+    import socket
+
+    from gpusim.jobs.hip.launching import Bounds, GpusThatRun, KernelSums, Launches
+    from gpusim.jobs.hip.session import Session
+
+
+PROGRAM_ENDED = "its program ended"  # while a launch ran: beside the reasons that stop any run
+
+
+class HipJob(Job):
+    """A program on the simulated GPU (gpusim.jobs.running.job.Job).
+
+    timing: False executes kernels for their results alone; launches: how each is run; kernels: a regular expression:
+    only kernels whose name it matches are timed; bounds: where an allocation ends; keep: each launch's metrics are
+    part of the record; check: launches are executed under watch, and what is found is part of the record;
+    max_seconds: wall time after which a launch is ended; record: a folder that the first `record_launches` launches of
+    each kernel are written to; gpus_that_run: lists the names of GPUs that execute code of some architectures, for the
+    message about a program without code for this one.
+    """
+
+    kind = "hip"
+
+    def __init__(
+        self,
+        program: Program,
+        gpu: GpuSpec,
+        energy_spec: EnergySpec = EnergySpec(),
+        timing: bool = True,
+        launches: RunOptions = RunOptions(),
+        kernels: str | None = None,
+        bounds: "Bounds" = "page",
+        keep: bool = False,
+        check: bool = False,
+        max_seconds: float | None = None,
+        record: Path | None = None,
+        record_launches: int = 1,
+        gpus_that_run: "GpusThatRun | None" = None,
+    ) -> None:
+        self.program, self.gpu, self.energy_spec = program, gpu, energy_spec
+        self.title = " ".join(program.arguments)
+        self.options = JobOptions(timing, verify=False, launches=launches)  # only the program knows its results
+        self._kernels, self._bounds, self._keep, self._check = kernels, bounds, keep, check
+        self._max_seconds, self._gpus_that_run = max_seconds, gpus_that_run
+        self._record, self._record_launches = record, record_launches
+
+    @property
+    def variants(self) -> Sequence[Variant]:
+        """Return the only variant of the job."""
+        return [Variant("", False, lambda: FunctionTask(self._run))]
+
+    def resolved(self) -> dict[str, Any]:
+        """Return every value, as plain data."""
+        how = self.options.launches
+        return {
+            "gpu": self.gpu.model_dump(mode="json"),
+            "energy": self.energy_spec.model_dump(mode="json"),
+            "program": list(self.program.arguments),
+            "timing": self.options.timing,
+            "sampling": None if how.sampling is None else how.sampling.model_dump(mode="json"),
+            "kernels": self._kernels,
+            "bounds": self._bounds,
+            "check": self._check,
+            "run": {
+                "checked": how.checked,
+                "hotspots": how.hotspots,
+                "max_cycles": how.max_cycles,
+                "every": how.every,
+                "max_seconds": self._max_seconds,
+            },
+        }
+
+    @property
+    def work(self) -> Work:
+        """Return the work for a store; a program is always run, as no hash covers what it does."""
+        return Work("hip", self.title, self.resolved(), (), self.gpu.name, repeatable=False)
+
+    def _run(self, context: Context, record: RunRecord) -> None:
+        """Run the program to its end and serve its requests to the GPU; a row of the record is a kernel."""
+        context.interrupt.deferred = True  # what was simulated by then is reported
+        made: list[Launches] = []
+
+        def sessions() -> "Callable[[socket.socket, int], Session]":
+            from gpusim.jobs.hip.launch_files import LaunchRecorder
+            from gpusim.jobs.hip.launching import Launches, Options  # the compiled core: while the program starts
+            from gpusim.jobs.hip.session import Session
+
+            errors = Reporter(quiet=False)
+            errors.on_terminal = False
+            recorder = None
+            if self._record is not None:
+                recorder = LaunchRecorder(self._record, self._record_launches, self.gpu, errors)
+            how = Options(
+                self.gpu,
+                self.options.timing,
+                None if self._kernels is None else re.compile(self._kernels),
+                replace(context.launches, timeline=context.timeline),
+                self._keep,
+                self._bounds,
+                self._check,
+                self._max_seconds,
+                recorder,
+                self._gpus_that_run,
+            )
+            made.append(launches := Launches())
+            return lambda socket, file: Session(socket, file, how, launches, errors, lambda: context.interrupt.asked)
+
+        code = run_program(self.program, context.reporter, sessions, lambda: context.interrupt.asked)
+        (launches,) = made
+        if launches.partial:  # whatever a program that was told of it makes of that
+            if context.interrupt.asked:
+                code = EXIT_INTERRUPTED
+            elif launches.limited:
+                code = code or EXIT_NOT_AS_EXPECTED
+            else:
+                record.stopped_by = PROGRAM_ENDED
+        _fill(record, launches, code)
+        if self._check:
+            found = [replace(one, count=count) for one, count in launches.findings.items()]
+            record.values["findings"] = described(found)
+            record.exit_code = code or (EXIT_NOT_AS_EXPECTED if found else 0)
+
+
+def _fill(record: RunRecord, launches: "Launches", code: int) -> None:
+    """Put what was launched into the record of a run, the kernels that took longest first."""
+    ordered = sorted(launches.sums.items(), key=lambda item: (-item[1].cycles, -item[1].instructions, item[0]))
+    record.parts = [_part(name, sums) for name, sums in ordered]
+    record.launches, record.places = launches.kept, launches.places
+    record.launch_count = sum(sums.launches for sums in launches.sums.values())
+    record.commands = launches.times
+    record.host_time_us = max((times.ended_us for times in launches.times), default=0.0)
+    record.partial |= launches.partial
+    record.exit_code = code
+    record.values = {"exit_code": code, "streams": _streams(launches.times)}
+    record.kernel = " + ".join(short(name) for name, _ in ordered)
+
+
+def _part(name: str, sums: "KernelSums") -> PartRecord:
+    values = {
+        "launches": sums.launches,
+        "timed": sums.timed,
+        "simulated_launches": sums.timed,
+        "workgroups": sums.workgroups,
+        "wavefront_instructions": sums.instructions,
+    }
+    return PartRecord(name, values=values, facts=sums.facts)
+
+
+def _streams(times: Sequence[CommandTimes]) -> list[dict[str, Any]]:
+    """Sum up what each stream of each process did, the default streams by the name of 0."""
+    numbers = stream_numbers(times)
+    several = len({place for place, _ in numbers}) > 1
+    blank = {"kernels": 0, "kernel_us": 0.0, "copies": 0, "copied_bytes": 0, "copy_us": 0.0, "ended_us": 0.0}
+    found: dict[tuple[str, int], dict[str, Any]] = {
+        (place, stream): {"stream": f"{place}: {number}" if several else str(number), **blank}
+        for (place, stream), number in numbers.items()
+    }
+    for one in times:
+        row, took_us = found[one.place, one.stream], one.ended_us - one.started_us
+        row["ended_us"] = max(row["ended_us"], one.ended_us)
+        if one.copied_bytes:
+            row["copies"] += 1
+            row["copied_bytes"] += one.copied_bytes
+            row["copy_us"] += took_us
+        else:
+            row["kernels"] += 1
+            row["kernel_us"] += took_us
+    return list(found.values())

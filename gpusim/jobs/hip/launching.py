@@ -1,0 +1,169 @@
+"""Launches of HIP programs: simulated or executed, and what is kept of each."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from gpusim.base.progress import Progress, Reporter
+from gpusim.jobs.hip.launch_files import LaunchRecorder
+from gpusim.jobs.host.checking import check_launch
+from gpusim.jobs.host.command_processor import CommandProcessor, LaunchCommand, RunOptions, executed
+from gpusim.model.core.facts import RunFacts, combined
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.results.records.record import CommandTimes, RunRecord
+from isa.checking.findings import Finding
+from isa.execution.context_pool import ContextPool
+from isa.launch import MAX_WAVEFRONT_INSTRUCTIONS, Launch
+from isa.object.names import short
+
+Bounds = Literal["page", "exact", "loose"]
+GpusThatRun = Callable[[Iterable[str]], Sequence[str]]
+_COMBINED_AT = 64  # launches of a kernel whose facts wait to be added up
+
+
+@dataclass(frozen=True)
+class Options:
+    """How launches are run.
+
+    timing: through the timing model; kernels: a regular expression: only kernels with a match in their name, demangled
+    or mangled, are timed, the others are only executed; launches: how timed ones are run; keep: every launch's metrics;
+    bounds: where an allocation ends (`Bounds`: with its page, its last byte, or the block of
+    the driver's that it lies in); check: execute launches under watch,
+    untimed; max_seconds: wall time after which a launch is ended; recorder: writes launches down; gpus_that_run: lists
+    the names of GPUs that execute code of some architectures.
+    """
+
+    gpu: GpuSpec
+    timing: bool = True
+    kernels: re.Pattern[str] | None = None
+    launches: RunOptions = field(default_factory=RunOptions)
+    keep: bool = False
+    bounds: Bounds = "page"
+    check: bool = False
+    max_seconds: float | None = None
+    recorder: LaunchRecorder | None = None
+    gpus_that_run: GpusThatRun | None = None
+
+    def timed(self, name: str) -> bool:
+        """Tell whether a kernel is simulated."""
+        if not self.timing or self.kernels is None:
+            return self.timing
+        return bool(self.kernels.search(name) or self.kernels.search(short(name)))
+
+
+@dataclass
+class KernelSums:
+    """The sum of all launches of a kernel; `timed` of them were simulated with timing: cycles and rooflines are of
+    these alone.
+    """
+
+    launches: int = 0
+    timed: int = 0
+    cycles: int = 0
+    instructions: int = 0
+    workgroups: int = 0
+    _timed: list[RunFacts] = field(default_factory=list)
+    _executed: list[RunFacts] = field(default_factory=list)
+
+    def add(self, facts: RunFacts) -> None:
+        """Add the facts of a launch."""
+        self.launches += 1
+        self.instructions += facts.kernel.wavefront_instructions
+        self.workgroups += facts.kernel.workgroups
+        held = self._executed
+        if facts.roofline is not None:
+            self.timed += 1
+            self.cycles += facts.cycles
+            held = self._timed
+        held.append(facts)
+        if len(held) >= _COMBINED_AT:
+            held[:] = [combined(held)]
+
+    @property
+    def facts(self) -> RunFacts:
+        """Return the facts of the timed launches as a sum; if none was timed, of all launches."""
+        return combined(self._timed or self._executed)
+
+
+@dataclass
+class Launches:
+    """The launches of all of a program's processes: sums by kernel, and each launch if it is kept.
+
+    kept, places: facts of each launch and where it happened; times: when kernels and copies happened; partial: whether
+    one was not run to its end; limited: whether that was at the most cycles that a launch may take;
+    findings: what was found under watch, and how often.
+    """
+
+    sums: dict[str, KernelSums] = field(default_factory=dict)
+    kept: list[RunFacts] = field(default_factory=list)
+    places: list[dict[str, Any]] = field(default_factory=list)
+    times: list[CommandTimes] = field(default_factory=list)
+    partial: bool = False
+    limited: bool = False
+    findings: dict[Finding, int] = field(default_factory=dict)
+
+    def found(self, findings: Sequence[Finding]) -> None:
+        """Add what was found in a launch; what is the same in several counts as often."""
+        for one in findings:
+            key = replace(one, count=0)
+            self.findings[key] = self.findings.get(key, 0) + one.count
+
+
+class Launcher:
+    """Runs the launches of one process on one GPU, one after another; L2 keeps its contents between them."""
+
+    def __init__(self, options: Options, launches: Launches, reporter: Reporter) -> None:
+        self._options, self._launches = options, launches
+        self._processor = CommandProcessor(options.gpu, reporter, timing=True)
+        self._timed: dict[str, bool] = {}
+        self._pool = ContextPool()
+
+    def run(self, launch: Launch, observer: Callable[[Progress], bool], serve: Callable[[], None] | None) -> RunFacts:
+        """Run a launch to its end, or until the observer ends it; raises what `simulate` raises.
+
+        serve: carries out the kernel's calls to the host, if it can make any.
+        """
+        name = launch.kernel.name
+        if self._options.check:
+            facts, checked = check_launch(LaunchCommand(launch, serve=serve), self._options.gpu, observer)
+            self._launches.found(checked.findings)
+            if checked.fault is not None:
+                raise checked.fault
+            return facts
+        if name not in self._timed:
+            self._timed[name] = self._options.timed(name)
+        if self._timed[name]:
+            record = RunRecord(False, name, [])
+            self._processor.run([LaunchCommand(launch, serve=serve)], record, self._options.launches, observer)
+            facts = record.launches[0]
+        else:
+            facts = executed(launch, self._options.gpu, MAX_WAVEFRONT_INSTRUCTIONS, observer, self._pool, serve)
+        return facts
+
+    def note(self, launch: Launch, facts: RunFacts, limited: bool, **more: Any) -> Callable[[float, float], None]:
+        """Store the facts of a launch, and return a function that is called with its start and end once they are known.
+
+        limited: it was ended at a limit of cycles or of time; more: further keys for the launch's place in the program.
+        """
+        self._launches.partial |= facts.partial
+        self._launches.limited |= limited
+        self._launches.sums.setdefault(launch.kernel.name, KernelSums()).add(
+            replace(facts, series=None)
+        )  # by kernel they were out of order
+        if self._options.keep:
+            place = {**LaunchCommand(launch).described(self._options.gpu), **more}
+            self._launches.kept.append(facts)
+            self._launches.places.append(place)
+            return lambda start, end: place.update(started_us=start, ended_us=end)
+        return lambda start, end: None
+
+    def ended(self, times: Sequence[CommandTimes], process: int) -> None:
+        """Store when a process's kernels and copies happened."""
+        self._launches.times += [replace(one, place=f"process {process}") for one in times]
+
+    def bytes_moved(self) -> None:
+        """Flush L2: the program has written or read device memory, before which L2's contents are written back and
+        dropped.
+        """
+        self._processor.flush_l2()

@@ -1,0 +1,134 @@
+"""Messages between a HIP program's runtime library and the simulator.
+
+A program's process connects to the socket that `SOCKET_VARIABLE` names (Linux: abstract, no file; the same user's
+processes alone are served) and sends one byte with two file descriptors: one end of a socket pair of its own, and an
+empty memory file for the device's memory. From then on it speaks over that pair alone. By name, since some processes
+inherit no descriptors: those that Python's multiprocessing starts close them. A request is a header (operation, bytes
+that follow), the operation's values (`Op.layout`, little-endian), then its `tail`; it is answered if its operation
+says so: status (a HipError), bytes that follow, bytes. Requests that are not answered are done in order before the
+next one that is; their errors come with its answer.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from gpusim.base.version import __version__
+from gpusim.jobs.hip.errors import HipError
+from isa.addresses import VIRTUAL_BASE
+
+SOCKET_VARIABLE = "GPUSIM_HIP_SOCKET"
+EXIT_SIMULATOR_GONE = 70  # of a program whose simulator has ended before it
+REQUEST = "<II"
+ANSWER = "<iI"
+NO_STREAM = 0  # the default stream
+
+
+class Copied(IntEnum):
+    """What the simulated clock must know about bytes that the program moved."""
+
+    OVER_LINK = 0
+    WITHIN_DEVICE = 1
+
+
+class ArgumentKind(IntEnum):
+    """What an argument of a kernel is, of those that a program passes."""
+
+    VALUE = 0
+    GLOBAL = 1
+    LOCAL = 2
+    OTHER = 3  # an image, a sampler, a pipe, a queue
+
+
+class Source(IntEnum):
+    """The language of what is compiled while a program runs."""
+
+    HIP = 0
+    OPENCL = 1
+
+
+NO_OFFSET = 0xFFFFFFFF  # of a hidden argument that a kernel does not have
+
+
+@dataclass(frozen=True)
+class Op:
+    """One operation: its values as `struct` lays them out, what follows them, and what the answer contains (None: no
+    answer).
+    """
+
+    number: int
+    name: str
+    layout: str
+    tail: str = ""
+    answer: str | None = None
+
+
+OPS = (
+    Op(
+        1,
+        "HELLO",
+        "<I",
+        "gpusim's version",
+        "capacity (u64), attributes (count, pairs; i32), 2 properties, architecture (texts)",
+    ),
+    Op(2, "ALLOCATE", "<QI", "", "address (u64)"),
+    Op(3, "FREE", "<Q"),
+    Op(4, "LOAD", "<", "code object, or compressed bundle", "module (u64)"),
+    Op(5, "UNLOAD", "<Q", "", ""),
+    Op(
+        6,
+        "FUNCTION",
+        "<Q",
+        "name",
+        "function (u64); u32: 6 facts, required workgroup (3), offsets of the hidden global offsets (3); arguments"
+        " (count; of each offset, size, ArgumentKind, alignment (u32), name, type)",
+    ),
+    Op(7, "SYMBOL", "<Q", "name", "address (u64), bytes (u64)"),
+    Op(8, "LAUNCH", "<QQ3I3III", "kernel arguments"),
+    Op(9, "COPIED", "<QQII"),
+    Op(10, "SETTLE", "<", "", "what kernels printed"),
+    Op(11, "NEW_STREAM", "<QI"),
+    Op(12, "RECORD", "<QQ"),
+    Op(13, "WAIT", "<QQ"),
+    Op(14, "ELAPSED", "<QQ", "", "milliseconds (f32)"),
+    Op(15, "OCCUPANCY", "<QII", "", "workgroups of a compute unit (u32), of the GPU (u32)"),
+    Op(16, "BLOCK_SIZE", "<QII", "", "work-items of a workgroup (u32), workgroups of the GPU (u32)"),
+    Op(
+        17,
+        "COMPILE",
+        "<II",
+        "texts, each after its bytes (u32)",
+        "lowered names, log, code: texts",
+    ),
+    Op(18, "WAITED", "<Q"),
+    Op(19, "EVENT_WAITED", "<Q"),
+    Op(20, "PREPARE", "<Q3II", "", "workgroups that the GPU holds at a time (u32)"),
+    Op(
+        21,
+        "TRANSLATE",
+        "<II",
+        "ISA, folder, options (count), data objects (count; of each its kind (u32), name, contents): texts",
+        "log, results: as the data objects",
+    ),
+    Op(22, "NO_CODE", "<", "GPUs that a module has code for", "nothing: the status says what is missing"),
+    Op(23, "KERNELS", "<Q", "", "names of a module's kernels: count, texts"),
+    Op(24, "COMMAND", "<QQ"),
+    Op(25, "TIMES", "<Q", "", "of a command: asked for, at its turn, started, ended: nanoseconds (u64)"),
+    Op(26, "IMAGE", "<Q14I", "", "16 words of a texture or surface object"),
+)
+
+
+def header() -> str:
+    """Return the C++ header with which the library is built: what both sides have to agree on."""
+    lines = ["#pragma once", f'#define GPUSIM_VERSION "{__version__}"', f'#define GPUSIM_SOCKET "{SOCKET_VARIABLE}"']
+    lines.append(f"constexpr unsigned long GPUSIM_BASE = {VIRTUAL_BASE:#x}ul;")
+    lines.append(f"constexpr int GPUSIM_EXIT_GONE = {EXIT_SIMULATOR_GONE};")
+    lines.append("enum Op : unsigned {")
+    lines += [f"  OP_{op.name} = {op.number}," for op in OPS]
+    for kind in (Copied, ArgumentKind, Source):
+        prefix = kind.__name__.removesuffix("Kind").upper()
+        lines += ["};", f"enum {kind.__name__} : unsigned {{", *(f"  {prefix}_{c.name} = {c.value}," for c in kind)]
+    lines += ["};", f"constexpr unsigned NO_OFFSET = {NO_OFFSET:#x};"]
+    lines += ["enum : int {", *(f"  {e.hip_name} = {e.value}," for e in HipError), "};"]
+    lines += ["#define GPUSIM_ERRORS(X) \\"]
+    lines += [f'  X({e.hip_name}, "{e.text}") \\' for e in HipError]
+    return "\n".join((*lines, "", ""))

@@ -1,0 +1,219 @@
+"""A HIP program's process and those that it starts: started, served, waited for; nothing of them is left behind."""
+
+import array
+import ctypes
+import os
+import secrets
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from gpusim.base.errors import EXIT_INTERRUPTED, UserError
+from gpusim.base.progress import Reporter
+from gpusim.jobs.hip.built import libraries, rocm_folder
+from gpusim.jobs.hip.protocol import SOCKET_VARIABLE
+from workloads.toolchain.compilers import ROCM_VARIABLE
+
+ICD_VARIABLE = "OCL_ICD_VENDORS"  # of OpenCL's loaders: the folder with an .icd file for each platform
+_PERIOD_S = 0.2  # in which a signal is seen
+_GRACE_S = 2.0  # for a program that is asked to end
+_PR_SET_PDEATHSIG = 1
+_DESCRIPTORS = 2  # of a process that introduces itself: its end of a socket pair, its memory file
+_CREDENTIALS = struct.Struct("3i")  # of a connected process: its number, user, group
+_LOADERS = ("lib64/ld-linux-x86-64.so.2", "usr/lib64/ld-linux-x86-64.so.2")
+FOLDERS = (
+    *("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib"),
+    *("usr/lib/x86_64-linux-gnu/blas", "usr/lib/x86_64-linux-gnu/lapack"),
+)
+
+
+class ProgramError(UserError):
+    """A program that cannot be started."""
+
+
+class Served(Protocol):
+    """A process of the program, as it is served."""
+
+    connection: socket.socket
+
+    def receive(self) -> bool:
+        """Serve what has arrived over the connection; returns False once the process has closed its end."""
+
+    def end(self) -> None:
+        """Close the connection: the process has ended, or is served no longer."""
+
+
+NewSession = Callable[[socket.socket, int], Served]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program to run.
+
+    root: a folder with libraries of another system, whose C library the program then runs under.
+    """
+
+    arguments: Sequence[str]
+    root: Path | None = None
+
+    def started_by(self, library_folder: Path, rocm: Path | None) -> tuple[list[str], dict[str, str]]:
+        """Return command and environment that put gpusim's library first; raises ProgramError.
+
+        rocm: what the program takes for ROCm's folder (`rocm_folder`).
+        """
+        environment = {**os.environ, **({} if rocm is None else {ROCM_VARIABLE: str(rocm)})}
+        environment[ICD_VARIABLE] = str(library_folder)
+        if self.root is None:
+            others = environment.get("LD_LIBRARY_PATH")
+            environment["LD_LIBRARY_PATH"] = os.pathsep.join((str(library_folder), *filter(None, [others])))
+            return list(self.arguments), environment
+        root = self.root.absolute()
+        loader = next((root / name for name in _LOADERS if (root / name).exists()), None)
+        if loader is None:
+            raise ProgramError(f"--root {self.root}: has no {' or '.join(_LOADERS)}, the loader of its C library")
+        folders = [library_folder, *(root / folder for folder in FOLDERS)]
+        path = os.pathsep.join(map(str, folders))
+        return [str(loader), "--library-path", path, *self.arguments], environment
+
+
+def run_program(
+    program: Program,
+    reporter: Reporter,
+    new_session: Callable[[], NewSession],
+    stopped: Callable[[], bool],
+) -> int:
+    """Run a program to its end and serve its processes; returns its exit code, 128 + N if signal N ended it.
+
+    new_session: called once, when the program runs; returns the function that makes what serves a process, given a
+    connection and a memory file; stopped: tells whether the user has asked for the end. Raises ProgramError.
+    """
+    if sys.platform != "linux" or os.uname().machine != "x86_64":
+        raise ProgramError("HIP programs run on x86-64 Linux alone")
+    command, environment = program.started_by(libraries(), rocm_folder())
+    name = f"gpusim-{secrets.token_hex(16)}"
+    environment[SOCKET_VARIABLE] = name
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as broker:
+        broker.bind(f"\0{name}")
+        broker.listen()
+        return _run(command, environment, broker, reporter, new_session, stopped)
+
+
+def _run(
+    command: list[str],
+    environment: dict[str, str],
+    broker: socket.socket,
+    reporter: Reporter,
+    new_session: Callable[[], NewSession],
+    stopped: Callable[[], bool],
+) -> int:
+    try:
+        process = subprocess.Popen(command, env=environment, preexec_fn=_dies_with(os.getpid()))
+    except OSError as error:
+        why = "is a folder" if Path(command[0]).is_dir() else error.strerror or error
+        raise ProgramError(f"{command[0]}: cannot be started: {why}") from None
+    try:
+        _serve(broker, process, new_session(), stopped)
+    finally:
+        _end(process)
+    code = process.returncode
+    if stopped() and code:
+        return EXIT_INTERRUPTED
+    if code < 0:
+        reporter.say(f"gpusim: the program was ended by signal {-code} ({signal.Signals(-code).name})")
+        return 128 - code
+    return code
+
+
+def _dies_with(parent: int) -> Callable[[], None]:
+    """Return a function that the child calls before it becomes the program.
+
+    It lets the child get SIGTERM when this process ends, in whatever way.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def prepare() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM))
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return prepare
+
+
+def _serve(
+    broker: socket.socket,
+    process: "subprocess.Popen[bytes]",
+    session: NewSession,
+    stopped: Callable[[], bool],
+) -> None:
+    """Serve until the program has ended and none of its processes is connected any more."""
+    with selectors.DefaultSelector() as waiting:
+        ended = os.pidfd_open(process.pid)
+        waiting.register(ended, selectors.EVENT_READ, "ended")
+        waiting.register(broker, selectors.EVENT_READ, "introduced")
+        sessions = 0
+        running = True
+        try:
+            while running or sessions:
+                if stopped():
+                    return
+                for key, _ in waiting.select(_PERIOD_S):
+                    if key.data == "ended":
+                        waiting.unregister(ended)
+                        running = False
+                    elif key.data == "introduced":
+                        introduced = _introduced(broker)
+                        if introduced is not None:
+                            served = session(*introduced)
+                            waiting.register(served.connection, selectors.EVENT_READ, served)
+                            sessions += 1
+                    elif not key.data.receive():
+                        waiting.unregister(key.fileobj)
+                        key.data.end()
+                        sessions -= 1
+        finally:
+            for key in list(waiting.get_map().values()):
+                if not isinstance(key.data, str):
+                    key.data.end()
+            os.close(ended)
+
+
+def _introduced(broker: socket.socket) -> tuple[socket.socket, int] | None:
+    """Receive the connection and the memory file of a new process; None of one that does not send them, or of another
+    user's.
+    """
+    descriptors = array.array("i")
+    caller, _ = broker.accept()
+    with caller:
+        _, user, _ = _CREDENTIALS.unpack(caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+        if user != os.getuid():
+            return None
+        caller.settimeout(_GRACE_S)
+        try:
+            _, control, _, _ = caller.recvmsg(1, socket.CMSG_LEN(_DESCRIPTORS * descriptors.itemsize))
+        except OSError:
+            return None
+    for level, kind, content in control:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            descriptors.frombytes(content[: _DESCRIPTORS * descriptors.itemsize])
+    if len(descriptors) != _DESCRIPTORS:
+        return None
+    connection, file = descriptors
+    return socket.socket(fileno=connection), file
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Wait for the program's end; if it still runs, terminate it, and kill it if that does not help."""
+    if process.poll() is None:
+        process.terminate()
+    try:
+        process.wait(_GRACE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

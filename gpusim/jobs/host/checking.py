@@ -1,0 +1,34 @@
+"""Launches executed under watch for what they do wrong, without timing; sparse loads as the engine answers them."""
+
+import time
+
+from gpusim.jobs.host.command_processor import LaunchCommand, Observer
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.occupancy import residency
+from isa.checking.checker import Checked, checked
+from spartan.shadows import shadows_of
+
+
+def check_launch(command: LaunchCommand, gpu: GpuSpec, observe: Observer | None = None) -> tuple[RunFacts, Checked]:
+    """Execute a launch under watch; returns what it counted and what was found. A fault ends it and is a finding.
+
+    Raises what FunctionalContext raises, and OccupancyError.
+    """
+    launch, begun = command.launch, time.perf_counter()
+    found = checked(
+        launch, residency(launch, gpu), command.max_instructions, observe, command.serve, shadows_of(launch) or None
+    )
+    x, y, z = launch.workgroups
+    kernel = {
+        "name": launch.kernel.name,
+        "clock_ghz": gpu.clock_ghz,
+        "workgroups": found.workgroups,
+        "workgroups_total": x * y * z,
+        "wavefronts": found.wavefronts,
+        "wavefront_instructions": found.instructions,
+    }
+    facts = RunFacts.of(partial=not found.finished, kernel=kernel)
+    wall_s = time.perf_counter() - begun - found.compile_s
+    facts.add("simulator", {"wall_s": wall_s, "cpu_s": found.seconds, "compile_s": found.compile_s})
+    return facts, found

@@ -1,0 +1,260 @@
+"""When work happens on the GPU: streams and events, a command processor, a copy engine, kernels side by side.
+
+Work of a stream starts when the stream's work before it has ended and not before the host asks for it. The default
+stream waits for all streams but the non-blocking ones, and they for it. Copies over the link go one after another,
+while kernels run. The host takes no time but for what it waits, and nothing is decided before it waits: what it asks
+for until then may run at the same time as what it asked for before. Times are microseconds since the first request.
+A queue of launches and copies, each after the one before, is one stream.
+
+Kernels of several streams run at a time, as many as there are hardware queues. Each was simulated alone; together they
+share the GPU as work that is divisible: a kernel needs of each unit what its roofline says, and of the slots for
+workgroups what its grid takes; where the sum of what runs is more than there is, all of it is slowed in proportion. So
+no unit ever does more than its rate, kernels that leave room for one another overlap, and what fills the GPU takes as
+long as one after another. What they do to each other's caches and DRAM rows is not modelled.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import simpy
+from simpy.resources.resource import Request
+
+from gpusim.results.records.record import CommandTimes
+
+DEFAULT = 0
+HARDWARE_QUEUES = 4  # of a process, which its streams share (ROCm: GPU_MAX_HW_QUEUES)
+SLOTS = "slots"  # for workgroups, among what kernels demand of the GPU
+_ENDED_US = 1e-9  # work with less time left has ended
+
+Demands = Mapping[str, float]
+Ended = Callable[[float, float], None]
+
+
+@dataclass(eq=False)
+class _Work:
+    """Something that a stream does.
+
+    unit: the resource of which it takes a slot, None: it only waits, and others wait for it; left_us: the time left if
+    it ran alone; demands: of each part of the GPU, as a share; waits_for: how much of the work before it has not ended;
+    asked_us: when the host asked for it.
+    """
+
+    name: str = ""
+    stream: int = DEFAULT
+    unit: simpy.Resource | None = None
+    launch_us: float = 0.0
+    left_us: float = 0.0
+    demands: Demands = field(default_factory=dict)
+    copied_bytes: int = 0
+    place: str = ""
+    ended: Ended | None = None
+    waits_for: int = 0
+    slot: Request | None = None
+    asked_us: float = 0.0
+    turn_us: float = 0.0
+    started_us: float = 0.0
+    ended_us: float | None = None
+    followers: "list[_Work]" = field(default_factory=list)
+
+
+@dataclass
+class _Stream:
+    last: _Work
+    blocking: bool = True
+
+
+class StreamQueue:
+    """The streams and events of one process on one GPU.
+
+    launch_us: from a kernel's packet to its first workgroup; host_us: when the host has waited last; times: of the
+    kernels and copies that have ended, in the order of their ends.
+    """
+
+    def __init__(self, launch_us: float) -> None:
+        self._launch_us = launch_us
+        self.host_us = 0.0
+        self.times: list[CommandTimes] = []
+        self._environment = simpy.Environment()
+        self._link = simpy.Resource(self._environment, capacity=1)
+        self._gpu = simpy.Resource(self._environment, capacity=HARDWARE_QUEUES)
+        self._streams: dict[int, _Stream] = {DEFAULT: _Stream(_Work(ended_us=0.0))}
+        self._events: dict[int, _Work] = {}
+        self._shared: list[_Work] = []  # kernels that run
+        self._pace, self._paced_us = 1.0, 0.0  # the pace of each of them, and since when
+        self._look: simpy.Event | None = None  # when the first of them ends
+
+    def new_stream(self, stream: int, blocking: bool) -> None:
+        """Create a stream without work; its handle may be that of an earlier stream."""
+        self._streams[stream] = _Stream(_Work(ended_us=self.host_us), blocking)
+
+    def kernel(
+        self,
+        stream: int,
+        time_us: float,
+        demands: Demands | None = None,
+        ended: Ended | None = None,
+        name: str = "",
+        place: str = "",
+    ) -> None:
+        """Add a kernel that alone runs for `time_us`; its launch hides behind other streams' kernels.
+
+        demands: shares of the GPU's units and slots that it needs then; ended: called with its start and end when they
+        are known; name, place: what it is and what it belongs to, such as a layer's pass, for people.
+        """
+        self._append(_Work(name, stream, self._gpu, self._launch_us, time_us, demands or {}, 0, place, ended))
+
+    def copy(
+        self, stream: int, time_us: float, over_link: bool, blocking: bool, name: str = "", copied_bytes: int = 1
+    ) -> None:
+        """Move bytes for `time_us`, over the link or, with all that DRAM can do, within the device.
+
+        blocking: the host waits for it.
+        """
+        unit, demands = (self._link, {}) if over_link else (self._gpu, {"dram": 1.0})
+        work = self._append(_Work(name, stream, unit, 0.0, time_us, demands, copied_bytes))
+        if blocking:
+            self._wait_for(work)
+
+    def record(self, event: int, stream: int) -> None:
+        """Let the event happen when the stream's work so far has ended."""
+        self._events[event] = self._append(_Work(stream=stream))
+
+    def mark(self, event: int, stream: int) -> None:
+        """Let the event be what the stream was last asked for; it happens when that has ended."""
+        self._events[event] = self._of(stream).last
+
+    def times_us(self, event: int) -> tuple[float, float, float, float]:
+        """Wait for an event that is a stream's work, and return its times; raises KeyError for another.
+
+        When the host asked for it, when all before it had ended and its launch began, when it started, when it ended.
+        """
+        ended = self._wait_for(work := self._events[event])
+        return work.asked_us, work.turn_us, work.started_us if work.unit else ended, ended
+
+    def wait(self, stream: int, event: int) -> None:
+        """Let what follows in the stream wait for the event; one that was never recorded has happened."""
+        if event in self._events:
+            self._append(_Work(stream=stream), self._events[event])
+
+    def elapsed_ms(self, first: int, last: int) -> float:
+        """Wait for two recorded events and return the time between them; raises KeyError for others."""
+        return (self._wait_for(self._events[last]) - self._wait_for(self._events[first])) / 1e3
+
+    def wait_for(self, event: int) -> None:
+        """Let the host wait for an event."""
+        if event in self._events:
+            self._wait_for(self._events[event])
+
+    def synchronize(self, stream: int | None = None) -> None:
+        """Let the host wait for a stream, None: for all."""
+        for held in list(self._streams.values()) if stream is None else self._before(stream):
+            self._wait_for(held.last)
+
+    def finish(self) -> None:
+        """Let all work end; the host asks for nothing more."""
+        self._environment.run()
+
+    # -- what waits for what
+
+    def _of(self, stream: int) -> _Stream:
+        return self._streams.setdefault(stream, _Stream(_Work(ended_us=self.host_us)))
+
+    def _before(self, stream: int) -> list[_Stream]:
+        """Return the stream and those whose work it waits for."""
+        held = self._of(stream)
+        if stream == DEFAULT:
+            return [s for s in self._streams.values() if s.blocking]
+        return [held, self._streams[DEFAULT]] if held.blocking else [held]
+
+    def _append(self, work: _Work, *more: _Work) -> _Work:
+        """Make `work` what its stream does next. more: what it waits for besides."""
+        work.asked_us = self.host_us
+        for before in (*(held.last for held in self._before(work.stream)), *more):
+            if before.ended_us is None:
+                before.followers.append(work)
+                work.waits_for += 1
+        self._of(work.stream).last = work
+        if not work.waits_for:
+            self._take_turn(work)
+        return work
+
+    def _take_turn(self, work: _Work) -> None:
+        """Begin a launch, or ask for the copy engine: all that `work` waits for has ended."""
+        work.turn_us = self._environment.now
+        if work.unit is None:
+            self._end(work)
+            return
+        launched = self._environment.timeout(work.launch_us)
+        launched.callbacks.append(lambda _: self._request(work))
+
+    def _request(self, work: _Work) -> None:
+        assert work.unit is not None
+        work.slot = work.unit.request()
+        work.slot.callbacks.append(lambda _: self._start(work))
+
+    def _start(self, work: _Work) -> None:
+        work.started_us = self._environment.now
+        if work.unit is self._gpu:
+            self._settle()
+            self._shared.append(work)
+            self._share()
+        else:
+            done = self._environment.timeout(work.left_us)
+            done.callbacks.append(lambda _: self._end(work))
+
+    def _end(self, work: _Work) -> None:
+        work.ended_us = self._environment.now
+        if work.unit is not None and work.slot is not None:
+            work.unit.release(work.slot)
+            self.times.append(
+                CommandTimes(
+                    work.name, work.turn_us, work.started_us, work.ended_us, work.copied_bytes, work.stream, work.place
+                )
+            )
+        if work.ended is not None:
+            work.ended(work.started_us, work.ended_us)
+        followers, work.followers = work.followers, []
+        for follower in followers:
+            follower.waits_for -= 1
+            if not follower.waits_for:
+                self._take_turn(follower)
+
+    def _wait_for(self, work: _Work) -> float:
+        """Let the GPU go on until `work` has ended; returns when that was."""
+        while work.ended_us is None:
+            self._environment.step()
+        self.host_us = max(self.host_us, work.ended_us)
+        return work.ended_us
+
+    # -- kernels that share the GPU
+
+    def _settle(self) -> None:
+        """Subtract the progress of the kernels since their pace was set."""
+        now = self._environment.now
+        for work in self._shared:
+            work.left_us -= (now - self._paced_us) * self._pace
+        self._paced_us = now
+
+    def _share(self) -> None:
+        """Set the pace of the running kernels, and again when the first of them ends."""
+        sums: dict[str, float] = {}
+        for work in self._shared:
+            for part, share in work.demands.items():
+                sums[part] = sums.get(part, 0.0) + share
+        self._pace = 1 / max([1.0, *sums.values()])
+        self._look = None
+        if self._shared:
+            least = min(work.left_us for work in self._shared)
+            self._look = self._environment.timeout(max(least, 0.0) / self._pace)
+            self._look.callbacks.append(lambda look: self._end_first(look, least))
+
+    def _end_first(self, look: simpy.Event, least: float) -> None:
+        """End the kernels that had `least` left when the pace was set, unless it has been set again since then."""
+        if look is not self._look:
+            return
+        ending = [work for work in self._shared if work.left_us <= least + _ENDED_US]
+        self._settle()
+        self._shared = [work for work in self._shared if work not in ending]
+        self._share()
+        for work in ending:
+            self._end(work)

@@ -1,0 +1,122 @@
+"""A step of a schedule as the rows of `binding` see it, and what they make of it: primitives with their tensors."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpusim.base.errors import UserError
+from gpusim.config.network_run import AUTO, DEFAULT_ALGORITHM, DEFAULT_ATTENTION, NetworkSettings, TrainingSpec
+from gpusim.jobs.networks.library import library_multiplier
+from workloads.networks.graph import Layer
+from workloads.networks.kind import Pass
+from workloads.networks.schedule import Schedule, Step
+from workloads.operators.conv_buffer import BUFFER_BYTES
+from workloads.operators.primitive import Primitive
+from workloads.operators.tensor import Shape
+from workloads.operators.tiles import Multiplier
+
+
+@dataclass(frozen=True)
+class Part:
+    """A primitive of a step. tensors: for each operand and result that is a tensor of the schedule, that
+    tensor's name; apart: the layer that is joined to the step although its primitive is this one, and why.
+    """
+
+    primitive: Primitive
+    tensors: Mapping[str, str]
+    apart: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """What a step's primitives depend on besides the schedule.
+
+    number: of the iteration, from 1; training: how parameters are updated; convolution: the algorithm of layers that it
+    can compute; sparse_convolution: the algorithm of forward passes over activation maps, where it can compute them;
+    None: there is none; sparse_gradients: whether it computes the weights' gradients too, where it can;
+    convolution_buffer_bytes: for algorithms that work on chunks of images; attention: the algorithm of attention,
+    forward; chosen: another algorithm than `convolution` or `attention` by layer and pass; multiplier: whose kernels
+    compute matrix products; None: ours.
+    """
+
+    number: int = 1
+    training: TrainingSpec = field(default_factory=TrainingSpec)
+    convolution: str = DEFAULT_ALGORITHM
+    sparse_convolution: str | None = None
+    sparse_gradients: bool = False
+    convolution_buffer_bytes: int = BUFFER_BYTES
+    attention: str = DEFAULT_ATTENTION
+    chosen: Mapping[tuple[str, Pass], str] = field(default_factory=dict)
+    multiplier: Multiplier | None = None
+
+    @classmethod
+    def under(
+        cls,
+        settings: NetworkSettings,
+        number: int = 1,
+        sparse: bool = False,
+        chosen: Mapping[tuple[str, Pass], str] | None = None,
+    ) -> "Iteration":
+        """Make an iteration from the settings. sparse: skip zeros of activation maps; chosen: by
+        `gpusim.jobs.networks.choice`.
+        """
+        skipping = settings.sparse_convolution if sparse else None
+        usual = DEFAULT_ALGORITHM if settings.convolution == AUTO else settings.convolution
+        buffer, gradients = settings.convolution_buffer_bytes, settings.sparse_gradients
+        multiplier = library_multiplier(settings.products, settings.gpu)
+        attention = DEFAULT_ATTENTION if settings.attention == AUTO else settings.attention
+        return cls(number, settings.training, usual, skipping, gradients, buffer, attention, chosen or {}, multiplier)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A step in its schedule: the argument of every row."""
+
+    schedule: Schedule
+    step: Step
+    iteration: Iteration
+
+    @property
+    def layer(self) -> Layer:
+        """The layer to which the step belongs."""
+        return self.schedule.network[self.step.layer]
+
+    @property
+    def kind(self) -> Any:
+        """The layer's kind, with its values."""
+        return self.layer.kind
+
+    def shape(self, role: str) -> Shape:
+        """Return the shape of the tensor with a role, including the batch."""
+        step = self.step
+        return self.schedule.tensors[step.reads[role] if role in step.reads else step.writes[role]].shape
+
+    @property
+    def input_shape(self) -> Shape:
+        """The shape of the layer's first input, including the batch."""
+        return (self.schedule.batch, *self.layer.input_shapes[0])
+
+    @property
+    def output_shape(self) -> Shape:
+        """The shape of the layer's output, including the batch."""
+        return (self.schedule.batch, *self.layer.shape)
+
+    def refuse(self, problem: str) -> UserError:
+        """Return the error that says what is not possible in this step."""
+        source = self.schedule.network.source
+        return UserError(f"{source}: layer '{self.step.layer}' ({self.layer.kind_name}, {self.step.what}): {problem}")
+
+
+@dataclass(frozen=True)
+class Use:
+    """A primitive, and the roles of those of its operands and results that have other names.
+
+    apart: as of its Part.
+    """
+
+    primitive: Primitive
+    roles: Mapping[str, str] = field(default_factory=dict)
+    apart: tuple[str, str] | None = None
+
+
+Row = Callable[[Case], Use | tuple[Use, ...]]

@@ -1,0 +1,207 @@
+"""The fastest algorithm of each layer and pass on the simulated GPU (gpusim.jobs.running.choice).
+
+With `convolution: auto` that of convolutions is found out for every pass, the dense one; with `attention: auto` that of
+attention, forward. Where a run is compared with one that skips zeros, it is for
+the forward passes that do, so that they are compared with the best. What bounds leave in question is run alone, over
+made-up values, which do not decide its time: one algorithm of each pass at a time, all passes side by side. Launches
+are sampled, and what a store knows of them is not run again. An algorithm is not asked about passes that it leaves to
+another one, nor at all where the GPU's memory does not hold the network with its workspace.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.progress import Reporter
+from gpusim.base.sums import plain_sum
+from gpusim.config.network_run import AUTO, NetworkSettings
+from gpusim.jobs.host.command_processor import RunOptions
+from gpusim.jobs.networks.binding import parts_of
+from gpusim.jobs.networks.case import Iteration
+from gpusim.jobs.networks.launches import LaunchClass, launch_class
+from gpusim.jobs.networks.run import Wanted, run_iteration, schedule_of, selected_layers
+from gpusim.jobs.networks.storage import Storage, fits, network_plan
+from gpusim.jobs.running.choice import Candidate, Measured, Question, choose_all
+from gpusim.jobs.running.operators import gpu_facts
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.occupancy import occupancy
+from gpusim.model.core.sampled import WHOLE
+from gpusim.model.sampling.spec import SamplingSpec
+from gpusim.results.records.record import KernelChoice
+from workloads.networks.graph import Network
+from workloads.networks.kind import Pass
+from workloads.networks.schedule import Schedule, Step
+from workloads.operators.attention import ATTENTION_ALGORITHMS
+from workloads.operators.conv_algorithms import DENSE_ALGORITHMS
+from workloads.operators.gemm_estimates import SIMD_LANES
+from workloads.operators.primitive import TensorOperator
+from workloads.operators.tiles import SIMDS
+
+PASSES = frozenset({Pass.FORWARD, Pass.BACKWARD_DATA, Pass.BACKWARD_WEIGHTS})
+ALGORITHMS: Mapping[str, Sequence[str]] = {  # by the kind of layer
+    **dict.fromkeys(("convolution", "transposed_convolution"), tuple(DENSE_ALGORITHMS)),
+    "attention": tuple(ATTENTION_ALGORITHMS),
+}
+ERROR = 0.03  # relative, of all that is measured at a time: less than the differences of algorithms
+ATTAINED = 0.95  # of the SIMDs' rate, which no kernel exceeds: the best reaches 0.91 (docs/kernels.md)
+# What costs more to measure is left unmeasured where something else computes the pass: some minutes of a processor
+MOST_EFFORT = 9e8
+SAMPLED_ROUNDS, MACS_OF_INSTRUCTION = 6, 60  # rounds of workgroups simulated of a launch; MACs of an instruction
+Place = tuple[str, Pass]
+
+
+def chosen_kinds(settings: NetworkSettings) -> Mapping[str, Sequence[str]]:
+    """Return the kinds of layers whose algorithms no setting names, with the algorithms to choose from."""
+    convolution = dict.fromkeys(("convolution", "transposed_convolution"), settings.convolution)
+    named = {**convolution, "attention": settings.attention}
+    return {kind: ALGORITHMS[kind] for kind, said in named.items() if said == AUTO}
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What was chosen by layer and pass. exact: launches that were simulated in whole for the choice."""
+
+    choices: Mapping[Place, KernelChoice] = field(default_factory=dict)
+    exact: Mapping[LaunchClass, RunFacts] = field(default_factory=dict)
+
+    @property
+    def by_step(self) -> Mapping[Place, str]:
+        """Algorithm by layer and pass."""
+        return {place: choice.kernel for place, choice in self.choices.items()}
+
+
+class _Interrupted(Exception):
+    """A measurement was stopped."""
+
+
+def choose(
+    network: Network, settings: NetworkSettings, wanted: Wanted, reporter: Reporter, interrupt: Interrupt
+) -> Chosen:
+    """Choose the algorithms that no setting names, and those that sparse ones are compared with.
+
+    Raises UserError, and what a launch raises. Nothing is chosen after an interrupt.
+    """
+    schedule = schedule_of(network, settings, wanted.batch, wanted.train)
+    steps = _steps(schedule, settings, wanted) if wanted.timing else []
+    candidates = _candidates(schedule, settings, steps, reporter)
+    sampled = settings.model_copy(update={"sampling": precision(settings.sampling)})
+    layers = frozenset(step.layer for step in steps)
+    alone = replace(wanted, engine="off", data="synthetic", verify=False, launches=RunOptions(), layers=layers)
+    known: dict[LaunchClass, RunFacts] = {}
+
+    def measure(asked: Mapping[Place, Question]) -> Mapping[Place, Measured]:
+        by_step = {place: one.name for place, one in asked.items()}
+        names = ", ".join(sorted(set(by_step.values())))
+        reporter.say(f"algorithms: measuring {len(asked)} of {len(candidates)} passes by {names}")
+        how = replace(alone, places=frozenset(asked))
+        record = run_iteration(network, sampled, how, reporter, interrupt, known=known, chosen=by_step)
+        known.update(record.of_class)
+        if record.stopped_by:
+            raise _Interrupted
+        return {(s.step.layer, s.step.what): s.facts.cycles for s in record.steps if s.facts is not None}
+
+    try:
+        choices = choose_all(candidates, measure)
+    except _Interrupted:
+        return Chosen()  # what follows ends by the same interrupt
+    exact = {
+        one: replace(facts, sampling=None)
+        for one, facts in known.items()
+        if facts.sampling is None or facts.sampling.method == WHOLE
+    }
+    return Chosen(choices, exact)
+
+
+def precision(asked: SamplingSpec | None) -> SamplingSpec:
+    """Return how launches are sampled for a choice: as precisely as algorithms differ, by whole workgroups.
+
+    For a run that is to be known less well, as that is sampled: what the choice then loses lies within the run's error.
+    """
+    if asked is not None and asked.error > ERROR:
+        return SamplingSpec(error=asked.error, confidence=asked.confidence, within=asked.goes_within)
+    confidence = SamplingSpec().confidence if asked is None else asked.confidence
+    return SamplingSpec(error=ERROR, confidence=confidence, within=False)
+
+
+def _steps(schedule: Schedule, settings: NetworkSettings, wanted: Wanted) -> list[Step]:
+    """Return the steps whose algorithm is to be chosen."""
+    network, selected = schedule.network, selected_layers(schedule.network, wanted.layers)
+    here = [step for step in schedule.steps if selected is None or step.layer in selected]
+    kinds, asked = chosen_kinds(settings), ("convolution", "transposed_convolution")
+    steps = [
+        step
+        for step in here
+        if step.what in PASSES
+        and network[step.layer].kind_name in asked
+        and (wanted.places is None or (step.layer, step.what) in wanted.places)
+    ]
+    if "convolution" not in kinds:
+        sparse = Iteration.under(settings, sparse=True)
+        compared = steps if wanted.engine == "both" else []
+        steps = [s for s in compared if any(part.primitive.skips_zeros_of for part in parts_of(schedule, s, sparse))]
+    if "attention" in kinds:
+        steps += [s for s in here if s.what is Pass.FORWARD and network[s.layer].kind_name == "attention"]
+    return steps
+
+
+def _candidates(
+    schedule: Schedule, settings: NetworkSettings, steps: Sequence[Step], reporter: Reporter
+) -> Mapping[Place, Sequence[Candidate]]:
+    """Return, by layer and pass, the algorithms that compute it themselves, with the fewest cycles that
+    each can take.
+    """
+    found: dict[Place, list[Candidate]] = {(step.layer, step.what): [] for step in steps}
+    effort: dict[tuple[Place, str], float] = {}
+    for kind, names in ALGORITHMS.items():
+        of_kind = [step for step in steps if schedule.network[step.layer].kind_name == kind]
+        for name in names if of_kind else ():
+            chosen = {(step.layer, step.what): name for step in of_kind}
+            iteration = Iteration.under(settings, chosen=chosen)
+            planned = network_plan(schedule, iteration)
+            if not fits(planned, settings.gpu):
+                reporter.say(f"{kind} by {name}: its workspace does not fit the GPU's memory")
+                continue
+            storage = Storage.laid_out(planned)
+            for step in of_kind:
+                operators = storage.operators(step, gpu_facts(settings.gpu), iteration)
+                if any(getattr(operator.primitive, "algorithm", None) == name for operator in operators):
+                    least = plain_sum(_least(operator, settings.gpu) for operator in operators)
+                    found[step.layer, step.what].append(Candidate(name, least))
+                    effort[(step.layer, step.what), name] = plain_sum(_effort(o, settings.gpu) for o in operators)
+    for place, ways in found.items():
+        most = max(MOST_EFFORT, min((effort[place, one.name] for one in ways), default=0))
+        found[place] = [replace(one, measurable=effort[place, one.name] <= most) for one in ways]
+    return {place: ways for place, ways in found.items() if ways}
+
+
+def _effort(operator: TensorOperator, gpu: GpuSpec) -> float:
+    """Estimate the wavefront instructions that are simulated to measure an operator: those of its matrix products, with
+    equal ones counted once.
+
+    Products are the launches with the most registers; the others have many workgroups with little work each.
+    """
+    most = max(launch.kernel.vgprs for launch in operator.launches)
+    products = [launch for launch in operator.launches if launch.kernel.vgprs == most]
+    of_launch, effort = operator.primitive.needed_macs / MACS_OF_INSTRUCTION / len(products), 0.0
+    for one in {launch_class(launch, "", transferable=True): launch for launch in products}.values():
+        at_a_time = gpu.cus * occupancy(one, gpu.cu).workgroups_per_cu
+        effort += of_launch * min(1.0, SAMPLED_ROUNDS * at_a_time / prod(one.workgroups))
+    return effort
+
+
+def _least(operator: TensorOperator, gpu: GpuSpec) -> float:
+    """Return a lower bound of the operator's cycles: from its multiply-accumulates or its DRAM bytes, whichever is
+    more.
+
+    Caches are empty when a launch begins; of what it stores, as much as L2 holds may stay there.
+    """
+    primitive, work = operator.primitive, operator.primitive.work
+    stays = len(operator.launches) * gpu.l2.size_kib << 10
+    moved = work.read_bytes + primitive.passed_on_bytes + max(0, work.stored_bytes - stays)
+    limited = gpu.dram.model != "ideal" or gpu.dram.ideal_bandwidth_gb_s
+    return max(
+        work.needed_macs / (ATTAINED * gpu.cus * SIMDS * SIMD_LANES),
+        moved / gpu.dram.bytes_per_s * gpu.clock_ghz * 1e9 if limited else 0.0,
+    )

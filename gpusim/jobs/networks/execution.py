@@ -1,0 +1,475 @@
+"""A network's iteration, run: values in order, times of what is new side by side in processes.
+
+With real data every step is executed in order, so that each finds the values that the steps before left. A launch is
+simulated with timing where none of its class was before: in a process that is forked before the step, or, with one job,
+in this one. With synthetic data no step needs those before it: nothing but the launches that are simulated runs.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import sqrt
+
+import numpy as np
+
+from gpusim.base import progress
+from gpusim.base.children import Children
+from gpusim.base.follow import overall
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.progress import Reporter, clock
+from gpusim.base.sums import plain_sum
+from gpusim.jobs.host.command_processor import RunOptions
+from gpusim.jobs.networks.binding import why_apart, why_dense
+from gpusim.jobs.networks.case import Iteration
+from gpusim.jobs.networks.kept import Kept, known_whole
+from gpusim.jobs.networks.launches import (
+    Before,
+    LaunchClass,
+    after,
+    class_of_values,
+    deciding,
+    found_in_l2,
+    launch_class,
+    made_up_classes,
+)
+from gpusim.jobs.networks.pieces import Piece, depended_on, pieces
+from gpusim.jobs.networks.sparse import check_made_up, check_operators
+from gpusim.jobs.networks.steps import (
+    CycleLimitError,
+    Outcome,
+    Stopped,
+    Timing,
+    Zeros,
+    new_processor,
+    run_step,
+    run_synthetic,
+)
+from gpusim.jobs.networks.storage import Storage
+from gpusim.jobs.running.operators import gpu_facts
+from gpusim.model.core.facts import RunFacts, combined
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.prepare import prepare_core
+from gpusim.model.sampling.spec import SamplingSpec
+from gpusim.results.records.record import VerificationFacts
+from isa.execution.executor import program_of
+from spartan.engine_spec import EngineSpec
+from workloads.networks.kind import Pass
+from workloads.networks.schedule import Step
+from workloads.operators.operator import Work
+from workloads.operators.primitive import TensorOperator
+
+MOST_ERROR = 0.05  # relative, of a class of launches with a small share of the time, unless a larger one is asked for
+
+
+@dataclass(frozen=True)
+class How:
+    """How an iteration is run.
+
+    selected: layers whose steps are reported; None: all; real: with real data, otherwise synthetic; timing: False
+    executes for the results alone; verified: compare with NumPy; launches: how each is run; jobs: processes; sparsity:
+    of the input of a layer that skips zeros, where data are synthetic; sampling: how launches are sampled, None: they
+    are simulated in whole; l1_bypass: whether the loads of a layer's pass go past L1; places: (layer, pass) that are
+    reported, None: all.
+    """
+
+    selected: frozenset[str] | None = None
+    real: bool = True
+    timing: bool = True
+    verified: bool = True
+    launches: RunOptions = field(default_factory=RunOptions)
+    jobs: int = 1
+    sparsity: Callable[[str], float | None] = lambda layer: None
+    sampling: SamplingSpec | None = None
+    l1_bypass: Callable[[str, Pass], bool] = lambda layer, what: False
+    places: frozenset[tuple[str, Pass]] | None = None
+
+    def is_answered_by(self, facts: RunFacts) -> bool:
+        """Tell whether an earlier run's facts have all that is asked: hot spots, a series, not too many cycles."""
+        most, every = self.launches.max_cycles, self.launches.every
+        if every and (facts.series is None or facts.series.every != every):
+            return False
+        return bool(facts.hotspots or not self.launches.hotspots) and (not most or facts.cycles < most)
+
+
+@dataclass
+class StepResult:
+    """What is known of a step.
+
+    operators: their names; classes: of its launches; simulated: numbers of the launches to simulate for it; after an
+    iteration, of those that were; sampling: how, by number; facts: the sum of all its launches, None until all are
+    known; zeros_of: the operands whose zeros it skips; zeros: how many there were; why_dense: why it skips none though
+    it might; why_apart: why layers that are joined to it take launches of their own; before: by number, the launches
+    whose lines a launch may find in L2, where caches are warm.
+    """
+
+    step: Step
+    operators: tuple[str, ...]
+    work: tuple[Work, ...]
+    classes: tuple[LaunchClass, ...]
+    simulated: frozenset[int] = frozenset()
+    sampling: Mapping[int, SamplingSpec] = field(default_factory=dict)
+    verification: VerificationFacts | None = None
+    mismatches: tuple[str, ...] = ()
+    facts: RunFacts | None = None
+    zeros_of: tuple[str, ...] = ()
+    zeros: Zeros | None = None
+    why_dense: str = ""
+    why_apart: Mapping[str, str] = field(default_factory=dict)
+    before: Mapping[int, Sequence[Before]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Return the name of the step."""
+        return self.step.name
+
+    @property
+    def instructions(self) -> float:
+        """The estimated number of wavefront instructions that are simulated for the step, which decides the real time
+        that takes.
+        """
+        return 1000 + self.of_launch * len(self.simulated)
+
+    @property
+    def needed_macs(self) -> int:
+        """The multiply-accumulates that the kernels cannot leave out: of operands whose zeros are skipped those of
+        non-zeros; 0 while these are unknown.
+        """
+        of_terms = 0.0 if self.zeros is None else 1.0 - self.zeros.of_terms
+        return sum(one.needed_macs or round(one.macs * of_terms) for one in self.work)
+
+    @property
+    def of_launch(self) -> float:
+        """The estimated number of wavefront instructions of one launch of the step."""
+        whole = plain_sum(w.macs / 60 + w.operations / 40 + (w.read_bytes + w.stored_bytes) / 200 for w in self.work)
+        return whole / max(len(self.classes), 1)
+
+
+Prepared = tuple[tuple[TensorOperator, ...], StepResult]
+Keep = Callable[[str, np.ndarray], None]
+
+
+@dataclass
+class Execution:
+    """Iterations over a network's memory.
+
+    kept: facts of earlier runs, to which this one adds; engine_spec: of the engine for launches with sparse regions;
+    of_class: facts of launches by class; partial: an interrupt ended the run.
+    """
+
+    storage: Storage
+    gpu: GpuSpec
+    how: How
+    reporter: Reporter
+    interrupt: Interrupt
+    kept: Kept | None = None
+    engine_spec: EngineSpec | None = None
+    of_class: dict[LaunchClass, RunFacts] = field(default_factory=dict)
+    partial: bool = False
+
+    def run(self, iteration: Iteration, keep: Keep | None = None) -> list[StepResult]:
+        """Run an iteration and return the results of its steps in order; those of unfinished steps have no facts.
+
+        keep: called with each tensor that a step has written, with real data.
+        """
+        if self.how.timing:
+            prepare_core()
+        prepared = self._prepared(iteration)
+        told = _Told(self.reporter, [result for _, result in prepared if self._is_selected(result.step)])
+        self.interrupt.deferred = True
+        try:
+            run = self._in_order if self.how.real else self._alone
+            run(prepared, told, keep)
+        except (Stopped, CycleLimitError, KeyboardInterrupt):
+            self.partial = True
+        finally:
+            self.interrupt.deferred = False
+        results = [result for _, result in prepared if self._is_selected(result.step)]
+        if self.how.sampling is not None:
+            confidence = self.how.sampling.confidence
+            self.of_class = {one: known_whole(facts, confidence) for one, facts in self.of_class.items()}
+        for result in results:
+            if self.how.timing and all(one in self.of_class for one in result.classes):
+                result.facts = combined([self.of_class[one] for one in result.classes])
+            result.simulated = frozenset(n for n in result.simulated if result.classes[n] in self.of_class)
+        return results
+
+    def _prepared(self, iteration: Iteration) -> list[Prepared]:
+        """Return the operators of the steps that are needed, each with an empty result.
+
+        Steps after the last selected one are left out; with synthetic data all that are not selected.
+        """
+        steps = list(self.storage.plan.schedule.steps)
+        last = max((n for n, step in enumerate(steps) if self._is_selected(step)), default=-1)
+        prepared: list[Prepared] = []
+        chain: list[Before] = []
+        for step in steps[: last + 1]:
+            if not (self.how.real or self._is_warm or self._is_selected(step)):
+                continue
+            operators = self.storage.operators(step, gpu_facts(self.gpu), iteration)
+            where = f"{self.storage.plan.schedule.network.source}: layer '{step.layer}' ({step.what})"
+            check_operators(operators, self.engine_spec, where)
+            if not self.how.real:
+                check_made_up(operators, self.how.sparsity(step.layer), step.layer, where)
+            classes = self._classes(step, operators, iteration)
+            before: dict[int, Sequence[Before]] = {}
+            if self._is_warm:
+                classes, before = self._told_apart(operators, classes, chain)
+            names, work = tuple(o.name for o in operators), tuple(o.primitive.work for o in operators)
+            schedule = self.storage.plan.schedule
+            dense, apart = why_dense(schedule, step, iteration), why_apart(schedule, step, iteration)
+            skipped = tuple(name for o in operators for name in o.primitive.skips_zeros_of)
+            result = StepResult(
+                step, names, work, classes, zeros_of=skipped, why_dense=dense, why_apart=apart, before=before
+            )
+            if self.how.real or self._is_selected(step):
+                prepared.append((operators, result))
+        if self.how.timing:
+            in_order = self.how.real and self._is_warm  # launches that are not asked for leave their lines in L2 too
+            self._decide([one for one in prepared if in_order or self._is_selected(one[1].step)])
+        return prepared
+
+    @property
+    def _is_warm(self) -> bool:
+        """Tell whether launches find in L2 what earlier launches left there."""
+        return self.how.timing and self.gpu.caches == "warm"
+
+    def _told_apart(
+        self, operators: Sequence[TensorOperator], classes: Sequence[LaunchClass], chain: list[Before]
+    ) -> tuple[tuple[LaunchClass, ...], dict[int, Sequence[Before]]]:
+        """Distinguish launches of one class by what they find in L2, and add them to the chain of all launches.
+
+        With real data each launch is simulated after all earlier ones, and none stands for another one.
+        """
+        found: list[LaunchClass] = []
+        before: dict[int, Sequence[Before]] = {}
+        for operator in operators:
+            work = operator.primitive.work
+            moved_bytes = (work.read_bytes + work.stored_bytes) / max(len(operator.launches), 1)
+            for number, launch in enumerate(operator.launches):
+                one = classes[len(found)]
+                if self.how.real:
+                    found.append(one._replace(after=len(chain), transferable=False))
+                else:
+                    held = found_in_l2(chain, self.gpu.l2.size_kib << 10)
+                    before[len(found)] = held
+                    found.append(one._replace(after=after(held, launch)))
+                chain.append(Before(operator, number, one, moved_bytes))
+        return tuple(found), before
+
+    def _decide(self, prepared: Sequence[Prepared]) -> None:
+        """Decide which launches are simulated, each class once, and how precisely."""
+        errors = allotted_errors([result for _, result in prepared], self.how.sampling)
+        seen: set[LaunchClass] = set()
+        for operators, result in prepared:
+            # values that later launches or steps depend on are those of all workgroups
+            needed = frozenset[int]() if self.how.real else depended_on(operators)
+            sampling, new = {}, set()
+            for number, one in enumerate(result.classes):
+                if one in seen:
+                    continue
+                seen.add(one)
+                spec = None
+                if self.how.sampling is not None:
+                    asked, functional = self.how.sampling, self.how.real or number in needed
+                    update = {"error": errors[one], "functional": functional, "within": asked.goes_within}
+                    spec = sampling[number] = asked.model_copy(update=update)
+                if not self._is_known(one, spec):
+                    new.add(number)
+            result.simulated, result.sampling = frozenset(new), sampling
+
+    def _classes(
+        self, step: Step, operators: tuple[TensorOperator, ...], iteration: Iteration
+    ) -> tuple[LaunchClass, ...]:
+        past = self.how.l1_bypass(step.layer, step.what)
+        if not self.how.real:
+            return tuple(made_up_classes(operators, str(self.how.sparsity(step.layer)), past))
+        found = []
+        # rounding in sparse layers changes the values of all later steps
+        made_by = f"{step.name}{', after sparse layers' if iteration.sparse_convolution else ''}"
+        for operator in operators:
+            primitive = operator.primitive
+            for number, launch in enumerate(operator.launches):  # each skips other images' zeros
+                part = f", launch {number}" if primitive.skips_zeros_of else ""
+                values = class_of_values(primitive, made_by + part)
+                found.append(launch_class(launch, values, not deciding(primitive), past))
+        return tuple(found)
+
+    def _is_known(self, one: LaunchClass, sampling: SamplingSpec | None) -> bool:
+        """Tell whether a launch need not be simulated, because an earlier iteration or an earlier run did so."""
+        if one not in self.of_class and self.kept is not None and one.transferable:
+            facts = self.kept.get(one, sampling)
+            if facts is not None and self.how.is_answered_by(facts):
+                self.of_class[one] = facts if self.how.launches.every else replace(facts, series=None)
+        return one in self.of_class
+
+    def _is_selected(self, step: Step) -> bool:
+        asked = self.how.places is None or (step.layer, step.what) in self.how.places
+        layers = {step.layer, *step.joined}
+        return asked and (self.how.selected is None or not layers.isdisjoint(self.how.selected))
+
+    def _observe(self, _: object) -> bool:
+        return not self.interrupt.asked
+
+    def _timing(self, result: StepResult) -> Timing:
+        past = self.how.l1_bypass(result.step.layer, result.step.what)
+        return Timing(self.engine_spec, self.how.launches, result.sampling, past)
+
+    def _in_order(self, prepared: list[Prepared], told: "_Told", keep: Keep | None) -> None:
+        alone = self.how.jobs == 1 or not self.how.timing or self._is_warm
+        children = None if alone else Children(self.how.jobs)
+        processor = new_processor(self.gpu, Timing(self.engine_spec)) if self._is_warm else None
+        try:
+            for operators, result in prepared:
+                selected = self._is_selected(result.step)
+                compared = selected and self.how.verified
+                forked = children is not None and bool(result.simulated)
+                if children is not None and forked:
+                    while children.full:
+                        self._collect(children, told)
+                    known = (operators, self.gpu, result.simulated, compared, lambda _: True, self._timing(result))
+                    children.start(result, partial(run_step, *known))
+                here = frozenset[int]() if forked else result.simulated
+                timing = self._timing(result)
+                outcome = run_step(operators, self.gpu, here, compared and not forked, self._observe, timing, processor)
+                if selected and not forked:
+                    self._take(result, outcome)
+                    told.done(result)
+                for name in result.step.writes.values() if keep is not None else ():
+                    keep(name, self.storage.array(name))  # type: ignore[misc]
+                if self.interrupt.asked:
+                    raise Stopped
+            while children is not None and children.running:
+                self._collect(children, told)
+        finally:
+            if children is not None:
+                children.stop()
+
+    def _alone(self, prepared: list[Prepared], told: "_Told", keep: Keep | None) -> None:
+        children = Children(self.how.jobs)
+        # the longest first, so that none is left alone at the end
+        ordered = sorted(prepared, key=lambda one: -one[1].instructions)
+        waiting = deque(piece for operators, result in ordered for piece in pieces(operators, result))
+        try:
+            while waiting or children.running:
+                put_off = 0  # pieces that another run over the same store is at
+                while put_off < len(waiting) and not children.full:
+                    piece = waiting.popleft()
+                    if not self._hold(piece):
+                        waiting.append(piece)
+                        put_off += 1
+                    elif self._is_found(piece):
+                        self._finish(piece, told)
+                    else:
+                        self._begin(piece, children)
+                self._collect(children, told)
+        finally:
+            children.stop()
+
+    def _begin(self, piece: Piece, children: Children) -> None:
+        timing = replace(self._timing(piece.result), sampling=piece.sampling)
+        sparsity = self.how.sparsity(piece.result.step.layer) or 0.0
+        known = (piece.operator, self.gpu, piece.numbers, lambda _: True, timing, sparsity, piece.before)
+        # what is the same for all launches of a kernel is found out here, and not by each process for itself
+        for kernel in {piece.operator.launches[number].kernel for number in piece.numbers}:
+            _ = program_of(kernel).instructions  # decoded once, for all that are forked
+            if piece.sampling:
+                from gpusim.model.sampling.sampler import look_at
+
+                look_at(kernel)
+        children.start(piece, partial(run_synthetic, *known))
+
+    def _hold(self, piece: Piece) -> bool:
+        """Hold a piece's launches until it is finished; return False where another run is at one of them."""
+        if self.kept is None or all(self.kept.hold(one) for one in piece.classes):
+            return True
+        self._release(piece)
+        return False
+
+    def _release(self, piece: Piece) -> None:
+        if self.kept is not None:
+            for one in piece.classes:
+                self.kept.release(one)
+
+    def _is_found(self, piece: Piece) -> bool:
+        """Tell whether another run has kept a piece's launches since this one began; they are not simulated then."""
+        result = piece.result
+        if not all(self._is_known(result.classes[n], result.sampling.get(n)) for n in piece.of_step):
+            return False
+        result.simulated -= piece.of_step
+        return True
+
+    def _finish(self, piece: Piece, told: "_Told") -> None:
+        """Let other runs have a piece, and count its step once nothing of it is left."""
+        self._release(piece)
+        if all(piece.result.classes[n] in self.of_class for n in piece.result.simulated):
+            told.done(piece.result)
+
+    def _collect(self, children: Children, told: "_Told") -> None:
+        """Wait a moment for a process that ends; raises Stopped once the user has interrupted."""
+        for key, outcome in children.finished():
+            if isinstance(key, Piece):
+                self._take(key.result, key.in_step(outcome))
+                self._finish(key, told)
+            else:
+                self._take(key, outcome)
+                told.done(key)
+        if self.interrupt.asked:
+            raise Stopped
+
+    def _take(self, result: StepResult, outcome: Outcome) -> None:
+        for number, facts in outcome.facts.items():
+            one = result.classes[number]
+            self.of_class[one] = facts
+            if self.kept is not None and one.transferable:
+                self.kept.put(one, facts, result.sampling.get(number))
+        result.verification, result.mismatches = outcome.verification, tuple(outcome.mismatches)
+        result.zeros = outcome.zeros or result.zeros
+        for mismatch in outcome.mismatches:
+            self.reporter.say(f"{result.step.name}: {mismatch}")
+
+
+def allotted_errors(results: Sequence[StepResult], sampling: SamplingSpec | None) -> Mapping[LaunchClass, float]:
+    """Return the relative error to aim for in each class of launches, so that the error of all together is the one
+    asked for.
+
+    Neyman's allocation for classes of equal relative spread, whose cost is proportional to their time: a class with a
+    hundredth of the time may have ten times the relative error. Classes are independent; launches of one class share
+    their error.
+    """
+    if sampling is None:
+        return {}
+    time: dict[LaunchClass, float] = {}
+    for result in results:
+        for one in result.classes:
+            time[one] = time.get(one, 0.0) + result.of_launch
+    whole, most = plain_sum(time.values()), max(MOST_ERROR, sampling.error)
+    return {
+        one: min(most, sampling.error * sqrt(whole / share)) if share else sampling.error for one, share in time.items()
+    }
+
+
+class _Told:
+    """Reports of progress over steps, with the time left."""
+
+    def __init__(self, reporter: Reporter, results: list[StepResult]) -> None:
+        self._reporter, self._steps = reporter, len(results)
+        self._left = plain_sum(result.instructions for result in results)
+        self._start = self._said = time.monotonic()
+        self._ended, self._done = 0, 0.0
+        overall(0, self._steps, "steps", "")
+
+    def done(self, result: StepResult) -> None:
+        """Count a step as finished, and report the progress now and then."""
+        self._ended += 1
+        self._done += result.instructions
+        self._left -= result.instructions
+        overall(self._ended, self._steps, "steps", result.step.name)
+        now = time.monotonic()
+        if now - self._said < progress.PLAIN_INTERVAL_S:
+            return
+        self._said = now
+        left = clock((now - self._start) * self._left / self._done)
+        spent = clock(now - self._start)
+        self._reporter.say(f"{self._ended}/{self._steps} steps, {spent}, {left} left: {result.step.name}")

@@ -1,0 +1,269 @@
+"""`gpusim.run_network` and the path of `gpusim net`: from a network and settings to the result of an iteration."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.interrupt import INTERRUPTED, Interrupt
+from gpusim.base.progress import Reporter, reporting
+from gpusim.config.network_run import NetworkSettings
+from gpusim.config.workload import EngineMode
+from gpusim.jobs.host.command_processor import RunOptions
+from gpusim.jobs.networks.case import Iteration
+from gpusim.jobs.networks.circulant import as_set
+from gpusim.jobs.networks.execution import Execution, How, StepResult
+from gpusim.jobs.networks.kept import Kept
+from gpusim.jobs.networks.launches import LaunchClass
+from gpusim.jobs.networks.library import CODE_BYTES
+from gpusim.jobs.networks.rows import Row, rows_of
+from gpusim.jobs.networks.storage import Storage, check_room, network_plan, written_results
+from gpusim.jobs.networks.values import checked_arrays, fill
+from gpusim.model.core.facts import RunFacts
+from workloads.networks.graph import Network
+from workloads.networks.kind import Pass
+from workloads.networks.memory import MemoryPlan
+from workloads.networks.schedule import Loss, Schedule, Update, inference, training
+from workloads.networks.tensor import Role
+
+MOST_REAL_BYTES = 3 << 30  # of an iteration with real data, so that a process stays below 4 GiB
+DataChoice = Literal["auto", "real", "synthetic"]
+Gains = Literal["", "fusion", "l1_bypass"]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What of a network is run.
+
+    layers: 'conv2:conv5', either end may be left out, one layer, or a set of them; data: real: every step is executed
+    on the values of earlier steps; synthetic: launches are simulated alone, over made-up values; auto: real unless the
+    iteration has more than MOST_REAL_BYTES; launches: how each is run (checked, hotspots, max_cycles, perturbation);
+    jobs: processes; store: where what is found out about launches is kept for later runs; fresh: what earlier ones
+    found out does not count; engine: off: dense; on: convolutions over activation maps skip zeros; both: one after
+    the other (gpusim.jobs.networks.job); places: layers' passes; None: all; gains: `fusion` or `l1_bypass`: without it
+    and with it, one after another; empty: as the settings say; draws: of the machine, from that of `launches` on,
+    each a run of its own.
+    """
+
+    batch: int = 1
+    train: bool = False
+    layers: str | frozenset[str] | None = None
+    data: DataChoice = "auto"
+    verify: bool = True
+    timing: bool = True
+    jobs: int = 1
+    store: Path | None = None
+    fresh: bool = False
+    launches: RunOptions = field(default_factory=RunOptions)
+    engine: EngineMode = "off"
+    places: frozenset[tuple[str, Pass]] | None = None
+    gains: Gains = ""
+    draws: int = 1
+
+
+@dataclass
+class NetworkRecord:
+    """The results of a run.
+
+    steps: those of the selected layers, in order; outputs: outputs of the network and gradients by tensor, where they
+    were asked for; real: whether data were; stopped_by: empty for a run that was not stopped; sparse: whether zeros
+    were skipped; of_class: facts of launches by class.
+    """
+
+    schedule: Schedule
+    settings: NetworkSettings
+    real: bool
+    planned_bytes: int
+    steps: list[StepResult]
+    outputs: dict[str, np.ndarray] = field(default_factory=dict)
+    stopped_by: str = ""
+    sparse: bool = False
+    of_class: dict[LaunchClass, RunFacts] = field(default_factory=dict)
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The steps by layer and pass."""
+        return rows_of(self.steps)
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether all compared results were as expected; None where nothing was compared."""
+        compared = [step.verification.passed for step in self.steps if step.verification is not None]
+        return all(compared) if compared else None
+
+
+def schedule_of(network: Network, settings: NetworkSettings, batch: int, train: bool) -> Schedule:
+    """Return the steps of an iteration, with layers as the settings say; raises UserError."""
+    network = as_set(network, settings)
+    if not train:
+        return inference(network, batch, settings.fusion)
+    loss = Loss.GIVEN if network.input_gradients else Loss.CROSS_ENTROPY
+    return training(network, batch, loss, Update(settings.training.update), settings.fusion)
+
+
+def planned_iteration(
+    network: Network,
+    settings: NetworkSettings,
+    batch: int,
+    train: bool,
+    chosen: Mapping[tuple[str, Pass], str] | None = None,
+) -> tuple[MemoryPlan, Iteration]:
+    """Return the memory plan of an iteration without engine, and its ways; raises UserError where no memory holds it.
+
+    chosen: convolution algorithms by layer and pass.
+    """
+    iteration = Iteration.under(settings, chosen=chosen)
+    planned = network_plan(schedule_of(network, settings, batch, train), iteration)
+    check_planned(network, settings, planned, iteration)
+    return planned, iteration
+
+
+def check_planned(network: Network, settings: NetworkSettings, planned: MemoryPlan, iteration: Iteration) -> None:
+    """Raise UserError where the GPU's memory does not hold the plan; it says which batch would fit."""
+
+    def with_batch(batch: int) -> MemoryPlan:
+        return network_plan(schedule_of(network, settings, batch, planned.schedule.training), iteration)
+
+    check_room(planned, settings.gpu, with_batch)
+
+
+def run_iteration(
+    network: Network,
+    settings: NetworkSettings,
+    wanted: Wanted,
+    reporter: Reporter,
+    interrupt: Interrupt,
+    inputs: Mapping[str, np.ndarray] | None = None,
+    keep_outputs: bool = False,
+    source: str = "inputs",
+    known: Mapping[LaunchClass, RunFacts] | None = None,
+    chosen: Mapping[tuple[str, Pass], str] | None = None,
+) -> NetworkRecord:
+    """Run one iteration with the engine on or off; raises UserError, and what a launch raises.
+
+    inputs: arrays by tensor: inputs by the graph's names, `labels`, parameters as 'conv1.weight'; source: where they
+    come from, for errors; keep_outputs: needs real data; known: what an earlier iteration's launches cost; chosen:
+    convolution algorithms by layer and pass.
+    """
+    sparse = wanted.engine == "on"
+    schedule = schedule_of(network, settings, wanted.batch, wanted.train)
+    selected = selected_layers(network, wanted.layers)
+    given = checked_arrays(schedule, inputs or {}, source)
+    iteration = Iteration.under(settings, sparse=sparse, chosen=chosen)
+    planned = network_plan(schedule, iteration)
+    real = is_real(wanted, planned)
+    engine_spec = settings.engine if sparse else None
+    _check_sparsity(network, settings, real)
+    _check_l1_bypass(network, settings)
+    if not real and (given or keep_outputs):
+        what = "inputs" if given else "outputs"
+        raise UserError(
+            f"{what}: {planned.bytes >> 20} MiB of tensors with batch {wanted.batch} are run on synthetic data; given"
+            f" {what} need real data: up to {MOST_REAL_BYTES >> 20} MiB, or data = real"
+        )
+    check_planned(network, settings, planned, iteration)
+    storage = Storage.allocate(planned, settings.gpu, CODE_BYTES if iteration.multiplier is not None else 0)
+    if real:
+        fill(storage, settings.seed, given)
+    verified = wanted.verify and real
+    how = How(
+        selected,
+        real,
+        wanted.timing,
+        verified,
+        wanted.launches,
+        wanted.jobs,
+        settings.sparsity_of,
+        settings.sampling,
+        settings.l1_bypass_of,
+        wanted.places,
+    )
+    kept = None
+    if wanted.store is not None:
+        kept = Kept(wanted.store, settings.gpu, wanted.fresh, engine_spec, wanted.launches.perturbation)
+    in_order = real and settings.gpu.caches == "warm"  # each launch is simulated then, after those of this iteration
+    answered = () if in_order or known is None else known.items()
+    found = {one: facts for one, facts in answered if how.is_answered_by(facts)}
+    execution = Execution(storage, settings.gpu, how, reporter, interrupt, kept, engine_spec, found)
+    outputs: dict[str, np.ndarray] = {}
+    asked_for = written_results(schedule) if keep_outputs else set()
+
+    def keep(name: str, array: np.ndarray) -> None:
+        for one in {name, schedule.memory_of(name)} & asked_for:
+            outputs[one] = array.copy()
+
+    try:
+        with reporting(reporter):
+            steps = execution.run(iteration, keep if keep_outputs else None)
+    finally:
+        if kept is not None:
+            kept.close()
+    if keep_outputs and not execution.partial:
+        parameters = [n for n, t in schedule.tensors.items() if t.role is Role.PARAMETER and schedule.training]
+        outputs |= {name: storage.array(name).copy() for name in parameters}
+    _name_as_declared(schedule, outputs)
+    stopped = (interrupt.reason or INTERRUPTED) if execution.partial else ""
+    return NetworkRecord(schedule, settings, real, planned.bytes, steps, outputs, stopped, sparse, execution.of_class)
+
+
+def _name_as_declared(schedule: Schedule, outputs: dict[str, np.ndarray]) -> None:
+    """Give the outputs that the network's file declares their names there, and their shapes."""
+    declared = {}
+    for name, layer in schedule.network.declared.items():
+        held = schedule.memory_of(schedule.outputs[layer])
+        if held in outputs:
+            declared[name] = held, outputs[held].reshape(schedule.tensors[schedule.outputs[layer]].shape)
+    for held in {held for held, _ in declared.values()}:
+        del outputs[held]
+    outputs |= {name: array for name, (_, array) in declared.items()}
+
+
+def is_real(wanted: Wanted, planned: MemoryPlan) -> bool:
+    """Tell whether an iteration with this memory plan is run on real data."""
+    return wanted.data == "real" or (wanted.data == "auto" and planned.bytes <= MOST_REAL_BYTES)
+
+
+def _check_sparsity(network: Network, settings: NetworkSettings, real: bool) -> None:
+    """Raise UserError for a configured sparsity that applies to nothing in this run."""
+    for layer in settings.layer_sparsity:
+        if layer not in network.named:
+            raise UserError(f"layer_sparsity: {unknown_name('layer', layer, network.named)}")
+    if real and (settings.sparsity is not None or settings.layer_sparsity):
+        raise UserError("sparsity: the iteration's values are real, with zeros of their own; made up: --data synthetic")
+
+
+def _check_l1_bypass(network: Network, settings: NetworkSettings) -> None:
+    """Raise UserError for a layer or a pass that the network does not have, or an L1 that cannot be passed."""
+    for layer, said in settings.layer_l1_bypass.items():
+        if layer not in network.named:
+            raise UserError(f"layer_l1_bypass: {unknown_name('layer', layer, network.named)}")
+        passes = said if isinstance(said, dict) else {}
+        for what in passes:
+            if what not in list(Pass):
+                raise UserError(f"layer_l1_bypass.{layer}: {unknown_name('pass', what, list(Pass))}")
+        try:
+            settings.gpu.with_l1_bypass(True in passes.values() or said is True)
+        except ValueError as error:
+            raise UserError(f"layer_l1_bypass.{layer}: {error}") from None
+
+
+def selected_layers(network: Network, text: str | frozenset[str] | None) -> frozenset[str] | None:
+    """Return the names of the layers that 'first:last' selects, in the network's order; None: all. Raises UserError."""
+    if text is None or isinstance(text, frozenset):
+        return text
+    names = [layer.name for layer in network.layers]
+    if text in names:
+        return frozenset({text})
+    first, colon, last = text.partition(":")
+    ends = [first or names[0], (last or names[-1]) if colon else first]
+    for name in ends:
+        if name not in names:
+            raise UserError(f"layers: {unknown_name('layer', name, names)}")
+    begin, end = map(names.index, ends)
+    if begin > end:
+        raise UserError(f"layers: '{ends[0]}' comes after '{ends[1]}' in {network.name}; allowed is first:last")
+    return frozenset(names[begin : end + 1])

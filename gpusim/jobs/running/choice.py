@@ -1,0 +1,100 @@
+"""One way to choose among kernels, or algorithms, that compute the same: bounds, then estimates, then measurement.
+
+Whoever is certain to be slower than another one is out. If one is left, it is taken and nothing is simulated. Otherwise
+those in question are measured, the most promising first, until each other one takes at least what the fastest does.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isfinite
+from typing import NamedTuple, TypeVar
+
+from gpusim.results.records.record import KernelChoice
+
+K = TypeVar("K")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A kernel or algorithm, and the range of its cycles.
+
+    least: a bound, or an estimate's lower end; infinite: it cannot be run; most: an estimate's upper end; equal to
+    `least` if the estimate is a single figure, for which nothing is measured; measured: the figure was measured;
+    measurable: it may be measured; a candidate that may not be is taken only where nothing else is in question.
+    """
+
+    name: str
+    least: float
+    most: float = inf
+    measured: bool = False
+    measurable: bool = True
+
+
+class Question(NamedTuple):
+    """The next measurement. most: the fastest candidate's cycles; a measurement beyond that may be given up."""
+
+    name: str
+    most: float = inf
+
+
+# cycles; None: more than were asked for; infinite: it cannot be run after all
+Measured = float | None
+
+
+def in_question(found: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates that may be the fastest: no other one is certain to be faster."""
+    surely = min(one.most for one in found)
+    return [one for one in found if one.least <= surely]
+
+
+def likeliest(found: Sequence[Candidate]) -> Candidate:
+    """Return the candidate in question with the lowest upper end; of several the one with the lowest lower end."""
+    return min(in_question(found), key=lambda one: (one.most, one.least))
+
+
+def decide(found: Sequence[Candidate]) -> Question | KernelChoice:
+    """Choose by what is known, or ask for the measurement that is needed first."""
+    asked = in_question(found)
+    fastest = min((one.least for one in found if one.measured), default=inf)
+    unknown = [one for one in asked if one.measurable and one.least < min(one.most, fastest)]
+    if unknown and len(asked) > 1:
+        return Question(min(unknown, key=lambda one: one.least).name, fastest)
+    chosen, figures = likeliest(found).name, [one for one in found if one.least == one.most and isfinite(one.least)]
+    return KernelChoice(
+        chosen,
+        {one.name: int(one.least) for one in sorted(figures, key=lambda one: one.least) if one.measured},
+        {o.name: int(o.least) for o in found if o.name != chosen and o.least < o.most and isfinite(o.least)},
+        {one.name: int(one.least) for one in figures if not one.measured},
+    )
+
+
+def choose(
+    candidates: Sequence[Candidate], measure: Callable[[Question], Measured] = lambda asked: inf
+) -> KernelChoice:
+    """Choose the fastest of several candidates; the likeliest where nothing can be measured."""
+    return choose_all({"": candidates}, lambda asked: {"": measure(asked[""])})[""]
+
+
+def choose_all(
+    candidates: Mapping[K, Sequence[Candidate]], measure: Callable[[Mapping[K, Question]], Mapping[K, Measured]]
+) -> dict[K, KernelChoice]:
+    """Choose the fastest candidate for each key. measure: called with one question for each key that has any, all at
+    once.
+    """
+    open_, chosen = dict(candidates), dict[K, KernelChoice]()
+    while open_:
+        decided = {key: decide(found) for key, found in open_.items()}
+        chosen |= {key: one for key, one in decided.items() if isinstance(one, KernelChoice)}
+        asked = {key: one for key, one in decided.items() if isinstance(one, Question)}
+        answers = measure(asked) if asked else {}
+        open_ = {key: [_known(one, question, answers[key]) for one in open_[key]] for key, question in asked.items()}
+    return {key: chosen[key] for key in candidates}
+
+
+def _known(one: Candidate, question: Question, cycles: Measured) -> Candidate:
+    """Return what is known of a candidate once a question is answered."""
+    if one.name != question.name:
+        return one
+    if cycles is None:
+        return replace(one, least=question.most)
+    return replace(one, least=cycles, most=cycles, measured=True)

@@ -1,0 +1,1 @@
+"""Activation maps captured from trainings in PyTorch."""

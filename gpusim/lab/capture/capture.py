@@ -1,0 +1,464 @@
+"""`gpusim capture`: train a network and store what its layers read: maps of convolutions, activations of transformers.
+
+Of VGGNet-11 and ResNet-10 on CIFAR-10 images those with 3x3x512x512 filters, of AlexNet, VGG-16 and ResNet-18 on
+photographs all but the first, of CifarNet and `cifar7` none: these leave the curves of their training alone. Of a
+language model on texts, what the second product of each feed-forward layer reads, after its ReLU: a token is an image
+of one pixel, a neuron a channel.
+
+PyTorch is imported when a capture starts, and only then: the rest of the simulator does without it.
+"""
+
+import importlib
+import math
+import platform
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from gpusim.base.errors import MissingExtraError, UserError, unknown_name
+from gpusim.base.files import folder, write_whole
+from gpusim.lab.capture.image_set import CROP_PADDING, ImageSet, crop_and_flip, load_images
+from gpusim.lab.capture.photographs import load_photographs
+from gpusim.lab.capture.texts import load_texts
+from workloads.data.activations_file import save_activations, sparsity_of
+from workloads.shapes import ALEXNET, RESNET18, VGGNET16, ConvLayer
+
+
+class CaptureError(UserError):
+    """A capture cannot start or went wrong."""
+
+
+@dataclass(frozen=True)
+class CapturePoint:
+    """One layer of Dong 2020 whose input maps are stored.
+
+    label: its name in file names and configurations; module: the convolution in our network; source_layer: the
+    dissertation's name for it; shape: its input [channels, height, width]; source_sparsity: the sparsity that Dong 2020
+    gives, for the networks on ImageNet as a range over all layers; None: of a network that Dong 2020 has not.
+    """
+
+    label: str
+    module: str
+    source_layer: str
+    shape: tuple[int, int, int]
+    source_sparsity: float | tuple[float, float] | None
+
+
+# Dong 2020 numbers VGGNet-11's convolutions 5 and 7. Counted from zero these are the sixth and the eighth, the ones
+# with the 3x3x512x512 filters it gives for both; counted from one, the fifth would have 256 input channels.
+def _on_photographs(
+    model: str, layers: Sequence[ConvLayer], modules: Sequence[str], source_range: tuple[float, float]
+) -> tuple[CapturePoint, ...]:
+    """List a point for every convolution but the first. modules: names of all convolutions, the first one's too."""
+    made = []
+    for layer, module in list(zip(layers, modules, strict=True))[1:]:
+        shape = (layer.input_channels, layer.input_height, layer.input_width)
+        made.append(CapturePoint(f"{model}-{layer.name.split()[-1]}", module, layer.name, shape, source_range))
+    return tuple(made)
+
+
+_STAGES = [f"stage{s}_{block}.conv{conv}" for s in (2, 3, 4, 5) for block in (1, 2) for conv in (1, 2)]
+PHOTOGRAPHS: Mapping[str, tuple[CapturePoint, ...]] = {
+    "alexnet": _on_photographs("alexnet", ALEXNET, [f"conv{n}" for n in range(1, 6)], (0.45, 0.65)),
+    "vgg16": _on_photographs("vgg16", VGGNET16, [f"conv{n}" for n in range(1, 14)], (0.35, 0.55)),
+    "resnet18": _on_photographs("resnet18", RESNET18, ["conv1", *_STAGES], (0.30, 0.50)),
+}
+CAPTURE_POINTS: Mapping[str, tuple[CapturePoint, ...]] = {
+    "resnet10": (CapturePoint("layerA", "block4.conv2", "ResNet-10 block 4 conv 2", (512, 4, 4), 0.65),),
+    "vggnet11": (
+        CapturePoint("layerB", "conv6", "VGGNet-11 conv 5, counted from zero", (512, 4, 4), 0.70),
+        CapturePoint("layerC", "conv8", "VGGNet-11 conv 7, counted from zero", (512, 2, 2), 0.85),
+    ),
+    "cifarnet": (),
+    "cifar7": (),
+}
+TRANSFORMER_LAYERS, TRANSFORMER_WIDTH, FEED_FORWARD_WIDTH = 4, 256, 1024
+TEXTS: Mapping[str, tuple[CapturePoint, ...]] = {
+    "transformer": tuple(
+        CapturePoint(f"ff{n}", f"layer{n}.second", f"feed-forward layer {n}", (FEED_FORWARD_WIDTH, 1, 1), None)
+        for n in range(1, TRANSFORMER_LAYERS + 1)
+    )
+}
+TEXTS_RATE, TEXTS_DECAY = 1e-3, 0.01  # AdamW's, for networks as small as these
+BLOCKS = (16, 32, 64)  # of circulant weights, Dong 2020, 7.4: cifar7's layers have whole blocks of these
+ALL_POINTS = {**CAPTURE_POINTS, **PHOTOGRAPHS, **TEXTS}
+
+
+@dataclass(frozen=True)
+class Circulant:
+    """Circulant weights: blocks of `block` by `block`, of convolutions in im2col's matrix.
+
+    adjacent: what lies side by side in a row of that: 'taps' of a channel, as im2col has them, or 'channels' of a tap.
+    """
+
+    block: int
+    adjacent: str = "taps"
+
+    def __post_init__(self) -> None:
+        if self.block not in BLOCKS:
+            raise CaptureError(f"circulant blocks of {self.block}: allowed are {', '.join(map(str, BLOCKS))}")
+        if self.adjacent not in ("taps", "channels"):
+            raise CaptureError(f"adjacent: '{self.adjacent}' is neither 'taps' nor 'channels'")
+
+    @property
+    def suffix(self) -> str:
+        """What a curve's file name says of them."""
+        return f"-bcm{self.block}" + ("-channels" if self.adjacent == "channels" else "")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The values of a training: stochastic gradient descent or AdamW, linear warm-up, then a cosine to zero.
+
+    They are the common ones for these networks on CIFAR-10 (He et al. 2016, section 4.2: momentum, weight decay,
+    augmentation); peak rate and warm-up are chosen so that VGGNet-11 trains without batch normalisation. gradient_norm:
+    the norm to which larger gradients are scaled down; 0 leaves all as they are; l1: what the loss has of a
+    transformer's activations, times the sum over a token's neurons, mean over tokens and layers. momentum: of AdamW
+    the decay of the gradients' mean.
+    """
+
+    epochs: int = 100
+    batch: int = 128
+    seed: int = 0
+    peak_learning_rate: float = 0.05
+    momentum: float = 0.9
+    weight_decay: float = 5e-4
+    warmup_epochs: int = 5
+    gradient_norm: float = 0.0
+    l1: float = 0.0
+
+    @classmethod
+    def of(cls, model: str, epochs: int, batch: int, seed: int, l1: float = 0.0) -> "Recipe":
+        """Return a network's recipe: large ones without batch normalisation take a smaller rate, bounded gradients."""
+        if model in TEXTS:
+            rate, decay, norm = TEXTS_RATE, TEXTS_DECAY, 1.0
+            return cls(epochs, batch, seed, rate, weight_decay=decay, warmup_epochs=1, gradient_norm=norm, l1=l1)
+        if l1:
+            raise CaptureError(f"l1 of {l1:g} in {model}: allowed are {', '.join(TEXTS)}")
+        if model in ("alexnet", "vgg16"):
+            return cls(epochs, batch, seed, peak_learning_rate=0.01, gradient_norm=1.0)
+        return cls(epochs, batch, seed)
+
+    def __post_init__(self) -> None:
+        for name, least in (("epochs", 1), ("batch", 1), ("seed", 0)):
+            if getattr(self, name) < least:
+                raise CaptureError(f"{name}: expected at least {least}, found {getattr(self, name)}")
+        if not 0 <= self.l1 < math.inf:
+            raise CaptureError(f"l1: expected a finite number of at least 0, found {self.l1}")
+
+    def learning_rate(self, step: int, steps_per_epoch: int) -> float:
+        """Return the learning rate of a step, counted from zero over the whole training."""
+        warmup = min(self.warmup_epochs, self.epochs) * steps_per_epoch
+        if step < warmup:
+            return self.peak_learning_rate * (step + 1) / warmup
+        progress = (step - warmup) / max(1, self.epochs * steps_per_epoch - warmup)
+        return self.peak_learning_rate * 0.5 * (1.0 + math.cos(math.pi * progress))
+
+
+@dataclass(frozen=True)
+class EpochRecord:
+    """One epoch: mean loss and accuracy over its steps, and the input sparsity of every convolution at its end.
+
+    test_accuracy: None without test images; sparsity: module name -> zero share over the epoch's recorded images.
+    """
+
+    epoch: int
+    steps: int
+    train_loss: float
+    train_accuracy: float
+    test_accuracy: float | None
+    sparsity: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class CapturedLayer:
+    """A stored layer: the file and what is in it. shape: [images, channels, height, width]."""
+
+    point: CapturePoint
+    path: Path
+    shape: tuple[int, int, int, int]
+    sparsity: float
+
+
+def capture(
+    model: str,
+    images: Path,
+    output: Path,
+    recipe: Recipe | None = None,
+    device: str = "auto",
+    captured_images: int = 256,
+    report: Callable[[EpochRecord], None] = lambda record: None,
+    circulant: Circulant | None = None,
+) -> list[CapturedLayer]:
+    """Train `model` on `images` and write its layers' files and `MODEL.csv` (a row for each epoch) to folder `output`.
+
+    circulant: weights of `cifar7`, None: dense ones; its curves are then called `cifar7-bcmBLOCK.csv`, with channels
+    side by side `cifar7-bcmBLOCK-channels.csv`.
+
+    The maps are those of the last training steps: images as augmented, batch statistics, weights as they are at that
+    step. device: 'auto' (an accelerator if there is one), 'cpu', 'cuda', ... as PyTorch names it. Raise UserError for a
+    missing extra, for images or output that cannot be used, and for a training that diverges.
+    """
+    if model not in ALL_POINTS:
+        raise CaptureError(unknown_name("model", model, ALL_POINTS))
+    if circulant is not None and model != "cifar7":
+        raise CaptureError(f"circulant blocks of {circulant.block} in {model}: allowed are those of cifar7")
+    recipe = recipe or Recipe.of(model, Recipe.epochs, Recipe.batch, Recipe.seed)
+    torch = require_torch()
+    if captured_images < 1:
+        raise CaptureError(f"captured images: expected at least 1, found {captured_images}")
+    on_device = training_device(torch, device)
+    trainer: Training
+    if model in TEXTS:
+        made = importlib.import_module("gpusim.lab.capture.text_training")
+        trainer = made.TextTraining(load_texts(images), recipe, on_device, captured_images)
+    else:
+        trainer = _on_images(torch, model, Path(images), recipe, on_device, captured_images, circulant)
+    folder(Path(output))
+    history = []
+    for epoch in range(1, recipe.epochs + 1):
+        history.append(trainer.run_epoch(epoch))
+        report(history[-1])
+    name = model + ("-l1" if recipe.l1 else "") + (circulant.suffix if circulant else "")
+    _write_history(Path(output) / f"{name}.csv", history)
+    return [
+        _store(
+            point,
+            Path(output) / f"{name + '-' if model in TEXTS else ''}{point.label}.npz",
+            trainer.maps(point.module)[:captured_images],
+            trainer.described(history[-1]),
+        )
+        for point in ALL_POINTS[model]
+    ]
+
+
+def require_torch(command: str = "capture") -> Any:
+    """Import PyTorch for `gpusim COMMAND`; raise MissingExtraError, which names the extra to install."""
+    try:
+        return importlib.import_module("torch")
+    except ImportError as error:
+        raise MissingExtraError(f"gpusim {command} (PyTorch)", "capture") from error
+
+
+def training_device(torch: Any, name: str) -> Any:
+    """Return PyTorch's device called `name`, for 'auto' an accelerator if there is one; raise CaptureError."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise CaptureError(f"device: '{name}' cannot be used: {reason}") from error
+    return device
+
+
+class Training(Protocol):
+    """A network in training whose layers' inputs are recorded at the end of each epoch."""
+
+    def run_epoch(self, epoch: int) -> EpochRecord:
+        """Train for an epoch; raise CaptureError where the loss is not finite."""
+
+    def maps(self, module: str) -> np.ndarray:
+        """Return the recorded inputs of a layer: float32 [images, channels, height, width]."""
+
+    def described(self, last: EpochRecord) -> dict[str, Any]:
+        """Describe how the maps were made, for the file's metadata."""
+
+
+def _on_images(
+    torch: Any, model: str, path: Path, recipe: Recipe, device: Any, captured_images: int, circulant: Circulant | None
+) -> "_Trainer":
+    """Read images and build the network that is trained on them; raise UserError for images that do not do."""
+    classes = importlib.import_module("gpusim.lab.capture.models").CLASSES
+    image_set = load_photographs(path) if model in PHOTOGRAPHS else load_images(path, classes)
+    recorded_steps = -(-captured_images // recipe.batch)
+    if recorded_steps * recipe.batch > len(image_set.x_train):
+        raise CaptureError(
+            f"{path}: capturing {captured_images} images takes {recorded_steps} whole batches of {recipe.batch}, "
+            f"found {len(image_set.x_train)} training images"
+        )
+    return _Trainer(torch, model, image_set, recipe, device, recorded_steps, circulant)
+
+
+class _Trainer:
+    """A network in training, with the inputs of its convolutions in each epoch's last steps."""
+
+    def __init__(
+        self,
+        torch: Any,
+        model: str,
+        images: ImageSet,
+        recipe: Recipe,
+        device: Any,
+        recorded_steps: int,
+        circulant: Circulant | None,
+    ) -> None:
+        self.torch, self.model, self.images, self.recipe, self.device = torch, model, images, recipe, device
+        self.recorded_steps = recorded_steps
+        self.rng = np.random.default_rng(recipe.seed)
+        torch.manual_seed(recipe.seed)
+        # Plain FP32, and the same kernels in each run: the maps are to be those of FP32 training.
+        torch.backends.cudnn.deterministic = True
+        torch.backends.cudnn.allow_tf32 = False
+        models = importlib.import_module("gpusim.lab.capture.models")
+        self.network = models.build(model, images.classes, circulant).to(device)
+        self.optimizer = torch.optim.SGD(
+            self.network.parameters(),
+            lr=recipe.peak_learning_rate,
+            momentum=recipe.momentum,
+            weight_decay=recipe.weight_decay,
+        )
+        pad = CROP_PADDING
+        train, test = images.normalised()
+        self.padded = torch.from_numpy(np.pad(train, ((0, 0), (0, 0), (pad, pad), (pad, pad)))).to(device)
+        self.test = torch.from_numpy(test).to(device)
+        self.labels = torch.from_numpy(images.y_train).to(device)
+        self.steps_per_epoch = len(images.x_train) // recipe.batch
+        self.recorded: dict[str, list[Any]] = {}
+
+    def run_epoch(self, epoch: int) -> EpochRecord:
+        """Train over all images in a new random order, except a last partial batch; return the epoch's record."""
+        batch, steps = self.recipe.batch, self.steps_per_epoch
+        order = self.rng.permutation(len(self.images.x_train))
+        loss_sum = self.torch.zeros((), device=self.device)
+        hits = self.torch.zeros((), device=self.device)
+        self.network.train()
+        for step in range(steps):
+            chosen = order[step * batch : (step + 1) * batch]
+            rate = self.recipe.learning_rate((epoch - 1) * steps + step, steps)
+            with self._recording(step >= steps - self.recorded_steps, first=step == steps - self.recorded_steps):
+                loss, correct = self._step(chosen, rate)
+            loss_sum += loss
+            hits += correct
+        mean_loss = loss_sum.item() / steps
+        if not math.isfinite(mean_loss):
+            raise CaptureError(f"training of {self.model} diverged in epoch {epoch}: the loss is {mean_loss}")
+        sparsity = {name: zero_share(parts) for name, parts in self.recorded.items()}
+        return EpochRecord(epoch, steps, mean_loss, hits.item() / (steps * batch), self._test_accuracy(), sparsity)
+
+    def _step(self, chosen: np.ndarray, rate: float) -> tuple[Any, Any]:
+        """Make a step of stochastic gradient descent; return its loss and the number of right answers."""
+        torch = self.torch
+        index = torch.from_numpy(chosen).to(self.device)
+        positions = crop_and_flip(self.rng, len(chosen), self.images.side)
+        rows, columns = (torch.from_numpy(part).to(self.device) for part in positions)
+        # Indexing on both sides of a slice puts the indexed axes first: [images, rows, columns, channels].
+        maps = self.padded[index[:, None, None], :, rows, columns].permute(0, 3, 1, 2).contiguous()
+        labels = self.labels[index]
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        answers = self.network(maps)
+        loss = torch.nn.functional.cross_entropy(answers, labels)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        if self.recipe.gradient_norm:
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.gradient_norm)
+        self.optimizer.step()
+        return loss.detach(), (answers.detach().argmax(1) == labels).sum()
+
+    @contextmanager
+    def _recording(self, active: bool, first: bool) -> Iterator[None]:
+        """Keep, while `active`, the inputs of convolutions but the first and projections; `first` drops older ones.
+
+        An average of activations is seldom zero: what an average pool reads is kept beside what a convolution does.
+        """
+        hooks: list[Any] = []
+        if active:
+            if first:
+                self.recorded = {}
+            for name, module in self.network.named_modules():
+                layer = (
+                    isinstance(module, self.torch.nn.Conv2d) and module.kernel_size != (1, 1) and module.in_channels > 3
+                )
+                if layer or isinstance(module, self.torch.nn.AvgPool2d):
+                    kept = self.recorded.setdefault(name, [])
+                    hooks.append(module.register_forward_pre_hook(keep_input(kept)))
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def maps(self, module: str) -> np.ndarray:
+        """Return the recorded inputs of a convolution: float32 [images, channels, height, width]."""
+        return np.asarray(self.torch.cat(self.recorded[module]).cpu().numpy())
+
+    def _test_accuracy(self) -> float | None:
+        """Return the share of right answers on the test images; None if there are none."""
+        if not len(self.images.x_test):
+            return None
+        torch, hits = self.torch, 0
+        self.network.eval()
+        with torch.no_grad():
+            for start in range(0, len(self.images.x_test), self.recipe.batch):
+                part = slice(start, start + self.recipe.batch)
+                answers = self.network(self.test[part]).argmax(1).cpu().numpy()
+                hits += int((answers == self.images.y_test[part]).sum())
+        return hits / len(self.images.x_test)
+
+    def described(self, last: EpochRecord) -> dict[str, Any]:
+        """Describe how the maps were made, for the file's metadata."""
+        return {
+            "made_by": "gpusim capture",
+            "model": self.model,
+            "recipe": asdict(self.recipe),
+            "optimizer": "SGD with momentum, linear warm-up, cosine decay to zero",
+            "augmentation": f"random {CROP_PADDING}-pixel-padded crop and horizontal flip",
+            "precision": "FP32 (TF32 off), stored as FP16",
+            "step": f"last {self.recorded_steps} training steps of epoch {last.epoch}, {last.steps} steps an epoch",
+            "train_loss": last.train_loss,
+            "train_accuracy": last.train_accuracy,
+            "test_accuracy": last.test_accuracy,
+            "images_file": self.images.name,
+            "images_sha256": self.images.sha256,
+            "train_images": len(self.images.x_train),
+            "test_images": len(self.images.x_test),
+            **made_with(self.torch, self.device),
+        }
+
+
+def made_with(torch: Any, device: Any) -> dict[str, Any]:
+    """Describe the device and the versions of a training."""
+    cuda = device.type == "cuda"
+    versions = {"python": platform.python_version(), "numpy": np.__version__, "torch": str(torch.__version__)}
+    name = torch.cuda.get_device_name(device) if cuda else f"{device.type} ({platform.machine()})"
+    return {"device": name, "versions": versions}
+
+
+def zero_share(parts: list[Any]) -> float:
+    """Return the share of zeros of tensors."""
+    return sum(int((part == 0).sum()) for part in parts) / sum(part.numel() for part in parts)
+
+
+def keep_input(kept: list[Any]) -> Callable[[Any, tuple[Any, ...]], None]:
+    """Return a hook that puts a copy of a module's input into `kept`."""
+
+    def hook(module: Any, inputs: tuple[Any, ...]) -> None:
+        kept.append(inputs[0].detach().clone())
+
+    return hook
+
+
+def _store(point: CapturePoint, path: Path, maps: np.ndarray, described: dict[str, Any]) -> CapturedLayer:
+    if maps.shape[1:] != point.shape:
+        raise CaptureError(f"{point.module}: expected maps of {list(point.shape)}, found {list(maps.shape[1:])}")
+    save_activations(path, maps, {**asdict(point), **described})
+    images, channels, height, width = maps.shape
+    return CapturedLayer(point, path, (images, channels, height, width), sparsity_of(maps))
+
+
+def _write_history(path: Path, history: list[EpochRecord]) -> None:
+    """Write a row for each epoch: loss, accuracies, and each convolution's input sparsity in the epoch's last steps."""
+    modules = list(history[0].sparsity)
+    rows = [["epoch", "steps", "train_loss", "train_accuracy", "test_accuracy", *(f"sparsity_{m}" for m in modules)]]
+    for record in history:
+        shares = (record.sparsity[module] for module in modules)
+        measured = [record.train_loss, record.train_accuracy, record.test_accuracy, *shares]
+        cells = ["" if value is None else f"{value:.4f}" for value in measured]
+        rows.append([str(record.epoch), str(record.epoch * record.steps), *cells])
+    write_whole(path, "".join(",".join(row) + "\n" for row in rows))

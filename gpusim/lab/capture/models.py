@@ -1,0 +1,212 @@
+"""The networks that `gpusim capture` trains (needs PyTorch: import this module only where it is used).
+
+VGGNet-11, ResNet-10, CifarNet and the seven layers of `cifar7` are for CIFAR-10; AlexNet, VGG-16 and ResNet-18 take
+images of 224 x 224.
+
+Convolutions are numbered from one in module names, as in the networks' own papers.
+"""
+
+from collections import OrderedDict
+
+import torch
+from torch import nn
+
+from gpusim.lab.capture.capture import Circulant
+from gpusim.lab.capture.circulant_modules import CirculantConvolution, CirculantLinear
+from workloads.shapes import ALEXNET, VGGNET16, ConvLayer
+
+CLASSES = 10
+# Output channels of VGGNet-11's eight convolutions; "pool" is a 2x2 max-pool (Simonyan and Zisserman 2015, table 1, A).
+_VGGNET_11 = (64, "pool", 128, "pool", 256, 256, "pool", 512, 512, "pool", 512, 512, "pool")
+# Output channels and first stride of ResNet-10's four residual blocks, each of two 3x3 convolutions.
+_RESNET_10 = ((64, 1), (128, 2), (256, 2), (512, 2))
+_CLASSIFIER_WIDTH = 512
+_WIDE_CLASSIFIER = 4096
+_DROPOUT = 0.5
+
+
+def build(model: str, classes: int = CLASSES, circulant: Circulant | None = None) -> nn.Module:
+    """Build a network by name, initialised from PyTorch's current seed.
+
+    Input float32 [images, 3, side, side], output [images, classes] (no softmax: the loss applies it); side: 32 for
+    'vggnet11', 'resnet10', 'cifarnet' and 'cifar7', which have ten classes, 224 for 'alexnet', 'vgg16' and 'resnet18'.
+    circulant: cifar7's weights; None: dense ones.
+    """
+    small = {"vggnet11": vggnet_11, "resnet10": resnet_10, "cifarnet": cifarnet, "cifar7": lambda: cifar_7(circulant)}
+    large = {"alexnet": alexnet, "vgg16": vgg_16, "resnet18": resnet_18}
+    network = small[model]() if model in small else large[model](classes)
+    for module in network.modules():
+        if isinstance(module, nn.Conv2d | nn.Linear):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+    if model in large:  # many classes: answers near zero at first, or the first steps are far too long
+        nn.init.normal_(list(network.children())[-1].weight, std=0.01)
+    return network
+
+
+def vggnet_11() -> nn.Module:
+    """Build eight 3x3 convolutions, five max-pools, three fully connected layers (Dong 2020, table 2.2, column A).
+
+    No batch normalisation: Dong 2020's network has none. The classifier is 512 wide instead of 4096, because the last
+    pool leaves one pixel of 512 channels here instead of 7x7.
+    """
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    channels, convolution, pool = 3, 0, 0
+    for step in _VGGNET_11:
+        if isinstance(step, int):
+            convolution += 1
+            layers[f"conv{convolution}"] = nn.Conv2d(channels, step, 3, padding=1)
+            layers[f"relu{convolution}"] = nn.ReLU()
+            channels = step
+        else:
+            pool += 1
+            layers[f"pool{pool}"] = nn.MaxPool2d(2)
+    return nn.Sequential(layers | _classifier(channels, _CLASSIFIER_WIDTH, CLASSES))
+
+
+class ResidualBlock(nn.Module):
+    """Two 3x3 convolutions with batch normalisation and a shortcut (He et al. 2016, figure 2)."""
+
+    def __init__(self, channels_in: int, channels_out: int, stride: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(channels_in, channels_out, 3, stride=stride, padding=1, bias=False)
+        self.norm1 = nn.BatchNorm2d(channels_out)
+        self.conv2 = nn.Conv2d(channels_out, channels_out, 3, padding=1, bias=False)
+        self.norm2 = nn.BatchNorm2d(channels_out)
+        self.shortcut: nn.Module = nn.Identity()
+        if stride != 1 or channels_in != channels_out:
+            self.shortcut = nn.Sequential(
+                nn.Conv2d(channels_in, channels_out, 1, stride=stride, bias=False), nn.BatchNorm2d(channels_out)
+            )
+
+    def forward(self, maps: torch.Tensor) -> torch.Tensor:
+        """Map [images, channels_in, h, w] to [images, channels_out, h / stride, w / stride]."""
+        inner = torch.relu(self.norm1(self.conv1(maps)))
+        return torch.relu(self.norm2(self.conv2(inner)) + self.shortcut(maps))
+
+
+def resnet_10() -> nn.Module:
+    """Build a stem, four residual blocks of two convolutions each, one fully connected layer: ten layers with weights.
+
+    The CIFAR stem is a 3x3 convolution without a pool, so that block 4 works on 4x4 maps.
+    """
+    channels = _RESNET_10[0][0]
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    layers["conv1"] = nn.Conv2d(3, channels, 3, padding=1, bias=False)
+    layers["norm1"] = nn.BatchNorm2d(channels)
+    layers["relu1"] = nn.ReLU()
+    for number, (channels_out, stride) in enumerate(_RESNET_10, start=1):
+        layers[f"block{number}"] = ResidualBlock(channels, channels_out, stride)
+        channels = channels_out
+    layers["pool"] = nn.AdaptiveAvgPool2d(1)
+    layers["flatten"] = nn.Flatten()
+    layers["fc"] = nn.Linear(channels, CLASSES)
+    return nn.Sequential(layers)
+
+
+def cifarnet() -> nn.Module:
+    """Build Caffe's quick network for CIFAR-10, three 5x5 convolutions, two fully connected layers.
+
+    Its pools round up; average pools count no padding, as PyTorch's do.
+    """
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    channels = 3
+    for number, filters in enumerate((32, 32, 64), start=1):
+        layers[f"conv{number}"] = nn.Conv2d(channels, filters, 5, padding=2)
+        if number == 1:
+            layers["pool1"] = nn.MaxPool2d(3, 2, ceil_mode=True)
+        layers[f"relu{number}"] = nn.ReLU()
+        if number > 1:
+            layers[f"pool{number}"] = nn.AvgPool2d(3, 2, ceil_mode=True)
+        channels = filters
+    layers |= {"flatten": nn.Flatten(), "ip1": nn.Linear(64 * 4 * 4, 64), "ip2": nn.Linear(64, CLASSES)}
+    return nn.Sequential(layers)
+
+
+def cifar_7(circulant: Circulant | None) -> nn.Module:
+    """Build four 3x3 convolutions and three fully connected layers, for Dong 2020's figure 7.12, which names no sizes.
+
+    circulant: all weights but the first and the last layer's; those two have 27 inputs and ten outputs, fewer than a
+    block. There is no dropout, which dense weights do not need here (77.9 % of test images
+    right without it, 76.9 % with) and which costs circulant ones, a 16th of the weights or fewer, 5 to 8 points.
+    """
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    channels = 3
+    for number, filters in enumerate((64, 64, 128, 128), start=1):
+        if circulant and number > 1:
+            layers[f"conv{number}"] = CirculantConvolution(channels, filters, circulant.block, circulant.adjacent)
+        else:
+            layers[f"conv{number}"] = nn.Conv2d(channels, filters, 3, padding=1)
+        layers[f"relu{number}"] = nn.ReLU()
+        if number in (2, 4):
+            layers[f"pool{number // 2}"] = nn.MaxPool2d(2)
+        channels = filters
+    inputs = channels * 8 * 8
+    layers["flatten"] = nn.Flatten()
+    for number in (1, 2):
+        if circulant:
+            layers[f"fc{number}"] = CirculantLinear(inputs, _CLASSIFIER_WIDTH, circulant.block)
+        else:
+            layers[f"fc{number}"] = nn.Linear(inputs, _CLASSIFIER_WIDTH)
+        layers[f"fc{number}_relu"] = nn.ReLU()
+        inputs = _CLASSIFIER_WIDTH
+    layers["fc3"] = nn.Linear(inputs, CLASSES)
+    return nn.Sequential(layers)
+
+
+def alexnet(classes: int) -> nn.Module:
+    """Build five convolutions as in `workloads.shapes.ALEXNET`, three max-pools, three fully connected layers."""
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    for number, layer in enumerate(ALEXNET, start=1):
+        layers |= _convolution(number, layer)
+        if number in (1, 2, 5):
+            layers[f"pool{number}"] = nn.MaxPool2d(3, 2)
+    return nn.Sequential(layers | _classifier(256 * 6 * 6, _WIDE_CLASSIFIER, classes))
+
+
+def vgg_16(classes: int) -> nn.Module:
+    """Build thirteen convolutions as in `workloads.shapes.VGGNET16`, five max-pools, three fully connected layers."""
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    for number, layer in enumerate(VGGNET16, start=1):
+        layers |= _convolution(number, layer)
+        if number in (2, 4, 7, 10, 13):
+            layers[f"pool{number}"] = nn.MaxPool2d(2)
+    return nn.Sequential(layers | _classifier(512 * 7 * 7, _WIDE_CLASSIFIER, classes))
+
+
+def resnet_18(classes: int) -> nn.Module:
+    """Build a stem, four stages of two residual blocks, one fully connected layer (`workloads.shapes.RESNET18`)."""
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    layers["conv1"] = nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False)
+    layers["norm1"] = nn.BatchNorm2d(64)
+    layers["relu1"] = nn.ReLU()
+    layers["pool1"] = nn.MaxPool2d(3, 2, padding=1)
+    channels = 64
+    for stage, channels_out in ((2, 64), (3, 128), (4, 256), (5, 512)):
+        for number in (1, 2):
+            stride = 2 if number == 1 and stage > 2 else 1
+            layers[f"stage{stage}_{number}"] = ResidualBlock(channels, channels_out, stride)
+            channels = channels_out
+    layers["pool"] = nn.AdaptiveAvgPool2d(1)
+    layers["flatten"] = nn.Flatten()
+    layers["fc"] = nn.Linear(channels, classes)
+    return nn.Sequential(layers)
+
+
+def _convolution(number: int, layer: ConvLayer) -> OrderedDict[str, nn.Module]:
+    made = nn.Conv2d(
+        layer.input_channels, layer.output_channels, layer.filter_size, stride=layer.stride, padding=layer.padding
+    )
+    return OrderedDict([(f"conv{number}", made), (f"relu{number}", nn.ReLU())])
+
+
+def _classifier(inputs: int, width: int, classes: int) -> OrderedDict[str, nn.Module]:
+    layers: OrderedDict[str, nn.Module] = OrderedDict(flatten=nn.Flatten())
+    for number in (1, 2):
+        layers[f"fc{number}"] = nn.Linear(inputs, width)
+        layers[f"fc{number}_relu"] = nn.ReLU()
+        layers[f"fc{number}_dropout"] = nn.Dropout(_DROPOUT)
+        inputs = width
+    layers["fc3"] = nn.Linear(inputs, classes)
+    return layers

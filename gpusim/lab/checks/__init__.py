@@ -1,0 +1,1 @@
+"""Checks of the simulator itself: its speed, its sampling, its estimates."""

@@ -1,0 +1,1 @@
+"""Estimates fitted to stored launches, and checked against shipped runs."""

@@ -1,0 +1,121 @@
+"""Estimates held to runs: shipped runs and networks, each estimated by bounds alone and then simulated in whole."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from gpusim.base.children import Children
+from gpusim.base.errors import GpusimError
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.processors import processor_name
+from gpusim.base.progress import Reporter
+from gpusim.base.sums import plain_sum
+from gpusim.base.version import __version__
+from gpusim.config.exec import EXAMPLE_FOLDER, load_exec
+from gpusim.config.files import opened
+from gpusim.config.gpu import GPU_FOLDER
+from gpusim.config.network import load_network
+from gpusim.config.network_run import load_settings
+from gpusim.config.run import load_run
+from gpusim.jobs.estimates.checked import Checked, CheckedRun, memory_by
+from gpusim.jobs.estimates.whole_runs import Estimated, estimated_job, estimated_network
+from gpusim.jobs.exec import ExecJob
+from gpusim.jobs.kinds import job_of
+from gpusim.jobs.networks.job import NetworkJob
+from gpusim.jobs.networks.run import Wanted
+from gpusim.jobs.running import runner
+from gpusim.jobs.running.job import Job
+from gpusim.model.core.prepare import prepare_core
+from gpusim.results import metrics
+
+CYCLES, CPU, MEMORY = "kernel.cycles", "simulator.cpu_s", "simulator.peak_memory_mb"
+
+
+@dataclass(frozen=True)
+class CheckedCase:
+    """A shipped run that is estimated and made. sets: of its configuration; gpu: of a network; train: its phase."""
+
+    kind: str
+    name: str
+    sets: tuple[str, ...] = ()
+    gpu: str = "mi6"
+    train: bool = False
+
+    @property
+    def what(self) -> str:
+        """The command that makes it."""
+        more = [f"--set {text}" for text in self.sets]
+        if self.kind == "net":
+            more += [f"--gpu {self.gpu}", "--phase train"][: 1 + self.train]
+        return " ".join([self.kind, self.name, *more])
+
+    def made(self) -> tuple[Job, Estimated]:
+        """Make the job and its estimate."""
+        if self.kind == "net":
+            network, settings = load_network(self.name), load_settings(opened(self.gpu, GPU_FOLDER), self.sets)
+            wanted = Wanted(1, self.train, data="synthetic", verify=False)
+            return NetworkJob(network, settings, wanted), estimated_network(network, settings, wanted)
+        if self.kind == "exec":
+            config, path = load_exec(opened(self.name, EXAMPLE_FOLDER), self.sets)
+            job: Job = ExecJob(config, path, Reporter(quiet=True))
+        else:
+            job = job_of(load_run(opened(self.name), [*self.sets, "run.verify=false"]))
+        found = estimated_job(job)
+        assert found is not None, f"{self.what}: is no list of launches"
+        return job, found
+
+
+def _runs() -> Iterator[CheckedCase]:
+    for layer in ("layerC", "layerB", "layerA"):
+        for engine in ("off", "on"):
+            yield CheckedCase("run", layer, (f"run.engine={engine}",))
+    for sparse in ("sgemm_dib_registers", "software", "csc"):
+        yield CheckedCase("run", "layerC", ("run.engine=on", f"kernels.sparse={sparse}"))
+    yield CheckedCase("run", "layerC", ("run.engine=off", "kernels.dense=mmm_local"))
+    yield CheckedCase("run", "layerC", ("run.engine=off", "workload.batch=4"))
+    for engine in ("off", "on"):
+        yield CheckedCase("run", "layerC", (f"run.engine={engine}", "gpu=r9nano"))
+    yield CheckedCase("exec", "vector_add")
+    yield CheckedCase("net", "lenet")
+    yield CheckedCase("net", "lenet", train=True)
+    yield CheckedCase("net", "cifarnet", gpu="r9nano")
+
+
+CASES = tuple(_runs())
+
+
+def measured(case: CheckedCase) -> CheckedRun:
+    """Estimate a case, and run it in this process, which should do nothing else: its memory is measured."""
+    job, found = case.made()
+    estimated = {"cycles": found.cycles, "cpu_s": found.cpu_s, "memory_mb": 0.0}
+    job = case.made()[0]  # estimating has read its operands
+    records = runner.run(job, Reporter(quiet=True), Interrupt())
+    held = [dict(metrics.leaves(metrics.to_tree(record))) for record in records]
+    taken = {
+        "cycles": plain_sum(one[CYCLES] for one in held),
+        "cpu_s": plain_sum(one[CPU] for one in held),
+        "memory_mb": max(one[MEMORY] for one in held),
+    }
+    return CheckedRun(case.what, any(v.uses_engine for v in job.variants), found.device_mb, estimated, taken)
+
+
+def check(cases: Sequence[CheckedCase], reporter: Reporter) -> Checked:
+    """Estimate and run the cases, one after another, each in a process of its own; raises what a run raises."""
+    prepare_core()
+    runs: list[CheckedRun] = []
+    for case in cases:
+        children = Children(1, nested=True)
+        try:
+            children.start(case.what, lambda case=case: measured(case))  # type: ignore[misc]
+            while children.running:
+                runs += [result for _, result in children.finished()]
+        except GpusimError as error:
+            raise type(error)(f"{case.what}: {error}") from None
+        finally:
+            children.stop()
+        reporter.say(f"{len(runs)}/{len(cases)} runs: {case.what}")
+    base, per_device = memory_by([(run.device_mb, run.taken["memory_mb"]) for run in runs])
+    record = Checked(__version__, processor_name(), base, per_device, ())
+    told = [
+        replace(run, estimated={**run.estimated, "memory_mb": record.memory_mb(run.device_mb)}) for run in runs
+    ]  # fmt: skip
+    return replace(record, runs=told)

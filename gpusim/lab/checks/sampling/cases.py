@@ -1,0 +1,173 @@
+"""The suite: launches of all kinds, of sizes whose whole simulation takes some seconds to some minutes."""
+
+from collections.abc import Callable
+
+from gpusim.base.errors import UserError, unknown_name
+from gpusim.config.gpu import load_gpu
+from gpusim.config.run import load_run
+from gpusim.jobs.gemm import GemmJob, gemm_problem
+from gpusim.jobs.running.operators import gpu_facts
+from gpusim.lab.checks.sampling.case import Case, Prepared
+from gpusim.lab.checks.sampling.few import few_cases
+from gpusim.lab.checks.sampling.uneven import uneven_cases
+from isa.device_memory import DeviceMemory
+from workloads.operators.activation import ActivationForward
+from workloads.operators.add import Add
+from workloads.operators.batch_norm import BatchNormBackward, BatchNormTraining
+from workloads.operators.bias import BiasBackward, BiasForward
+from workloads.operators.conv_im2col import Im2colForward
+from workloads.operators.conv_implicit import ImplicitForward
+from workloads.operators.convolution import Convolution
+from workloads.operators.gemm_kernels import GEMM_KERNELS
+from workloads.operators.lrn import LrnForward
+from workloads.operators.pooling import Pooling, PoolingBackward, PoolingForward
+from workloads.operators.primitive import Primitive, build
+from workloads.operators.softmax import SoftmaxForward
+
+DENSE = "sgemm"  # the fastest dense kernel of large products
+
+
+def _gemm(m: int, n: int, k: int, gpu: str, sparsity: float = 0.0, sparse: str = "") -> Prepared:
+    """Prepare a matrix product; sparse: the kernel that takes the sparse operand, '': the dense one."""
+    config = load_run(
+        {
+            "gpu": gpu,
+            "workload": {"kind": "gemm", "name": "check", "m": m, "n": n, "k": k, "sparsity": sparsity, "seed": 1},
+            "kernels": {"sparse": sparse} if sparse else {},
+            "run": {"engine": "on" if sparse else "off"},
+        }
+    )
+    job = GemmJob(config, gemm_problem(config.workload))  # type: ignore[arg-type]
+    operator = job.operator(sparse or DENSE)
+    *before, launch = operator.launches
+    return Prepared(
+        launch, job.gpu, job.engine_spec if sparse and GEMM_KERNELS[sparse].uses_engine else None, tuple(before)
+    )
+
+
+def _primitive(primitive: Primitive, gpu: str, number: int) -> Prepared:
+    """Prepare a primitive's launch of that number over random operands."""
+    spec = load_gpu(gpu)
+    memory = DeviceMemory(spec.memory_mib << 20, architecture=spec.architecture)
+    operator = build(primitive, memory, gpu_facts(spec), seed=1)
+    return Prepared(operator.launches[number], spec, before=tuple(operator.launches[:number]))
+
+
+def _bench(name: str, size: int, gpu: str) -> Prepared:
+    """Prepare a launch of the speed benchmark."""
+    from gpusim.lab.checks.bench.cases import CASES as BENCHED
+    from gpusim.lab.checks.bench.cases import GEMM_SETTINGS
+
+    config = load_run({"gpu": gpu, "workload": {"kind": "gemm", "name": "x", "m": 1, "n": 1, "k": 1}}, GEMM_SETTINGS)
+    case = next(one for one in BENCHED if one.name == name)
+    return Prepared(case.build(config, size).launch, config.gpu)
+
+
+# layer, filters, positions of the windows of all images, taps: the networks' convolutions at several batches
+_DENSE = (
+    ("lenet conv2 b2048", 50, 8 * 8 * 2048, 500),
+    ("cifarnet conv2 b512", 32, 16 * 16 * 512, 800),
+    ("cifarnet conv3 b1024", 64, 8 * 8 * 1024, 800),
+    ("alexnet conv1 b64", 96, 55 * 55 * 64, 363),
+    ("alexnet conv2 b64", 256, 27 * 27 * 64, 1200),
+    ("alexnet conv3 b64", 384, 13 * 13 * 64, 2304),
+    ("alexnet conv4 b96", 384, 13 * 13 * 96, 3456),
+    ("alexnet conv5 b128", 256, 13 * 13 * 128, 3456),
+    ("vgg16 conv1_2 b12", 64, 224 * 224 * 12, 576),
+    ("vgg16 conv2_1 b48", 128, 112 * 112 * 48, 576),
+    ("vgg16 conv2_2 b16", 128, 112 * 112 * 16, 1152),
+    ("vgg16 conv3_2 b48", 256, 56 * 56 * 48, 2304),
+    ("vgg16 conv4_2 b12", 512, 28 * 28 * 12, 4608),
+    ("vgg16 conv5_1 b48", 512, 14 * 14 * 48, 4608),
+    ("resnet18 conv1 b48", 64, 112 * 112 * 48, 147),
+    ("resnet18 down2 b512", 128, 28 * 28 * 512, 64),
+    ("resnet18 conv2 b96", 64, 56 * 56 * 96, 576),
+    ("resnet18 conv3 b96", 128, 28 * 28 * 96, 1152),
+    ("resnet18 conv4 b96", 256, 14 * 14 * 96, 2304),
+    ("resnet18 conv5 b128", 512, 7 * 7 * 128, 4608),
+)
+# the same with zeros among the activations: the part that they are
+_SPARSE = (
+    ("vgg11 conv2", 128, 112 * 112 * 12, 576, 0.5),
+    ("vgg11 conv4", 256, 56 * 56 * 12, 2304, 0.6),
+    ("vgg11 conv6", 512, 28 * 28 * 18, 4608, 0.7),
+    ("resnet10 conv2", 64, 56 * 56 * 48, 576, 0.4),
+    ("resnet10 conv4", 256, 14 * 14 * 192, 2304, 0.6),
+    ("alexnet conv3", 384, 13 * 13 * 96, 2304, 0.8),
+    ("cifarnet conv3", 64, 8 * 8 * 1536, 800, 0.5),
+)
+_MAPS = (128, 64, 112, 112)
+_LARGE = (64, 64, 224, 224)  # half of what VGG-16 has of them in a batch of 128
+_MAX = Pooling("max", (3, 3), (2, 2))
+_CONVOLUTION = Convolution((256, 64, 56, 56), 64, (3, 3), padding=(1, 1, 1, 1))
+
+
+def _cases(gpu: str) -> list[Case]:
+    made = [
+        Case(f"{gpu} {name}", "dense product", f"{m} x {n} x {k}", lambda m=m, n=n, k=k: _gemm(m, n, k, gpu))  # type: ignore[misc]
+        for name, m, n, k in _DENSE
+    ]
+    for kernel, kind in (("sgemm_dib_tiled", "sparse, engine"), ("software", "sparse, software")):
+        made += [
+            Case(
+                f"{gpu} {name} {kind.partition(', ')[2]}",
+                kind,
+                f"{m} x {n} x {k}, {zeros:.0%} zeros",
+                lambda m=m, n=n, k=k, zeros=zeros, kernel=kernel: _gemm(m, n, k, gpu, zeros, kernel),  # type: ignore[misc]
+            )
+            for name, m, n, k, zeros in _SPARSE
+        ]
+    primitives: tuple[tuple[str, str, Callable[[], Primitive], int], ...] = (
+        (
+            "im2col",
+            "im2col",
+            lambda: Im2colForward(Convolution((1, 64, 448, 448), 64, (3, 3), padding=(1, 1, 1, 1))),
+            0,
+        ),
+        ("implicit convolution", "convolution", lambda: ImplicitForward(_CONVOLUTION), -1),
+        ("relu", "element-wise", lambda: ActivationForward("relu", _LARGE), 0),
+        ("add", "element-wise", lambda: Add(_LARGE), 0),
+        ("bias", "element-wise", lambda: BiasForward(_LARGE), 0),
+        ("bias backward", "reduction", lambda: BiasBackward(_MAPS), 0),
+        ("max pooling", "pooling", lambda: PoolingForward(_MAX, _LARGE), 0),
+        ("max pooling backward", "pooling", lambda: PoolingBackward(_MAX, _MAPS), 0),
+        ("average pooling", "pooling", lambda: PoolingForward(Pooling("average", (2, 2), (2, 2)), _MAPS), 0),
+        ("batch norm", "reduction", lambda: BatchNormTraining(_MAPS), 0),
+        ("batch norm backward", "reduction", lambda: BatchNormBackward(_MAPS), 0),
+        ("softmax", "reduction", lambda: SoftmaxForward((65_536, 1000)), 0),
+        ("lrn", "element-wise", lambda: LrnForward((512, 96, 27, 27)), 0),
+    )
+    made += [
+        Case(f"{gpu} {name}", kind, name, lambda make=make, number=number: _primitive(make(), gpu, number))  # type: ignore[misc]
+        for name, kind, make, number in primitives
+    ]
+    made += [
+        Case(f"{gpu} {name}", kind, f"{size} work-items", lambda name=name, size=size: _bench(name, size, gpu))  # type: ignore[misc]
+        for name, kind, size in (
+            ("transpose", "transpose", 8192),
+            ("transpose_direct", "transpose", 4096),
+            ("sparse_gather", "irregular", 1 << 20),
+            ("collatz", "irregular", 1 << 21),
+            ("histogram", "irregular", 1 << 21),
+            ("vector_add", "element-wise", 1 << 27),
+            ("lds_links", "irregular", 1 << 22),
+        )
+    ]
+    return made + few_cases(gpu) + uneven_cases(gpu)
+
+
+GPUS = ("mi6", "r9nano")
+CASES: dict[str, Case] = {case.name: case for gpu in GPUS for case in _cases(gpu)}
+
+
+def wanted(names: list[str]) -> list[Case]:
+    """Return cases by name, or by the begin of names; all, if none is given. Raise UserError for an unknown one."""
+    if not names:
+        return list(CASES.values())
+    found: dict[str, Case] = {}
+    for name in names:
+        some = {key: case for key, case in CASES.items() if key.startswith(name)}
+        if not some:
+            raise UserError(f"--only {name}: {unknown_name('case', name, CASES)}")
+        found.update(some)
+    return list(found.values())

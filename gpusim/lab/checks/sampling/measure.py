@@ -1,0 +1,159 @@
+"""Measuring the suite: each case simulated in whole and sampled, one beside the other, in processes side by side."""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from gpusim.base.children import Children
+from gpusim.base.progress import Reporter
+from gpusim.lab.checks.sampling.case import Case, Prepared
+from gpusim.lab.checks.sampling.cases import CASES
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.occupancy import residency
+from gpusim.model.core.prepare import prepare_core
+from gpusim.model.core.simulator import simulate
+from gpusim.model.sampling.sampler import sampled
+from gpusim.model.sampling.spec import SamplingSpec
+from gpusim.results import metrics
+from gpusim.results.store.work import sources_hash
+from isa.execution.emulator import run_functional
+
+Truth = Callable[[Case, GpuSpec, Callable[[], RunFacts]], RunFacts]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The comparison of a case, sampled and whole.
+
+    cycles: of the whole launch; error, half_width: of the sampled cycles, relative; covered: whether the true cycles
+    lie within the half-width; metrics, metrics_covered: number of metrics that have a half-width, and of those whose
+    true value lies within it; fraction: of the instructions that were simulated; whole_s, sampled_s: processor time;
+    policy: hash of the code that sampled the launch.
+    """
+
+    name: str
+    kind: str
+    what: str
+    rounds: float
+    cycles: int
+    error: float
+    half_width: float
+    covered: bool
+    metrics: int
+    metrics_covered: int
+    fraction: float
+    whole_s: float
+    sampled_s: float
+    method: str
+    reason: str
+    policy: str = ""
+
+    def described(self) -> Mapping[str, Any]:
+        """Return the outcome as plain data."""
+        return asdict(self)
+
+
+def compare(case: Case, spec: SamplingSpec) -> Outcome:
+    """Simulate a case in whole and sampled."""
+    whole, whole_s = _simulated(case, None)
+    sampled, sampled_s = _simulated(case, spec)
+    assert sampled.sampling is not None
+    truth, found = (dict(metrics.leaves(metrics.launch_tree(facts))) for facts in (whole, sampled))
+    width = found[f"kernel.cycles{metrics.SUFFIX}"] if sampled.sampling.doubts else 0.0
+    known = [path for path in truth if isinstance(found.get(path + metrics.SUFFIX), float) and truth[path] is not None]
+    inside = [p for p in known if _within(truth[p], found[p], found[p + metrics.SUFFIX])]
+    return Outcome(
+        case.name,
+        case.kind,
+        case.what,
+        sampled.sampling.rounds,
+        whole.cycles,
+        sampled.cycles / whole.cycles - 1,
+        width / whole.cycles,
+        abs(sampled.cycles - whole.cycles) <= width,
+        len(known),
+        len(inside),
+        sampled.sampling.fraction,
+        whole_s,
+        sampled_s,
+        sampled.sampling.method,
+        sampled.sampling.reason,
+        policy(),
+    )
+
+
+def policy() -> str:
+    """Return a hash of the code that decides which part of a launch is simulated, and estimates the rest from it."""
+    return sources_hash(("gpusim/model/sampling",))
+
+
+def known(text: str) -> list[Outcome]:
+    """Load the outcomes of a document that `gpusim.lab.checks.sampling.report` made; raise ValueError for another
+    text.
+    """
+    try:
+        return [Outcome(**case) for case in json.loads(text)["cases"]]
+    except json.JSONDecodeError as error:
+        raise ValueError(f"is no JSON: {error}") from error
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"is no result of this version's check-sampling: {error}") from error
+
+
+def renewed(before: Sequence[Outcome], measured: Sequence[Outcome]) -> list[Outcome]:
+    """Return the suite's cases in its order, with the new measurements, or the earlier ones where there is no
+    new one.
+    """
+    found = {one.name: one for one in (*before, *measured)}
+    return [found[name] for name in CASES if name in found]
+
+
+def _within(truth: float, found: float, width: float) -> bool:
+    """Tell whether a true value lies within the half-width, apart from an error by rounding to whole counts."""
+    return abs(truth - found) <= width + max(1e-9 * abs(truth), 1.0 if isinstance(found, int) else 0.0)
+
+
+def _simulated(case: Case, spec: SamplingSpec | None) -> tuple[RunFacts, float]:
+    """Simulate a case from fresh memory; return its facts and the processor time of simulating it."""
+    prepared: Prepared = case.make()
+    for launch in prepared.before:
+        run_functional(launch, residency=residency(launch, prepared.gpu))
+    start = time.process_time()
+    searches = 0 if prepared.engine is None else prepared.engine.shifters
+    run = partial(simulate, prepared.launch, prepared.gpu, prepared.engine)
+    facts = run() if spec is None else sampled(lambda steerer: run(steerer=steerer), spec, searches)
+    return facts, time.process_time() - start
+
+
+def measure(
+    cases: Sequence[Case], spec: SamplingSpec, jobs: int, reporter: Reporter, stopped: Callable[[], bool]
+) -> list[Outcome]:
+    """Measure all cases, `jobs` at a time; return those that are done when `stopped()` is true, in the
+    suite's order.
+    """
+    prepare_core()
+    children, outcomes = Children(jobs), dict[str, Outcome]()
+    waiting = list(cases)
+    try:
+        while (waiting or children.running) and not stopped():
+            while waiting and not children.full:
+                case = waiting.pop(0)
+                children.start(case, partial(compare, case, spec))
+            for case, outcome in children.finished():
+                outcomes[case.name] = outcome
+                reporter.say(f"{len(outcomes)}/{len(cases)} {one_line(outcome)}")
+    finally:
+        children.stop()
+    return [outcomes[case.name] for case in cases if case.name in outcomes]
+
+
+def one_line(outcome: Outcome) -> str:
+    """Return the outcome of a case as a line of text."""
+    return (
+        f"{outcome.name}: {100 * outcome.error:+.2f} % ± {100 * outcome.half_width:.2f} %,"
+        f" {100 * outcome.fraction:.1f} % of {outcome.rounds:.0f} rounds simulated"
+        + ("" if outcome.covered else ", NOT within")
+    )

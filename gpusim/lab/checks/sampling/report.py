@@ -1,0 +1,175 @@
+"""What the suite's comparison says: the figures that sampling is judged by, a table, JSON, a picture."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from gpusim.base.picture import Picture
+from gpusim.base.progress import percent
+from gpusim.base.sums import plain_sum
+from gpusim.base.table import Cell, Column, Table
+from gpusim.base.version import __version__
+from gpusim.lab.checks.sampling.few import FEW
+from gpusim.lab.checks.sampling.measure import Outcome
+from gpusim.lab.checks.sampling.uneven import UNEVEN
+from gpusim.model.sampling.spec import SamplingSpec
+
+MANY_ROUNDS = 30
+LEAST_ROUNDS = 3 + SamplingSpec().tail_rounds  # the first, a lap, what is resident at its end, and the tail
+_PARTS = (  # title, kind; '': all others
+    ("Workgroups that are alike", ""),
+    ("Few rounds of long workgroups", FEW),
+    ("Work that differs along the grid", UNEVEN),
+)
+_BANDS = (0, 5, 15, 30, 60, 150, 400)  # rounds, from which rows of the table of savings begin
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The figures of the whole suite.
+
+    mean_error, bias, largest_error: of cycles over the sampled cases, relative; coverage: share of these whose true
+    cycles lie within the half-width; metrics_coverage: the same over all their metrics; speed_up: whole instructions
+    over simulated ones, median over the cases of `MANY_ROUNDS` rounds or more; largest_speed_up: the largest of these.
+    """
+
+    cases: int
+    sampled: int
+    mean_error: float
+    bias: float
+    largest_error: float
+    coverage: float
+    metrics_coverage: float
+    speed_up: float
+    largest_speed_up: float
+
+
+def summary(outcomes: Sequence[Outcome]) -> Summary:
+    """Compute the figures over all cases; errors and coverage over those that were sampled, as the others are exact."""
+    some = [one for one in outcomes if one.fraction < 1]
+    count = max(len(some), 1)
+    speeds = [1 / one.fraction for one in outcomes if one.rounds >= MANY_ROUNDS]
+    return Summary(
+        len(outcomes),
+        len(some),
+        plain_sum(abs(one.error) for one in some) / count,
+        plain_sum(one.error for one in some) / count,
+        max((abs(one.error) for one in some), default=0.0),
+        plain_sum(one.covered for one in some) / count,
+        plain_sum(one.metrics_covered for one in some) / max(plain_sum(one.metrics for one in some), 1),
+        median(speeds) if speeds else 1.0,
+        max((1 / one.fraction for one in outcomes), default=1.0),
+    )
+
+
+def lines(found: Summary) -> list[str]:
+    """Return the figures in words."""
+    if not found.sampled:
+        return [f"none of {found.cases} launches was sampled: all ran whole"]
+    return [
+        f"{found.cases} launches, {found.sampled} of them sampled, the others whole",
+        f"cycles: mean absolute error {100 * found.mean_error:.2f} %, bias {100 * found.bias:+.2f} %,"
+        f" largest {100 * found.largest_error:.2f} %",
+        f"truth within the bar: cycles in {100 * found.coverage:.0f} % of the sampled launches,"
+        f" all metrics in {100 * found.metrics_coverage:.0f} %",
+        f"instructions: {found.speed_up:.3g} times fewer (median of launches of {MANY_ROUNDS} rounds or more),"
+        f" at most {found.largest_speed_up:.3g} times",
+    ]
+
+
+def document(outcomes: Sequence[Outcome], spec: SamplingSpec) -> dict[str, Any]:
+    """Return the settings, the figures and the cases as plain data."""
+    figures: Mapping[str, Any] = summary(outcomes).__dict__
+    cases = [one.described() for one in outcomes]
+    return {"version": __version__, "sampling": spec.model_dump(mode="json"), "summary": dict(figures), "cases": cases}
+
+
+def markdown(outcomes: Sequence[Outcome]) -> str:
+    """Write figures and tables: of launches whose workgroups are alike, of few rounds, and of those whose work differs.
+
+    If several versions of sampling measured them, each version has figures of its own and the rows name theirs.
+    """
+    several = len({one.policy for one in outcomes}) > 1
+    parts = []
+    for title, kind in _PARTS:
+        these = [one for one in outcomes if (one.kind if one.kind in (FEW, UNEVEN) else "") == kind]
+        if not these:
+            continue
+        parts.append(f"## {title}\n")
+        for version in dict.fromkeys(one.policy for one in these):
+            rows = [one for one in these if one.policy == version]
+            parts.append(f"Version {_version(version)} of sampling:\n" if several else "")
+            parts.append("\n".join(f"- {line}" for line in lines(summary(rows))) + "\n")
+        parts += [savings(these).markdown(), cases_table(these, several).markdown()]
+    return "\n".join(part for part in parts if part)
+
+
+def cases_table(outcomes: Sequence[Outcome], several: bool) -> Table:
+    """Make a row for each launch. several: with the version of sampling that measured it."""
+    heads = [Column("launch"), Column("kind"), Column("rounds", "{:.1f}".format)]
+    heads += [
+        Column("error", lambda share: f"{100 * share:+.2f} %"),
+        Column("half-width", lambda share: f"{100 * share:.2f} %"),
+    ]
+    heads += [Column("within"), Column("simulated", percent), Column("how")]
+    rows = [
+        (
+            one.name, f"{one.kind}: {one.what}", one.rounds, one.error, one.half_width,
+            Cell(one.covered, "yes" if one.covered else "**no**"), one.fraction, one.reason, _version(one.policy),
+        )
+        for one in outcomes
+    ]  # fmt: skip
+    return Table([*heads, Column("version")], rows) if several else Table(heads, [row[:-1] for row in rows])
+
+
+def _version(policy: str) -> str:
+    return policy[:8] or "unknown"
+
+
+def savings(outcomes: Sequence[Outcome]) -> Table:
+    """Tell what was saved, by the rounds that launches have, beside the most that could be by a single lap: medians."""
+    heads = [Column("rounds"), Column("launches")]
+    heads += [Column(name, "1/{:.1f}".format) for name in ("instructions", "with one lap", "processor time")]
+    rows = []
+    for low, high in zip(_BANDS, (*_BANDS[1:], float("inf")), strict=True):
+        these = [one for one in outcomes if low <= one.rounds < high]
+        if these:
+            fewer = median(1 / one.fraction for one in these)
+            most = median(max(1.0, one.rounds / LEAST_ROUNDS) for one in these)
+            faster = median(one.whole_s / one.sampled_s for one in these)
+            band = f"{low} to {high}" if high < float("inf") else f"{low} and more"
+            rows.append((band, len(these), fewer, most, faster))
+    return Table(heads, rows)
+
+
+def picture(outcomes: Sequence[Outcome]) -> Picture:
+    """Make a picture of the error against the part simulated, with bars."""
+    some = [one for one in outcomes if one.fraction < 1]
+    heads = ("launch", "instructions simulated, %", "error of the cycles, %", "half-width, %", "within")
+    rows = [(one.name, 100 * one.fraction, 100 * one.error, 100 * one.half_width, one.covered) for one in some]
+    said = " ".join(f"{line}." for line in lines(summary(outcomes)))
+    title = "Error of sampled launches"
+    return Picture("sampling", title, said, heads, rows, lambda figure: _draw(figure, some), (8, 5), framed=True)
+
+
+def _draw(figure: Any, some: Sequence[Outcome]) -> None:
+    figure.set_layout_engine("constrained")
+    axes = figure.subplots()
+    for covered, colour, label in ((True, "tab:blue", "truth within the bar"), (False, "tab:red", "not within")):
+        these = [one for one in some if one.covered is covered]
+        axes.errorbar(
+            [100 * one.fraction for one in these],
+            [100 * one.error for one in these],
+            yerr=[100 * one.half_width for one in these],
+            fmt="o",
+            color=colour,
+            capsize=2,
+            markersize=4,
+            label=f"{label} ({len(these)})",
+        )
+    axes.axhline(0, color="black", linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_xlabel("instructions simulated, %")
+    axes.set_ylabel("error of the cycles, %")
+    axes.legend()

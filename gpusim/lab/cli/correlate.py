@@ -1,0 +1,231 @@
+"""`gpusim correlate`: points measured on a real card next to the model."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+import typer
+
+from gpusim.base.errors import EXIT_INTERRUPTED, UserError
+from gpusim.base.files import write_whole
+from gpusim.base.interrupt import INTERRUPTED
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
+from gpusim.base.picture import check_format, require_matplotlib
+from gpusim.cli.options import (
+    ConfidenceOption,
+    ErrorOption,
+    JobOptions,
+    JobsOption,
+    LiveOptions,
+    MarkdownOption,
+    StoreOptions,
+    several,
+    shares,
+)
+
+if TYPE_CHECKING:
+    from gpusim.lab.silicon.measured import MeasuredPoint, MeasuredTable
+    from gpusim.lab.silicon.report import Restored
+
+OF_MANY = "points are launched in several processes, and what is compared is their times"
+
+
+@dataclass(frozen=True)
+class CorrelateOptions:
+    """Which points are run, under which values, and where the comparison goes."""
+
+    kernels: Annotated[
+        Path | None,
+        typer.Option("--kernels", metavar="DIR", help="Folder with the kernels. [default: the installed package's]"),
+    ] = None
+    only: Annotated[
+        list[str],
+        several("--only", "TEXT", "Only points whose label holds it, as 'TN 4096x'; repeatable."),
+    ] = field(default_factory=list)
+    limit_gflop: Annotated[
+        float,
+        typer.Option(
+            "--limit", metavar="GFLOP", min=0.001, help="Larger products are sampled, each with a half-width."
+        ),
+    ] = 25.0
+    error: ErrorOption = None
+    confidence: ConfidenceOption = None
+    exact: Annotated[bool, typer.Option("--exact", help="Run all products whole, however large.")] = False
+    budget_s: Annotated[
+        float | None,
+        typer.Option(
+            "--budget",
+            metavar="SECONDS",
+            min=0.001,
+            help="Leave out products that would take more processor time each; they are named, exit code 1.",
+        ),
+    ] = None
+    gpu: Annotated[
+        str | None,
+        typer.Option(
+            "--gpu",
+            metavar="GPU",
+            help="The card's model: a shipped one (mi6, r9nano) or a file. [default: the table's]",
+        ),
+    ] = None
+    fit: Annotated[
+        bool,
+        typer.Option(
+            "--fit", help="Fit what the table names; takes many times as long. With --from: launch times alone."
+        ),
+    ] = False
+    earlier: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="Run nothing: show and draw what --json has written."),
+    ] = None
+    jobs: JobsOption = None
+    picture: Annotated[
+        Path | None,
+        typer.Option("--picture", metavar="FILE", help="Draw measured against modelled (.svg, .png; Matplotlib)."),
+    ] = None
+    markdown: MarkdownOption = False
+
+
+def correlate(
+    asked: CorrelateOptions,
+    options: JobOptions,
+    storing: StoreOptions,
+    live: LiveOptions,
+    table: Annotated[
+        str,
+        typer.Argument(
+            metavar="[TABLE]", help="Table of measured points: a shipped one, a file's path, or a CSV file of points."
+        ),
+    ] = "rocblas-r9nano",
+) -> int:
+    """Run points measured on a real card on the model, and compare: ratios, spread, error, rank correlation."""
+    from gpusim.base.processors import default_jobs
+    from gpusim.cli.outcome import JobAsked, run_job
+    from gpusim.config.exec import file_beside
+    from gpusim.config.files import shipped
+    from gpusim.config.gpu import GPU_FOLDER
+    from gpusim.lab.silicon.measured import load_measured, read_table
+    from gpusim.results.store.project import store_to_write
+
+    sets = [*([f"gpu={asked.gpu}"] if asked.gpu is not None else []), *options.sets]
+    if table.endswith(".csv") and not any(one.partition("=")[0].strip() == "gpu" for one in sets):
+        models = ", ".join(name.removesuffix(".yaml") for name in shipped(GPU_FOLDER))
+        raise UserError(f"{table}: --gpu GPU names the model of the card that was measured: {models}")
+    measured, document = load_measured(table, sets)
+    file = file_beside(measured.points, document.path)
+    points = _chosen(read_table(measured, document, file), asked.only, file)
+    files = list(dict.fromkeys([*document.files, file]))
+    if asked.picture is not None:
+        check_format(asked.picture)
+        require_matplotlib("correlate")
+    if asked.earlier is not None:
+        check_outputs({"--json": options.json_file, "--picture": asked.picture}, files)
+        return _again(measured, points, file, asked, options)
+    from gpusim.jobs.kinds import make_job
+    from gpusim.lab.silicon.job import MeasuredJob, Wanted
+    from gpusim.lab.silicon.kernels import kernel_files
+    from gpusim.model.sampling.spec import SamplingSpec
+
+    well = shares(asked.error, asked.confidence)
+    for option in well if asked.exact else ():
+        raise UserError(f"--{option}: says how products above --limit are sampled, and --exact runs them whole")
+    sampling = None if asked.exact else SamplingSpec.model_validate(well)
+    paths = kernel_files(measured.kernels, asked.kernels)
+    wanted = Wanted(
+        asked.limit_gflop,
+        sampling,
+        asked.fit,
+        asked.budget_s,
+        asked.jobs or default_jobs(),
+        store_to_write(storing.store),
+        storing.fresh,
+    )
+    job = make_job("correlate", measured, points, files, paths, wanted)
+    assert isinstance(job, MeasuredJob)
+    made = JobAsked(
+        lambda _: job, job.work, files, {"--picture": asked.picture}, asked.markdown,
+        also=lambda result: _draw(measured, result, asked.picture),
+        shown=lambda result, out, as_page: _show(measured, result, out, as_page), not_launched=OF_MANY,
+    )  # fmt: skip
+    return run_job(made, options, storing, live)
+
+
+def _again(
+    table: "MeasuredTable", points: "Sequence[MeasuredPoint]", file: Path, asked: CorrelateOptions, options: JobOptions
+) -> int:
+    """Show and draw what an earlier run has written; returns the exit code that it had."""
+    from gpusim.lab.silicon.cost import no_measurement
+    from gpusim.lab.silicon.job import with_fitted_launches
+    from gpusim.lab.silicon.report import NotRun, document
+    from gpusim.results.records.exit_code import EXIT_NOT_AS_EXPECTED
+    from gpusim.results.report.document import as_json
+
+    assert asked.earlier is not None
+    earlier = _earlier(asked.earlier)
+    chosen = {point.label for point in points}
+    rows = [row for row in earlier.rows if row.prediction.point.label in chosen]
+    if not rows:
+        raise UserError(f"--from {asked.earlier}: holds none of the {len(points)} points of {file} asked for")
+    not_run = [one for one in earlier.not_run if one.name in chosen]
+    said = [(row.prediction.point, no_measurement(row.prediction.point, table.launches)) for row in rows]
+    not_run += [NotRun(point.label, point.kernel, why) for point, why in said if why]
+    rows = [row for row, (_, why) in zip(rows, said, strict=True) if not why]
+    if asked.fit:
+        rows, fitted = with_fitted_launches(table, rows)
+        earlier = earlier._replace(fitted=fitted)
+    result = document(table, earlier._replace(rows=rows, not_run=not_run))
+    if options.json_file is not None:
+        put(options.json_file, as_json(result))
+    _draw(table, result, asked.picture)
+    if asked.markdown or not options.quiet:
+        _show(table, result, sys.stderr if options.json_file == STANDARD_OUTPUT else sys.stdout, asked.markdown)
+    if not earlier.partial:
+        return 0
+    return EXIT_INTERRUPTED if earlier.stopped_by in ("", INTERRUPTED) else EXIT_NOT_AS_EXPECTED
+
+
+def _draw(table: "MeasuredTable", result: Mapping[str, Any], file: Path | None) -> None:
+    """Draw a comparison, given as its JSON object, into a file, where one is asked for."""
+    from gpusim.lab.silicon.report import restored
+
+    rows = restored(result).rows
+    if file is not None and rows:
+        from gpusim.lab.silicon.picture import picture
+
+        write_whole(file, picture(rows, table.title).file(file.suffix.lower()))
+
+
+def _show(table: "MeasuredTable", result: Mapping[str, Any], out: TextIO, as_page: bool) -> None:
+    """Print a comparison, given as its JSON object."""
+    from gpusim.lab.silicon import report
+
+    found = report.restored(result)
+    if not found.rows:
+        print("no point was finished", file=out)
+        if found.not_run:
+            report.not_run_table(found.not_run).show(out)
+    elif as_page:
+        out.write(report.markdown(table, found))
+    else:
+        report.show(table, found, out)
+
+
+def _earlier(path: Path) -> "Restored":
+    from gpusim.lab.silicon.report import restored
+
+    try:
+        return restored(json.loads(path.read_text(encoding="utf-8")))
+    except UserError as error:
+        raise UserError(f"--from {path}: {error}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"--from {path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _chosen(points: "Sequence[MeasuredPoint]", only: Sequence[str], file: Path) -> "list[MeasuredPoint]":
+    chosen = [p for p in points if not only or any(text in p.label for text in only)]
+    if not chosen:
+        raise UserError(f"--only {only[0]}: no point of {file} has it in its label, as {points[0].label}")
+    return chosen

@@ -1,0 +1,102 @@
+"""`gpusim fit-estimates`: fits what estimates rest on to launches that a store knows."""
+
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpusim.base.errors import UserError
+from gpusim.base.files import write_whole
+from gpusim.base.outputs import check_outputs
+from gpusim.cli.options import MarkdownOption, PhaseOption, SetOption
+
+DEFAULT_BATCHES, DEFAULT_GPUS = "1", "mi6"
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """Which iterations' launches take part, of which store, and where the fit goes."""
+
+    batches: Annotated[
+        str, typer.Option("--batch", metavar="N,...", help="Batches; iterations that the store knows whole take part.")
+    ] = DEFAULT_BATCHES
+    phase: PhaseOption = "train"
+    gpus: Annotated[str, typer.Option("--gpu", metavar="GPU,...", help="GPUs: shipped ones or files.")] = DEFAULT_GPUS
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="FILE", help="The store. [default: gpusim.toml's, or gpusim.db]"),
+    ] = None
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE", help="Write the fit, for layers --estimate --fitted FILE.")
+    ] = None
+    algorithms: Annotated[
+        str | None,
+        typer.Option("--convolution", metavar="NAME,...", help="Algorithms of convolution. [default: the default's]"),
+    ] = None
+    sets: SetOption = field(default_factory=list)
+    markdown: MarkdownOption = False
+
+
+def fit_estimates(
+    networks: Annotated[
+        list[str],
+        typer.Argument(metavar="NETWORK...", help="Networks' files, or the names of shipped ones; two at least."),
+    ],
+    asked: FitOptions,
+) -> None:
+    """Fit what `layers --estimate` rests on to simulated launches, and say how far off it is for a network left out."""
+    from gpusim.config.files import opened
+    from gpusim.config.gpu import GPU_FOLDER
+    from gpusim.config.network import load_network
+    from gpusim.config.network_run import AUTO, load_settings
+    from gpusim.jobs.estimates.text import error_tables
+    from gpusim.lab.checks.estimates.fitting import Point, fitted_to, known_launches
+    from gpusim.results.store.project import store_to_read
+    from workloads.operators.conv_algorithms import DENSE_ALGORITHMS
+
+    batches = [_batch(text) for text in asked.batches.split(",")]
+    files = [opened(name, GPU_FOLDER) for name in asked.gpus.split(",")]
+    loaded = [load_network(name) for name in networks]
+    store = store_to_read(asked.store)
+    read = [store, *(path for file in files for path in file.files), *(Path(one.source) for one in loaded)]
+    check_outputs({"--to": asked.to}, read)
+    algorithms = [] if asked.algorithms is None else asked.algorithms.split(",")
+    variants = [[*asked.sets, f"convolution={name}"] for name in algorithms] or [asked.sets]
+    points = [
+        Point(network, load_settings(file, sets), batch, asked.phase == "train")
+        for file in files
+        for sets in variants
+        for network in loaded
+        for batch in batches
+    ]
+    for point in points:
+        if point.settings.convolution == AUTO:
+            raise UserError(
+                f"--convolution {AUTO}: name those of which the store has runs: {', '.join(DENSE_ALGORITHMS)}"
+            )
+    known = known_launches(points, store)
+    fitted = fitted_to(known)
+    for one in known:
+        point = one.point
+        what = f"{point.network.name}, {point.phase}, batch {point.batch}, {point.settings.convolution}"
+        print(
+            f"{what}, {point.settings.gpu.name}: {one.found} of {len(one.launches)} launches known"
+            f"{'' if one.whole else ': left out'}",
+            file=sys.stderr,
+        )
+    for table in error_tables(fitted):
+        if asked.markdown:
+            print(table.markdown())
+        else:
+            table.show(sys.stdout)
+    if asked.to is not None:
+        write_whole(asked.to, json.dumps(fitted.document(), indent=1, allow_nan=False) + "\n")
+
+
+def _batch(text: str) -> int:
+    if not text.strip().isdecimal() or not 1 <= int(text) <= 1 << 20:
+        raise UserError(f"--batch {text}: a number of images from 1 to {1 << 20} is allowed, several with commas")
+    return int(text)

@@ -1,0 +1,252 @@
+"""`gpusim reproduce`: a publication's figures and claims, from runs in a store."""
+
+import math
+import sys
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpusim.base.errors import EXIT_INTERRUPTED, MissingExtraError, UserError
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.outputs import check_outputs
+from gpusim.base.processors import default_jobs
+from gpusim.base.progress import Reporter, clock
+from gpusim.base.table import Table, columns
+from gpusim.base.version import __version__
+from gpusim.cli.options import FreshPoints, JobsOption, LiveOptions, QuietOption, StoreFile, several
+
+if TYPE_CHECKING:
+    from gpusim.lab.papers.kept import Results
+    from gpusim.lab.papers.network_points import Asked
+    from gpusim.lab.papers.page.blocks import Block
+    from gpusim.lab.papers.specs.figure import Figure
+    from gpusim.lab.papers.specs.reproduction import Reproduction
+
+EXIT_SOME_FAILED = 1
+
+
+@dataclass(frozen=True)
+class ReproduceOptions:
+    """What of a publication is run, how, and where it is written. out: None: a folder of the publication's name."""
+
+    only: Annotated[
+        list[str],
+        several("--only", "FIGURE", "Only this figure or table (6.16); repeatable. [default: all]"),
+    ] = field(default_factory=list)
+    network: Annotated[
+        str | None,
+        typer.Option(
+            "--network",
+            metavar="NETWORK",
+            help="Of a publication of networks: this one of its own, or a file's instead.",
+        ),
+    ] = None
+    gpu: Annotated[
+        str | None, typer.Option("--gpu", metavar="A,B", help="The same: these GPUs of its own, or files' instead.")
+    ] = None
+    batch: Annotated[
+        str | None,
+        typer.Option("--batch", metavar="N,M", help="The same: these batches of its own, or others instead."),
+    ] = None
+    listed: Annotated[
+        bool,
+        typer.Option("--estimate", "--list", help="List figures, their points, and what those that lack would cost."),
+    ] = False
+    exact: Annotated[
+        bool,
+        typer.Option("--full", "--exact", help="Simulate in whole, and compare products' results with NumPy's."),
+    ] = False
+    jobs: JobsOption = None
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Write pictures, CSV files and claims here. [default: its name]"),
+    ] = None
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write page, pictures and claims as one HTML file too."),
+    ] = None
+    draw: Annotated[
+        bool, typer.Option("--draw", help="Run nothing: make tables and pictures of what the folder has.")
+    ] = False
+    storing: StoreFile = None
+    fresh: FreshPoints = False
+    quiet: QuietOption = False
+
+
+def reproduce(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="PUBLICATION",
+            help="A publication's file, or the name of a shipped one (bcm, icpe2018, layerwise, spartan,"
+            " training-phase, transformers).",
+        ),
+    ],
+    options: ReproduceOptions,
+    live: LiveOptions,
+) -> int:
+    """Run the points of a publication's figures, and set what it says beside what is found."""
+    from gpusim.lab.papers.kept import load
+    from gpusim.lab.papers.layer_values import metric_paths
+    from gpusim.lab.papers.own import asked_for
+    from gpusim.lab.papers.specs.reproduction import load_reproduction
+    from gpusim.results.live.view import live_view
+    from gpusim.results.store.project import store_to_read
+
+    gpus, batches = _words(options.gpu), _numbers(options.batch)
+    reproduction, asked = asked_for(load_reproduction(name), options.network, gpus, batches)
+    metric_paths(reproduction)  # checked before anything runs
+    figures = reproduction.chosen(options.only)
+    if options.listed:
+        _list(reproduction, figures, options.exact, asked, store_to_read(options.storing))
+        return 0
+    where = options.out or Path(reproduction.name)
+    reporter = Reporter(options.quiet)
+    if options.draw:
+        check_outputs({"--html": options.html})
+        _write(reproduction, load(where, reproduction.name), figures, where, options, reporter)
+        return 0
+    store = store_to_read(options.storing)
+    check_outputs({"--store": store, "--html": options.html})
+    with live_view(live.live, f"reproduce {reproduction.name}", reporter):
+        return _run(reproduction, figures, store, where, options, reporter, asked)
+
+
+def _words(text: str | None) -> list[str]:
+    """Return the words of a list with commas; raise UserError for an empty one."""
+    words = [] if text is None else [word.strip() for word in text.split(",")]
+    if "" in words:
+        raise UserError(f"--gpu {text!r}: a name is missing; expected such as mi6,r9nano")
+    return words
+
+
+def _numbers(text: str | None) -> list[int]:
+    """Return the numbers of a list with commas; raise UserError for what is none."""
+    words = [] if text is None else [word.strip() for word in text.split(",")]
+    for word in words:
+        if not (word.isascii() and word.isdigit()):
+            raise UserError(f"--batch {text!r}: '{word}' is no batch; expected numbers such as 16,64,128")
+    return [int(word) for word in words]
+
+
+def _list(
+    reproduction: "Reproduction", figures: "Mapping[str, Figure]", exact: bool, asked: "Asked", store: Path
+) -> None:
+    from gpusim.lab.papers.costs import plan_costs
+    from gpusim.lab.papers.plan import plan_of
+
+    plan = plan_of(reproduction, figures, exact, asked)
+    costs = plan_costs(plan, store)
+
+    def row(name: str, keys: Sequence[str], what: str) -> tuple[Any, ...]:
+        lacking = costs.of(keys)
+        cycles = math.fsum(one.cycles for one in lacking)
+        memory = max((one.memory_mb for one in lacking), default=0.0)
+        return name, len(keys), len(lacking), clock(costs.seconds(keys)), f"{cycles:,.0f}", f"{memory:,.0f}", what
+
+    rows = [row(name, plan.by_figure[name], figure.title) for name, figure in figures.items()]
+    rows.append(row("all, what is equal once", list(plan.points), ""))
+    heads = columns("figure", "points", "lacking", "estimated m:ss of one process", "cycles", "memory MB", "what")
+    Table(heads, rows, notes=[*costs.notes, "nothing was run"]).show(sys.stdout)
+
+
+def _run(
+    reproduction: "Reproduction",
+    figures: "Mapping[str, Figure]",
+    store: Path,
+    where: Path,
+    options: ReproduceOptions,
+    reporter: Reporter,
+    asked: "Asked",
+) -> int:
+    from gpusim.lab.papers.kept import FILE, Results, load
+    from gpusim.lab.papers.layer_values import metric_paths
+    from gpusim.lab.papers.network_points import Asked
+    from gpusim.lab.papers.plan import plan_of
+    from gpusim.lab.papers.running import Running, collected
+    from gpusim.results.store.keeper import Keeper  # imports what runs kernels: up to a second
+    from gpusim.results.store.work import sources_hash
+    from gpusim.study.sweep.executor import LocalProcesses
+
+    jobs = options.jobs if options.jobs is not None else default_jobs()
+    plan = plan_of(reproduction, figures, options.exact, asked)
+    known = load(where, reproduction.name) if (where / FILE).exists() else Results(reproduction.name, {})
+    with Keeper(store, options.fresh) as keeper, Interrupt() as interrupt:
+        interrupt.deferred = True
+        ran = Running(keeper, LocalProcesses(jobs, reporter), reporter, interrupt).run(plan)
+        interrupt.deferred = False
+    sentence = ran.sentence(len(plan.points))
+    said = {
+        "gpusim": __version__,
+        "sources": sources_hash(),
+        "jobs": jobs,
+        "points": sentence,
+        "simulated": "in whole" if options.exact else "sampled",
+    }
+    whole = (
+        plan if not options.only and asked == Asked() else plan_of(reproduction, reproduction.figures, options.exact)
+    )
+    # what was not to be run, or cannot be here, stays as it was
+    others = whole.points.keys() - plan.points.keys() | ran.left_out.keys()
+    earlier = Results(
+        reproduction.name,
+        {key: point for key, point in known.points.items() if key in others},
+        networks={key: point for key, point in known.networks.items() if key in others},
+    )
+    with Keeper(store) as keeper:
+        results = collected(reproduction.name, whole, keeper, ran.errors, said, earlier, metric_paths(reproduction))
+    _write(reproduction, results, figures, where, options, reporter)
+    reporter.say(sentence)
+    if interrupt.asked:
+        reporter.say(f"{interrupt.reason}: the same command goes on")
+        return EXIT_INTERRUPTED
+    return EXIT_SOME_FAILED if ran.errors else 0
+
+
+def _write(
+    reproduction: "Reproduction",
+    results: "Results",
+    figures: "Mapping[str, Figure]",
+    where: Path,
+    options: ReproduceOptions,
+    reporter: Reporter,
+) -> None:
+    """Write the folder's files, and print what they come to. Where nothing was to be run, pictures are what is wanted,
+    and Matplotlib's absence is an error.
+    """
+    from gpusim.base.files import write_together
+    from gpusim.lab.papers.page.writing import contents, made, on_screen, one_page, pictures, write
+
+    of = made(reproduction, results)
+    files: dict[str, str | bytes] = {**contents(reproduction, results, figures, of)}
+    page: dict[Path, str | bytes] = {}
+    try:
+        files |= pictures(reproduction, results, figures)
+        if options.html is not None:
+            page[options.html] = one_page(reproduction, results, of)
+    except MissingExtraError as error:
+        if options.draw or options.html is not None:
+            raise
+        reporter.say(f"no pictures: {error}; --draw --out {where} draws them later, or elsewhere")
+    write(where, files)
+    write_together(page)
+    _print(on_screen(reproduction, results, of, figures))
+    reporter.say(f"{len(files)} files of {len(results.runs)} runs in {where}{f', {options.html}' if page else ''}")
+
+
+def _print(blocks: "Iterable[Block]") -> None:
+    """Print headings, sentences and tables."""
+    from gpusim.lab.papers.page.blocks import Heading, Points, plain
+
+    for block in blocks:
+        if isinstance(block, Heading):
+            print(block.text)
+        elif isinstance(block, Points):
+            for sentence in block.items:
+                print(textwrap.fill(plain(sentence), 100, initial_indent="- ", subsequent_indent="  "))
+        elif isinstance(block, Table) and block.rows:
+            block.show(sys.stdout)

@@ -1,0 +1,105 @@
+"""`gpusim train`: a network's training on the simulated GPU, iteration by iteration."""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpusim.base.errors import UserError
+from gpusim.base.outputs import STANDARD_OUTPUT, check_outputs, put
+from gpusim.base.progress import Reporter
+from gpusim.base.table import Column, Table
+from gpusim.cli.options import (
+    GpuOption,
+    JobsOption,
+    JsonOption,
+    MarkdownOption,
+    NoVerifyOption,
+    QuietOption,
+    SetOption,
+    Source,
+)
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """How often, on what, and what is looked at."""
+
+    iterations: Annotated[
+        int, typer.Option("--iterations", metavar="N", min=1, max=100_000, help="Iterations, each with an update.")
+    ] = 10
+    batch: Annotated[
+        int | None, typer.Option("--batch", metavar="N", help="Images in a batch. [default: what the file says, or 1]")
+    ] = None
+    gpu: GpuOption = "mi6"
+    inputs: Annotated[
+        Path | None,
+        typer.Option(
+            "--inputs",
+            metavar="FILE",
+            help="Arrays (.npz) by the network's input names, and labels, of some batches, which are taken in turn; "
+            "parameters to begin with. [default: one batch, made up]",
+        ),
+    ] = None
+    no_verify: NoVerifyOption = False
+    no_timing: Annotated[
+        bool, typer.Option("--no-timing", help="Losses alone; no iteration is simulated with its time.")
+    ] = False
+    sets: SetOption = field(default_factory=list)
+    jobs: JobsOption = None
+    json_file: JsonOption = None
+    markdown: MarkdownOption = False
+    quiet: QuietOption = False
+
+
+def train(source: Source, asked: TrainOptions) -> None:
+    """Train a network: every kernel of every iteration is executed, compared with NumPy; one iteration is timed."""
+    from gpusim.base.processors import default_jobs
+    from gpusim.config.files import opened
+    from gpusim.config.gpu import GPU_FOLDER
+    from gpusim.config.network_run import load_settings
+    from gpusim.jobs.networks.run import Wanted
+    from gpusim.jobs.networks.values import load_arrays
+    from gpusim.lab.training.iterations import train as run
+    from gpusim.results.report.document import as_json
+
+    network = source.load()
+    gpu_file = opened(asked.gpu, GPU_FOLDER)
+    settings = load_settings(gpu_file, asked.sets)
+    if settings.training.update == "none":
+        raise UserError("training.update: none: a training needs an update: sgd or adam")
+    read = [*gpu_file.files, Path(network.source), *network.files, *([asked.inputs] if asked.inputs else [])]
+    check_outputs({"--json": asked.json_file}, read)
+    batch = asked.batch if asked.batch is not None else network.batch or 1
+    jobs = asked.jobs if asked.jobs is not None else default_jobs()
+    wanted = Wanted(batch, train=True, verify=not asked.no_verify, timing=not asked.no_timing, jobs=jobs)
+    arrays = load_arrays(asked.inputs) if asked.inputs is not None else {}
+    out = sys.stderr if asked.json_file == STANDARD_OUTPUT else sys.stdout
+    reporter = Reporter(quiet=asked.quiet)
+
+    def told(number: int, loss: float) -> None:
+        reporter.say(f"iteration {number} of {asked.iterations}: loss {loss:.6g}")
+
+    found = run(network, settings, wanted, asked.iterations, reporter, arrays, str(asked.inputs), told)
+    if asked.json_file is not None:
+        put(asked.json_file, as_json(found.document()))
+    if asked.quiet:
+        return
+    compared = "each result compared with NumPy, all as expected" if found.verified else "no result is compared"
+    notes = [f"{network.name} on {found.gpu}, batch {batch}: {compared}"]
+    if found.iteration_us is not None:
+        notes.append(
+            f"an iteration: {found.iteration_us:,.1f} us in {found.iteration_cycles:,} cycles of its kernels; all:"
+            f" {found.iteration_us * asked.iterations:,.1f} us"
+        )
+    table = Table(
+        [Column("iteration"), Column("loss", "{:.6g}".format)],
+        [[number, loss] for number, loss in enumerate(found.losses, 1)],
+        notes=notes,
+    )
+    if asked.markdown:
+        out.write(table.markdown())
+    else:
+        table.show(out)

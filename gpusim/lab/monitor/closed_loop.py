@@ -1,0 +1,214 @@
+"""The closed loop: what the monitor believes decides, iteration by iteration, which layers' passes skip zeros.
+
+A pass that can skip zeros has a dense time, a sparse one at a few shares of zeros, between which it is a straight line,
+and a break-even: the share of zeros from which an estimate says that the sparse one is faster. A training is then added
+up over recorded curves: each pass takes the time of the way that was decided, at the zeros that its map truly has.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gpusim.base.errors import unknown_name
+from gpusim.base.sums import plain_sum
+from gpusim.config.monitor import MonitorSpec
+from gpusim.lab.monitor.curves import Curves
+from gpusim.lab.monitor.replay import replay
+from gpusim.lab.monitor.scheduler import MonitorError
+
+DENSE, SPARSE, THRESHOLD, SHAPE, ORACLE = "dense", "sparse throughout", "one threshold", "closed loop", "oracle"
+POLICIES = {
+    DENSE: "no layer skips zeros, and nothing is measured",
+    SPARSE: "every pass that can skip zeros does, and nothing is measured",
+    THRESHOLD: "a pass skips zeros where the monitor believes its map to have as many as the one threshold of all",
+    SHAPE: "where the monitor believes it to have as many as the pass's own break-even",
+    ORACLE: "where that is faster at its true zeros, and nothing is measured",
+}
+MEASURED = (THRESHOLD, SHAPE)  # policies that measure
+
+
+@dataclass(frozen=True)
+class SparsePass:
+    """A layer's pass that can skip the zeros of the layer's input.
+
+    dense_us: its dense time; break_even: share of zeros from which it is estimated to be faster so; None: from none on;
+    zeros, sparse_us: shares that rise, and its time there. Raises MonitorError for fewer than two of them.
+    """
+
+    layer: str
+    what: str
+    dense_us: float
+    break_even: float | None
+    zeros: tuple[float, ...]
+    sparse_us: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.zeros) < 2 or len(self.zeros) != len(self.sparse_us) or list(self.zeros) != sorted({*self.zeros}):
+            raise MonitorError(
+                f"{self.layer} {self.what}: times at zeros of {list(self.zeros)}; at least two are needed, which rise"
+            )
+
+    def sparse_times(self, zeros: np.ndarray) -> np.ndarray:
+        """Return the sparse time in us at each share of zeros; raise MonitorError beyond those that are known."""
+        least, most = float(zeros.min()), float(zeros.max())
+        if least < self.zeros[0] or most > self.zeros[-1]:
+            raise MonitorError(
+                f"{self.layer} {self.what}: zeros from {least:.3f} to {most:.3f}; times are known from"
+                f" {self.zeros[0]:g} to {self.zeros[-1]:g}"
+            )
+        return np.interp(zeros, self.zeros, self.sparse_us)
+
+    @property
+    def interpolation_error(self) -> float | None:
+        """How far a point is from the line between its neighbours, relative, at most; None without such a point."""
+        held = list(zip(self.zeros, self.sparse_us, strict=True))
+        found = [
+            abs(float(np.interp(zeros, (before[0], after[0]), (before[1], after[1]))) / time - 1.0)
+            for before, (zeros, time), after in zip(held, held[1:], held[2:], strict=False)
+        ]
+        return max(found, default=None)
+
+
+@dataclass(frozen=True)
+class TimedTraining:
+    """What was simulated of a training's iteration.
+
+    iteration_us: all of it, dense; passes: those that can skip zeros; measuring_us: of one measurement of a layer's
+    input, by layer. Raises MonitorError where a layer of `passes` has no such time.
+    """
+
+    iteration_us: float
+    passes: tuple[SparsePass, ...]
+    measuring_us: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        for one in self.passes:
+            if one.layer not in self.measuring_us:
+                raise MonitorError(f"measuring_us: {unknown_name('layer', one.layer, self.measuring_us)}")
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A whole training under a policy.
+
+    time_us: of all iterations, measuring included; measuring_us: of that alone; sparse: share of the passes' iterations
+    that skip zeros; misjudged: that are decided otherwise than by the oracle; changes: of a pass from one way to the
+    other; by_pass: share of iterations that are sparse, of each pass; doubt: how far off the lines between sparse times
+    may leave `time_us`, relative: each pass's `interpolation_error` of the time that it is sparse.
+    """
+
+    policy: str
+    time_us: float
+    measuring_us: float
+    sparse: float
+    misjudged: float
+    changes: int
+    by_pass: tuple[float, ...]
+    doubt: float
+
+
+def timed_training(held: Mapping[str, Any]) -> TimedTraining:
+    """Return what was simulated from plain data, as `gpusim net --monitor --json` writes it; raise MonitorError."""
+    try:
+        passes = tuple(
+            SparsePass(
+                one["layer"],
+                one["what"],
+                one["dense_us"],
+                one["break_even"],
+                tuple(one["zeros"]),
+                tuple(one["sparse_us"]),
+            )
+            for one in held["passes"]
+        )
+        return TimedTraining(held["iteration_us"], passes, held["measuring_us"])
+    except KeyError as error:
+        raise MonitorError(f"no times of a monitored training: {error} is missing") from None
+
+
+def closed_loop(timed: TimedTraining, curves: Curves, settings: MonitorSpec | None = None) -> tuple[Trained, ...]:
+    """Return the training under each of POLICIES, in that order.
+
+    Layers whose passes have no break-even are not measured by the closed loop. Raise MonitorError for a layer that the
+    curves do not have, and for zeros beyond those whose times are known.
+    """
+    settings = settings or MonitorSpec()
+    truth = {one.layer: curves.line(one.layer) for one in timed.passes if _has(curves, one.layer)}
+    sparse = [one.sparse_times(truth[one.layer]) for one in timed.passes]
+    gains = [one.dense_us - spent for one, spent in zip(timed.passes, sparse, strict=True)]
+    errors = [one.interpolation_error or 0.0 for one in timed.passes]
+    best = [gain > 0.0 for gain in gains]
+    everywhere, nowhere = (np.full(curves.length, value) for value in (True, False))
+    found = []
+    for policy in POLICIES:
+        decided, measuring = best, 0.0
+        if policy == DENSE:
+            decided = [nowhere] * len(gains)
+        elif policy == SPARSE:
+            decided = [everywhere] * len(gains)
+        elif policy in MEASURED:
+            single = settings.sparse_threshold if policy == THRESHOLD else None
+            levels = [single if single is not None else one.break_even for one in timed.passes]
+            watched = {one.layer for one, level in zip(timed.passes, levels, strict=True) if level is not None}
+            decided, measuring = _watched(timed, curves, settings, levels, watched)
+        saved = plain_sum(float(gain[taken].sum()) for gain, taken in zip(gains, decided, strict=True))
+        time_us = curves.length * timed.iteration_us - saved + measuring
+        off = (error * float(spent[taken].sum()) for error, spent, taken in zip(errors, sparse, decided, strict=True))
+        wrong = [taken != right for taken, right in zip(decided, best, strict=True)]
+        found.append(
+            Trained(
+                policy,
+                time_us,
+                measuring,
+                _mean(decided),
+                _mean(wrong),
+                sum(int(np.count_nonzero(np.diff(taken))) for taken in decided),
+                tuple(float(taken.mean()) for taken in decided),
+                plain_sum(off) / time_us,
+            )
+        )
+    return tuple(found)
+
+
+def _has(curves: Curves, layer: str) -> bool:
+    if layer not in curves.maps:
+        raise MonitorError(f"{curves.name}: {unknown_name('map', layer, curves.maps)}")
+    return True
+
+
+def _watched(
+    timed: TimedTraining, curves: Curves, settings: MonitorSpec, levels: list[float | None], watched: set[str]
+) -> tuple[list[np.ndarray], float]:
+    """Return which iterations of each pass are sparse by what the monitor believes of `watched`, and its own time."""
+    if not watched:
+        return [np.zeros(curves.length, bool) for _ in timed.passes], 0.0
+    held = [number for number, name in enumerate(curves.maps) if name in watched]
+    seen = replace(curves, maps=tuple(curves.maps[n] for n in held), sparsity=curves.sparsity[:, held])
+    replayed = {one.name: one for one in replay(seen, settings).maps}
+    decided = [
+        np.zeros(curves.length, bool) if level is None else replayed[one.layer].believed >= level
+        for one, level in zip(timed.passes, levels, strict=True)
+    ]
+    return decided, plain_sum(len(one.measured) * timed.measuring_us[name] for name, one in replayed.items())
+
+
+def _mean(of_passes: list[np.ndarray]) -> float:
+    return plain_sum(float(one.mean()) for one in of_passes) / len(of_passes) if of_passes else 0.0
+
+
+def break_even(dense: float, sparse: Callable[[float], float], step: float = 0.001) -> float | None:
+    """Return the least share of zeros, in steps, from which `sparse` of it is below `dense`; None where it never is.
+
+    `sparse` falls as zeros rise.
+    """
+    steps = round(1.0 / step)
+    low, high = 0, steps + 1
+    while low < high:
+        middle = (low + high) // 2
+        if sparse(min(middle * step, 1.0)) < dense:
+            high = middle
+        else:
+            low = middle + 1
+    return None if low > steps else low * step

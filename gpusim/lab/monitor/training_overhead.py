@@ -1,0 +1,166 @@
+"""What monitoring costs a training, measured: without, exhaustive and monitored side by side (needs PyTorch).
+
+The images are random, of the size the network takes: what a measurement costs does not depend on what is in them. The
+three trainings take turns, a part of their iterations each, so that a clock that changes changes it for all.
+"""
+
+import importlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpusim.base.errors import unknown_name
+from gpusim.config.monitor import MonitorSpec
+from gpusim.lab.capture.capture import ALL_POINTS, PHOTOGRAPHS, require_torch, training_device
+from gpusim.lab.monitor.attach import AttachedMonitor, LayerLog, Place, dense_forward
+from gpusim.lab.monitor.overhead import expected_share, monitored_overhead
+from gpusim.lab.monitor.scheduler import MonitorError
+
+SMALL, LARGE = (3, 32, 32), (3, 224, 224)  # images of CIFAR-10 and of ImageNet
+SMALL_CLASSES, LARGE_CLASSES = 10, 1000
+BATCHES = 8  # different ones, in turn
+WARM_UP_ITERATIONS = 10  # of each training, before its clock runs
+LEARNING_RATE = 0.01
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The trainings to measure.
+
+    model: one of `gpusim capture`; iterations: of the training with the monitor, and of that without any;
+    exhaustive_iterations: of the training that measures in each; parts: turns that the three take; place: where zeros
+    are counted; device: as PyTorch names it, or 'auto'.
+    """
+
+    model: str
+    iterations: int = 5_000
+    exhaustive_iterations: int = 500
+    batch: int = 128
+    place: Place = Place.HOST
+    device: str = "auto"
+    parts: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.model not in ALL_POINTS:
+            raise MonitorError(unknown_name("model", self.model, ALL_POINTS))
+        for name, least in (("iterations", self.parts), ("exhaustive_iterations", self.parts), ("batch", 1)):
+            if getattr(self, name) < least:
+                raise MonitorError(f"{name}: expected at least {least}, found {getattr(self, name)}")
+
+
+@dataclass(frozen=True)
+class TrainingOverhead:
+    """The result of the measurement.
+
+    device: its name; plain_s, exhaustive_s, monitored_s: time of an iteration, in seconds; share_measured: share of
+    measurements in the monitored training; layers: the logs of that training's layers, by name.
+    """
+
+    plan: Plan
+    device: str
+    plain_s: float
+    exhaustive_s: float
+    monitored_s: float
+    share_measured: float
+    layers: Mapping[str, LayerLog]
+
+    @property
+    def exhaustive(self) -> float:
+        """Overhead of measuring in every iteration, as a share of the time without the monitor."""
+        return self.exhaustive_s / self.plain_s - 1.0
+
+    @property
+    def monitored(self) -> float:
+        """Overhead of this training's monitor, its decisions included, as a share of the time without it."""
+        return self.monitored_s / self.plain_s - 1.0
+
+    @property
+    def modelled(self) -> float:
+        """Overhead that the cost of a measurement and the share measured give for this training."""
+        return monitored_overhead(self.exhaustive, self.share_measured)
+
+    def modelled_for(self, iterations: int, settings: MonitorSpec | None = None) -> float:
+        """Return the overhead that the cost of a measurement gives for a longer training of stable sparsity."""
+        return monitored_overhead(self.exhaustive, expected_share(iterations, settings))
+
+
+class _Training:
+    """One of the three trainings: a network, its optimizer and its monitor, and the time of its iterations."""
+
+    def __init__(self, torch: Any, plan: Plan, device: Any, monitor: Callable[[Any], AttachedMonitor] | None) -> None:
+        torch.manual_seed(plan.seed)
+        self._torch, self._device = torch, device
+        image, classes = (LARGE, LARGE_CLASSES) if plan.model in PHOTOGRAPHS else (SMALL, SMALL_CLASSES)
+        self._network = (
+            importlib.import_module("gpusim.lab.capture.models").build(plan.model, classes).to(device).train()
+        )
+        self._optimizer = torch.optim.SGD(self._network.parameters(), lr=LEARNING_RATE, momentum=0.9)
+        self._images = torch.randn(BATCHES, plan.batch, *image, device=device)
+        self._labels = torch.randint(classes, (BATCHES, plan.batch), device=device)
+        self._done, self.seconds = 0, 0.0
+        self.monitor: AttachedMonitor | None = None
+        for _ in range(WARM_UP_ITERATIONS):
+            self._iteration()
+        if monitor is not None:
+            self.monitor = monitor(self._network)
+
+    def run(self, iterations: int) -> None:
+        self._wait()
+        start = time.perf_counter()
+        for _ in range(iterations):
+            self._iteration()
+        self._wait()
+        self.seconds += time.perf_counter() - start
+
+    def _iteration(self) -> None:
+        batch = self._done % BATCHES
+        loss = self._torch.nn.functional.cross_entropy(self._network(self._images[batch]), self._labels[batch])
+        self._optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        self._optimizer.step()
+        self._done += 1
+        if self.monitor is not None:
+            self.monitor.step()
+
+    def _wait(self) -> None:
+        if self._device.type == "cuda":
+            self._torch.cuda.synchronize(self._device)
+
+
+def measure_overhead(
+    plan: Plan, settings: MonitorSpec | None = None, report: Callable[[str], None] = lambda line: None
+) -> TrainingOverhead:
+    """Run the three trainings and time them. report: called with a line after each part.
+
+    Raise UserError for a missing extra, and for a device that cannot be used.
+    """
+    torch = require_torch("monitor --train")
+    device = training_device(torch, plan.device)
+
+    def attached(network: Any, exhaustive: bool = False) -> AttachedMonitor:
+        # what a sparse layer computes is no part of the overhead: it runs as the dense one does
+        return AttachedMonitor(network, settings, place=plan.place, exhaustive=exhaustive, sparse_forward=dense_forward)
+
+    trainings = {
+        "plain": (_Training(torch, plan, device, None), plan.iterations),
+        "exhaustive": (
+            _Training(torch, plan, device, lambda n: attached(n, exhaustive=True)),
+            plan.exhaustive_iterations,
+        ),
+        "monitored": (
+            _Training(torch, plan, device, attached),
+            plan.iterations,
+        ),
+    }
+    for part in range(plan.parts):
+        for name, (training, iterations) in trainings.items():
+            training.run((part + 1) * iterations // plan.parts - part * iterations // plan.parts)
+            done = (part + 1) * iterations // plan.parts
+            report(f"{name}: {done}/{iterations} iterations, {1e3 * training.seconds / done:.3f} ms each")
+    plain, exhaustive, monitored = (training.seconds / count for training, count in trainings.values())
+    monitor = trainings["monitored"][0].monitor
+    assert monitor is not None
+    shown = torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
+    return TrainingOverhead(plan, shown, plain, exhaustive, monitored, monitor.share_measured, monitor.layers)

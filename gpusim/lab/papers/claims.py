@@ -1,0 +1,92 @@
+"""Claims: whether what a publication says holds on its own way and on ours, by how much, and what moved with it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gpusim.lab.papers.rules import Found, found_by, labels_missing
+from gpusim.lab.papers.specs.claim import ClaimSpec
+from gpusim.lab.papers.values import Value, matches
+
+HOLDS, FAILS, MIXED, UNKNOWN, BESIDE = "holds", "does not", "in part", "not run", "–"
+UNDECIDED, UNASKABLE = "undecided", "cannot be asked"
+STATES = (HOLDS, MIXED, FAILS, UNDECIDED, UNASKABLE, UNKNOWN)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict on a claim by one comparison.
+
+    state: one of STATES, or BESIDE where the comparison has no value for the claim; ours: our figure as text; limits:
+    the largest speed-up that the zeros of each of its values allow; reasons: what moved with the value, or why it
+    cannot be asked; without: points that belong to the claim and have not been run.
+    """
+
+    state: str
+    ours: str = "–"
+    limits: tuple[float, ...] = ()
+    reasons: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim of a figure. verdicts: by comparison; fits: whether its points fit the GPU's memory."""
+
+    figure: str
+    claim: ClaimSpec
+    verdicts: Mapping[str, Verdict]
+    fits: str
+
+    def is_allowed(self, comparison: str) -> bool | None:
+        """Tell whether the publication's speed-up is within the largest limit there; None where either is unknown."""
+        limits = self.verdicts[comparison].limits
+        return None if self.claim.value is None or not limits else self.claim.value.value <= max(limits)
+
+
+def judge(
+    claim: ClaimSpec, values: Sequence[Value], shown: Callable[[float], str], missing: Sequence[str] = ()
+) -> Verdict:
+    """Judge a claim by the values of one comparison. shown: formats one; missing: its points that were not run."""
+    if claim.unaskable:
+        return Verdict(UNASKABLE, reasons=(claim.unaskable,))
+    found = found_by(claim, values, shown)
+    of = {claim.measure} if claim.measure else {one.measure for one in values}  # a rule of all measures has none
+    held = [one for one in values if one.measure in of and matches(one.labels, claim.where)]
+    if not found.kept:
+        return Verdict(UNKNOWN if held or missing else BESIDE)
+    limits = tuple(one.limit for one in held if one.limit is not None)
+    in_the_middle = sorted(held, key=lambda one: one.value)[len(held) // 2] if held else None
+    reasons = in_the_middle.reasons if in_the_middle else ()
+    return Verdict(_state(found), found.ours, limits, reasons, tuple(missing))
+
+
+def judge_layers(
+    claim: ClaimSpec, values: Sequence[Value], shown: Callable[[float], str], missing: Sequence[str]
+) -> Verdict:
+    """Judge a claim about a network's layers by the points that have been run. missing: those that have not been."""
+    if claim.unaskable:
+        return Verdict(UNASKABLE, reasons=(claim.unaskable,))
+    verdict = judge(claim, values, shown)
+    if verdict.state not in (UNKNOWN, BESIDE):
+        return replace(verdict, without=tuple(missing))
+    if missing:
+        return Verdict(UNKNOWN, reasons=(f"not run: {', '.join(missing)}",))
+    if not values:
+        return Verdict(BESIDE)
+    absent = list(labels_missing(claim.where, values))
+    if absent:
+        return Verdict(UNASKABLE, reasons=(f"there is no {' and no '.join(absent)} in this figure",))
+    return Verdict(
+        UNASKABLE, reasons=("nothing to compare: its measure does not apply, or one of two labels is absent",)
+    )
+
+
+def _state(found: Found) -> str:
+    """Return what comparisons come to: undecided where half-widths leave one open, and the others agree."""
+    if all(one is True for one in found.kept):
+        return HOLDS
+    if any(one is False for one in found.kept):
+        if found.partly or any(one is True for one in found.kept):
+            return MIXED
+        return FAILS if all(one is False for one in found.kept) else UNDECIDED
+    return UNDECIDED

@@ -1,0 +1,65 @@
+"""What a publication's points would cost: those that a store lacks, by like runs, or by the plan's own estimates."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpusim.jobs.estimates.checked import load_checked
+from gpusim.jobs.estimates.whole_runs import NOTE
+from gpusim.lab.papers.plan import Plan, PlannedNetwork, together
+from gpusim.lab.papers.running import stored
+from gpusim.results.store.costs import Cost, LikeRuns
+from gpusim.results.store.keeper import Keeper
+from gpusim.results.store.reading import Results
+
+RATES_NOTES = (
+    "products without a like run: processor time by the publication's rates, cycles by the closed forms that",
+    "  kernels: auto chooses by (docs/kernels.md has their errors)",
+)
+
+
+@dataclass(frozen=True)
+class PlanCosts:
+    """missing: costs of the points that the store lacks, by key, each as if alone; parts: their processor time, by what
+    it is spent on; notes: what they rest on, how far off such were.
+    """
+
+    missing: Mapping[str, Cost]
+    parts: Mapping[str, Mapping[Hashable, float]]
+    notes: Sequence[str]
+
+    def of(self, keys: Sequence[str]) -> list[Cost]:
+        """Return the costs of those of some points that are missing."""
+        return [self.missing[key] for key in keys if key in self.missing]
+
+    def seconds(self, keys: Sequence[str]) -> float:
+        """Return the processor time of those of some points that are missing, what several have in common once."""
+        return together(self.parts[key] for key in keys if key in self.missing)
+
+
+def plan_costs(plan: Plan, store: Path) -> PlanCosts:
+    """Estimate the points of a plan that a store lacks. Raises StoreError."""
+    missing, parts, notes = dict[str, Cost](), dict[str, Mapping[Hashable, float]](), list[str]()
+    by_rates = by_bounds = False
+    with ExitStack() as stack:
+        keeper, like = None, dict[str, LikeRuns]()
+        if store.exists():
+            keeper, results = stack.enter_context(Keeper(store)), stack.enter_context(Results(store))
+            like = {kind: LikeRuns(results, kind) for kind in ("run", "net")}
+        for key, planned in plan.points.items():
+            if keeper is not None and stored(keeper, planned) is not None:
+                continue
+            known = like[planned.work.kind].of(planned.work.configuration) if like else None
+            if known is None:
+                network = isinstance(planned, PlannedNetwork)
+                by_rates, by_bounds = by_rates or not network, by_bounds or network
+            missing[key] = known or planned.cost
+            parts[key] = planned.parts if known is None else {key: known.cpu_s}
+        for held in like.values():
+            notes += held.notes()
+    if by_rates:
+        notes += RATES_NOTES
+    if by_bounds:
+        notes += [NOTE, *load_checked().notes()]
+    return PlanCosts(missing, parts, notes)

@@ -1,0 +1,118 @@
+"""What of a reproduction's runs stays: one JSON file, from which tables, pictures and claims are made anew."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gpusim.base.errors import UserError
+from gpusim.lab.papers.kept_network import DIGITS, KeptNetwork, from_plain, plain
+from gpusim.results import metrics
+from gpusim.results.metrics.half_widths import SUFFIX
+from gpusim.results.store.records import restored
+from gpusim.study.compare.rules import ROOFLINES, RULES
+
+FILE = "results.json"
+SCHEMA = 1
+# what tables, measures and explanations read
+_GROUPS = ("data.", "stalls.", "engine.")
+_PATHS = {
+    *(path for rule in RULES for path in rule.paths), *(f"roofline.{name}" for name in ROOFLINES),
+    "kernel.cycles", "kernel.time_us", "l2.hits", "l2.mshr_merges", "energy.total_uj",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A point's run.
+
+    metrics: those that figures read and that apply; half_width: of the cycles, relative, 0 where it was simulated in
+    whole; fraction: of the instructions that were simulated; launches: kernel and cycles of each; seconds: processor
+    time; sources: hash of those that ran it.
+    """
+
+    metrics: Mapping[str, Any]
+    half_width: float
+    fraction: float
+    launches: list[tuple[str, int]]
+    seconds: float
+    sources: str = ""
+
+    @property
+    def time_us(self) -> float:
+        """The time of all its launches."""
+        return float(self.metrics["kernel.time_us"])
+
+
+@dataclass(frozen=True)
+class Results:
+    """The known results of a reproduction.
+
+    points, networks: of products and of networks, by key; errors: of points that failed; said: how it was run.
+    """
+
+    name: str
+    points: Mapping[str, Kept]
+    errors: Mapping[str, str] = field(default_factory=dict)
+    said: Mapping[str, Any] = field(default_factory=dict)
+    networks: Mapping[str, KeptNetwork] = field(default_factory=dict)
+
+    @property
+    def runs(self) -> "Mapping[str, Kept | KeptNetwork]":
+        """All points that are known."""
+        return {**self.points, **self.networks}
+
+
+def kept(content: Mapping[str, Any], seconds: float, sources: str = "") -> Kept:
+    """Return the results of a run in a store, from its stored content. sources: hash of those that ran it."""
+    record = restored(content["records"])[-1]
+    values = {path: value for path, value in metrics.leaves(metrics.to_tree(record)) if value is not None}
+    cycles = values["kernel.cycles"]
+    wanted = [path for path in values if path in _PATHS or (path.startswith(_GROUPS) and not path.endswith(SUFFIX))]
+    sampling = record.total.sampling
+    return Kept(
+        {path: _short(values[path]) for path in wanted},
+        _short(values.get(f"kernel.cycles{SUFFIX}", 0.0) / cycles),
+        1.0 if sampling is None else _short(sampling.fraction),
+        [(facts.kernel.name, facts.cycles) for facts in record.launches],
+        _short(seconds),
+        sources,
+    )
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def as_json(results: Results) -> str:
+    """Return the file's text, with a line for each point, so that differences are readable."""
+    head = {"schema": SCHEMA, "reproduction": results.name, "run": results.said}
+    lines = [f" {json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
+    networks = {key: plain(one) for key, one in results.networks.items()}
+    tables: dict[str, Mapping[str, Any]] = {"errors": results.errors, "points": results.points}
+    tables |= {"networks": networks} if networks else {}
+    for name, held in tables.items():
+        rows = [f"  {json.dumps(key)}: {json.dumps(value, default=asdict)}" for key, value in sorted(held.items())]
+        lines += [f' "{name}": {{', ",\n".join(rows), " }" + ("," if name != list(tables)[-1] else "")]
+    return "{\n" + "\n".join(line for line in lines if line) + "\n}\n"
+
+
+def load(folder: Path, name: str) -> Results:
+    """Load the file in a folder; raise UserError for a file of another form, or of another reproduction."""
+    path = folder / FILE
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+        if held["schema"] != SCHEMA or held["reproduction"] != name:
+            raise UserError(f"{path}: has results of '{held['reproduction']}', schema {held['schema']}, not of {name}")
+        of_all = held["run"].get("sources", "")  # files of before have none of each point
+        points = {
+            key: Kept(**{"sources": of_all, **one, "launches": list(map(tuple, one["launches"]))})
+            for key, one in held["points"].items()
+        }
+        networks = {key: from_plain(one) for key, one in held.get("networks", {}).items()}
+        return Results(name, points, held["errors"], held["run"], networks)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}; gpusim reproduce {name} makes it") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UserError(f"{path}: is no file of results: {error}") from None

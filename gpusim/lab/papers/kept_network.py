@@ -1,0 +1,174 @@
+"""What of a network's run stays: metrics of each layer, by pass, by direction and as a whole, and its launches."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from gpusim.base.sums import plain_sum
+from gpusim.results import metrics
+from gpusim.results.records.record import PartRecord, RunRecord
+from gpusim.results.store.records import restored
+from gpusim.study.compare.rules import ROOFLINES
+
+DIGITS = 6  # significant ones of a number that stays
+BY = ("pass", "direction", "layer", "kind", "network")
+FORWARD, BACKWARD, UPDATE, ALL = "forward", "backward", "update", "all"
+_FORWARD = ("forward", "loss")
+WORK = ("macs", "operations", "minimum_bytes", "launches", "images")
+# what verdicts and explanations read of every row, beside what figures measure
+ALWAYS = (
+    *("kernel.cycles", "kernel.time_us", "kernel.clock_ghz", "kernel.wavefront_instructions", "dram.bytes"),
+    *("l1.hit_rate", "l2.hit_rate", "l1.transactions", "l2.transactions"),
+    *(metric.path for metric in metrics.METRICS if metric.path.startswith("stalls.")),
+    *(f"roofline.{name}" for name in ROOFLINES),
+)
+
+
+class KeptLaunch(NamedTuple):
+    """A launch of a layer's pass."""
+
+    layer: str
+    what: str
+    kernel: str
+    time_us: float
+
+
+@dataclass(frozen=True)
+class KeptRow:
+    """Passes of a layer that stand together. by: one of BY; part: the pass, the direction, or 'all'; kind: the layer's;
+    layer: its name, that of a kind where all layers of one are together, empty for all layers.
+
+    work: counts by name (WORK); metrics, half_widths: by path, the latter where they are not 0.
+    """
+
+    by: str
+    layer: str
+    kind: str
+    part: str
+    work: Mapping[str, int]
+    metrics: Mapping[str, float]
+    half_widths: Mapping[str, float]
+
+    def number(self, path: str) -> float | None:
+        """Return a metric, or of `work.` a count; None where it does not apply or is not known."""
+        group, _, name = path.partition(".")
+        return self.work.get(name) if group == "work" else self.metrics.get(path)
+
+
+@dataclass(frozen=True)
+class KeptNetwork:
+    """A network's run. fraction: of the instructions that were simulated; seconds: processor time; error: half-width
+    of the iteration's time, relative."""
+
+    rows: Sequence[KeptRow]
+    launches: Sequence[KeptLaunch]
+    fraction: float
+    error: float
+    seconds: float
+
+
+def direction_of(what: str) -> str:
+    """Return the direction that a pass belongs to."""
+    return FORWARD if what in _FORWARD else UPDATE if what == UPDATE else BACKWARD
+
+
+def kept_network(content: Mapping[str, Any], paths: Iterable[str], batch: int) -> KeptNetwork:
+    """Return the results of a network's run in a store, from its stored content. paths: the metrics that stay.
+
+    What it took is counted by its launches, each of several equal ones once, whenever these were simulated.
+    """
+    record = restored(content["records"])[-1]
+    wanted = sorted({*ALWAYS, *paths})
+    rows = [_row(record, by, layer, part, parts, wanted, batch) for by, layer, part, parts in _groups(record.parts)]
+    whole = next(row for row in rows if row.by == "network" and row.part == ALL)
+    sampling = record.total.sampling
+    launches = [
+        KeptLaunch(*_place(one.place), one.name, _short(one.ended_us - one.started_us)) for one in record.commands
+    ]
+    return KeptNetwork(
+        rows,
+        launches,
+        1.0 if sampling is None else _short(sampling.fraction),
+        _short(whole.half_widths.get("kernel.time_us", 0.0) / whole.metrics["kernel.time_us"]),
+        _short(float(record.values["spent_s"])),
+    )
+
+
+def _place(place: str) -> tuple[str, str]:
+    """Return layer and pass of a command's place: 'conv2 forward'."""
+    layer, _, what = place.rpartition(" ")
+    return layer, what
+
+
+def _groups(parts: Sequence[PartRecord]) -> Iterator[tuple[str, str, str, list[PartRecord]]]:
+    """Yield (by, layer, part, the parts together) of all rows."""
+    for one in parts:
+        yield "pass", one.name, one.what, [one]
+    for layer in dict.fromkeys(one.name for one in parts):
+        yield from _together("direction", "layer", layer, [one for one in parts if one.name == layer])
+    kinds = {id(one): str(one.values.get("kind", "")) for one in parts}
+    for kind in dict.fromkeys(kinds.values()):
+        yield "kind", kind, ALL, [one for one in parts if kinds[id(one)] == kind]
+    yield from _together("network", "network", "", list(parts))
+
+
+def _together(
+    by: str, whole: str, layer: str, parts: list[PartRecord]
+) -> Iterator[tuple[str, str, str, list[PartRecord]]]:
+    for direction in (FORWARD, BACKWARD, UPDATE):
+        held = [one for one in parts if direction_of(one.what) == direction]
+        if held:
+            yield by, layer, direction, held
+    yield whole, layer, ALL, parts
+
+
+def _row(
+    record: RunRecord, by: str, layer: str, part: str, parts: list[PartRecord], paths: Sequence[str], batch: int
+) -> KeptRow:
+    found = metrics.chosen(paths, replace(record, parts=parts).total, record.energy)
+    numbers = {path: held for path, held in found.items() if isinstance(held[0], int | float)}
+    work = {name: plain_sum(int(one.values.get(name, 0)) for one in parts) for name in WORK[:3]}
+    work |= {"launches": plain_sum(len(one.launches) for one in parts), "images": batch}
+    kinds = {str(one.values.get("kind", "")) for one in parts}
+    return KeptRow(
+        by,
+        layer,
+        kinds.pop() if len(kinds) == 1 else "",
+        part,
+        work,
+        {path: _short(value) for path, (value, _) in numbers.items()},
+        {path: _short(width) for path, (_, width) in numbers.items() if width},
+    )
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def plain(kept: KeptNetwork) -> dict[str, Any]:
+    """Return plain data for a file: names of metrics once, rows as lists."""
+    paths = sorted({path for row in kept.rows for path in row.metrics})
+    rows = [
+        [
+            *(row.by, row.layer, row.kind, row.part, [row.work[name] for name in WORK]),
+            [row.metrics.get(path) for path in paths],
+            dict(row.half_widths),
+        ]
+        for row in kept.rows
+    ]
+    return {
+        **{name: getattr(kept, name) for name in ("fraction", "error", "seconds")},
+        "metrics": paths,
+        "rows": rows,
+        "launches": [list(launch) for launch in kept.launches],
+    }
+
+
+def from_plain(data: Mapping[str, Any]) -> KeptNetwork:
+    """Return what `plain` made plain; raise ValueError, KeyError or TypeError for other data."""
+    rows = []
+    for by, layer, kind, part, work, values, widths in data["rows"]:
+        held = {path: value for path, value in zip(data["metrics"], values, strict=True) if value is not None}
+        rows.append(KeptRow(by, layer, kind, part, dict(zip(WORK, work, strict=True)), held, widths))
+    launches = [KeptLaunch(*one) for one in data["launches"]]
+    return KeptNetwork(rows, launches, data["fraction"], data["error"], data["seconds"])

@@ -1,0 +1,182 @@
+"""The plan's runs: those that a store has are taken from it, the others are run side by side and kept at once."""
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpusim.base.follow import overall
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.progress import Reporter, clock
+from gpusim.base.sums import plain_sum
+from gpusim.jobs.networks.library import INSTALLING, is_there
+from gpusim.lab.papers.kept import Kept, Results, kept
+from gpusim.lab.papers.kept_network import KeptNetwork, kept_network
+from gpusim.lab.papers.plan import Plan, PlannedNetwork, PlannedPoint
+from gpusim.results.store.keeper import Awaited, Elsewhere, Found, Keeper, Took
+from gpusim.results.store.work import sources_hash
+from gpusim.study.sweep.executor import Executor
+from gpusim.study.sweep.tasks import Done
+from workloads.vendor.libraries import VendorProduct
+
+NOT_AS_EXPECTED = "the result is not NumPy's"
+
+
+@dataclass
+class Ran:
+    """The outcome of a plan's points.
+
+    found, ran: their numbers; errors: by point; left_out: points whose library is not installed, with its product;
+    seconds: of the processes that ran now.
+    """
+
+    found: int = 0
+    ran: int = 0
+    errors: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, VendorProduct] = field(default_factory=dict)
+    seconds: float = 0.0
+    wall_s: float = 0.0
+
+    def sentence(self, points: int) -> str:
+        """Return a sentence such as '12 of 14 points: 8 ran, 4 were there; 1:30, processes 2:41'."""
+        said = [f"{self.ran} ran", f"{self.found} were there"] + ([f"{len(self.errors)} failed"] if self.errors else [])
+        said += [f"{len(self.left_out)} left out"] if self.left_out else []
+        known = self.ran + self.found + len(self.errors)
+        return f"{known} of {points} points: {', '.join(said)}; {clock(self.wall_s)}, processes {clock(self.seconds)}"
+
+
+def stored(keeper: Keeper, planned: PlannedPoint) -> Found | None:
+    """Return the point's run in the store, one simulated in whole or else as configured; None without either."""
+    if planned.whole is not None:
+        exact = keeper.found(planned.whole)
+        if exact is not None and exact.exit_code == 0:
+            return exact
+    return keeper.found(planned.work)
+
+
+def collected(
+    name: str,
+    plan: Plan,
+    keeper: Keeper,
+    errors: Mapping[str, str],
+    said: Mapping[str, Any],
+    earlier: Results,
+    paths: Collection[str] = (),
+) -> Results:
+    """Return the results of each point that has a correct run in the store, or else was known earlier.
+
+    paths: metrics that figures of networks read.
+    """
+    points: dict[str, Kept] = {key: one for key, one in earlier.points.items() if key in plan.points}
+    networks: dict[str, KeptNetwork] = {key: one for key, one in earlier.networks.items() if key in plan.points}
+    for key, planned in plan.points.items():
+        found = stored(keeper, planned)
+        if found is None or found.exit_code:
+            continue
+        if isinstance(planned, PlannedNetwork):
+            networks[key] = kept_network(found.content, paths, planned.point.batch)
+        else:
+            points[key] = kept(found.content, found.seconds, sources_hash())
+    return Results(name, points, errors, said, networks)
+
+
+def _note(planned: PlannedPoint, found: Found, ran: Ran) -> None:
+    """Count a point whose run the store has."""
+    if found.exit_code:
+        ran.errors[planned.key] = NOT_AS_EXPECTED
+    else:
+        ran.found += 1
+
+
+class Running:
+    """Runs the missing points of a plan, the longest first, so that processes end together."""
+
+    EVERY_S = 10.0
+
+    def __init__(self, keeper: Keeper, executor: Executor, reporter: Reporter, interrupt: Interrupt) -> None:
+        self._keeper, self._executor, self._reporter, self._interrupt = keeper, executor, reporter, interrupt
+        self._done_s = self._all_s = self._start = self._said = 0.0
+        self._elsewhere = Awaited[PlannedPoint]()
+
+    def run(self, plan: Plan) -> Ran:
+        """Run all missing points; an interrupt gives up those that are running."""
+        ran, self._start = Ran(), time.monotonic()
+        missing = []
+        for planned in sorted(plan.points.values(), key=lambda one: -one.seconds):
+            found = stored(self._keeper, planned)
+            if found is None:
+                products = [one for one in planned.products if not is_there(one)]
+                if products:
+                    ran.left_out[planned.key] = products[0]
+                else:
+                    missing.append(planned)
+            else:
+                _note(planned, found, ran)
+        self._said, self._all_s = self._start, plain_sum(one.seconds for one in missing)
+        if ran.left_out:
+            self._say_left_out(ran.left_out)
+        self._reporter.say(
+            f"{len(missing)} of {len(plan.points)} points to run, about {clock(self._all_s)} of processor time"
+        )
+        try:
+            for number, planned in enumerate(missing):
+                while self._executor.full and not self._interrupt.asked:
+                    self._collect(missing, ran)
+                if self._interrupt.asked:
+                    break
+                self._begin(number, planned, ran)
+            while (self._executor.running or self._elsewhere) and not self._interrupt.asked:
+                self._collect(missing, ran)
+                for number, planned in self._elsewhere.due(lambda: self._executor.full):
+                    self._begin(number, planned, ran, told=True)
+        finally:
+            self._executor.stop()
+        ran.wall_s = time.monotonic() - self._start
+        return ran
+
+    def _begin(self, number: int, planned: PlannedPoint, ran: Ran, told: bool = False) -> None:
+        """Start a point's run, unless another process has done the same meanwhile, or does it. told: that was said."""
+        taken = self._keeper.take(planned.work)
+        if isinstance(taken, Found):
+            _note(planned, taken, ran)
+            self._done_s += planned.seconds
+        elif isinstance(taken, Elsewhere):
+            self._elsewhere.add(number, planned)
+            if not told:
+                self._reporter.say(f"{planned.key}: {taken.sentence}")
+        else:
+            self._executor.submit(number, planned.task(self._keeper.path))
+
+    def _say_left_out(self, points: Mapping[str, VendorProduct]) -> None:
+        libraries = sorted({product.library for product in points.values()})
+        packages = " ".join(sorted({product.package for product in points.values()}))
+        self._reporter.say(
+            f"{len(points)} points are left out, as they were before: {' and '.join(libraries)} are not there:"
+            f" {INSTALLING.format(packages=packages)}"
+        )
+
+    def _collect(self, missing: Sequence[PlannedPoint], ran: Ran) -> None:
+        for number, done in self._executor.finished():
+            planned = missing[number]
+            self._keep(planned, done, ran)
+            self._done_s += planned.seconds
+            self._report(planned, len(missing), ran)
+
+    def _keep(self, planned: PlannedPoint, done: Done, ran: Ran) -> None:
+        self._keeper.keep(planned.work, done.outcome, Took(done.date, done.seconds, done.host))
+        ran.seconds += done.seconds
+        if done.outcome.state == "done" and done.outcome.exit_code == 0:
+            ran.ran += 1
+            return
+        error = done.outcome.error or NOT_AS_EXPECTED
+        ran.errors[planned.key] = error
+        self._reporter.say(f"failed: {planned.key}: {error}")
+
+    def _report(self, planned: PlannedPoint, count: int, ran: Ran) -> None:
+        known, now = ran.ran + len(ran.errors), time.monotonic()
+        overall(known, count, "points", planned.key)
+        if now - self._said < self.EVERY_S and known < count:
+            return
+        self._said, spent = now, now - self._start
+        left = spent * (self._all_s - self._done_s) / self._done_s
+        self._reporter.say(f"{known}/{count} points, {clock(spent)}, {clock(left)} left: {planned.key}")

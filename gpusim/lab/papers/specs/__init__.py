@@ -1,0 +1,1 @@
+"""The files of a publication, checked: runs, figures, claims."""

@@ -1,0 +1,278 @@
+"""What is measured of points: ratios of two ways' metrics, for each case, batch and data of a figure."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import hypot
+from operator import itemgetter
+from typing import Any, Protocol
+
+from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.sums import plain_sum, weighted_mean
+from gpusim.lab.papers.kept import Kept, Results
+from gpusim.lab.papers.points import labels_of, points_of
+from gpusim.lab.papers.specs.claim import Label
+from gpusim.lab.papers.specs.figure import AblationFigure, ComparedFigure, RunsFigure
+from gpusim.lab.papers.specs.reproduction import Reproduction
+from gpusim.study.compare.rules import findings
+
+Metrics = Mapping[str, Any]
+MOST_REASONS = 3
+_BESIDE_THE_POINT = ("scalar_cache.", "instruction_cache.", "kernel.occupancy")  # move with any two kernels
+OURS = "ours"  # the comparison of what no run is needed for
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of a way against its base.
+
+    title: for tables and axes; of: of both's metrics; shown: formats it; relative: whether its interval is a part of
+    it, as that of times.
+    """
+
+    title: str
+    of: Callable[[Metrics, Metrics], float | None]
+    shown: Callable[[float], str]
+    relative: bool = True
+
+
+def _ratio(path: str) -> Callable[[Metrics, Metrics], float | None]:
+    def of(way: Metrics, base: Metrics) -> float | None:
+        first, second = way.get(path), base.get(path)
+        return first / second if first is not None and second else None
+
+    return of
+
+
+def _gain(way: Metrics, base: Metrics) -> float | None:
+    return float(base["kernel.time_us"] / way["kernel.time_us"])
+
+
+def _points(of: Callable[[Metrics], float]) -> Callable[[Metrics, Metrics], float | None]:
+    return lambda way, base: 100 * (of(way) - of(base))
+
+
+def _hits_and_merges(metrics: Metrics) -> float:
+    return float((metrics["l2.hits"] + metrics["l2.mshr_merges"]) / metrics["l2.transactions"])
+
+
+def times(value: float) -> str:
+    """Return a ratio as text, such as '1.24×'."""
+    return f"{value:.2f}×"
+
+
+def thousands(value: float) -> str:
+    """Write '2,018 k'."""
+    return f"{value / 1e3:,.0f} k" if value >= 1e4 else f"{value / 1e3:,.1f} k"
+
+
+def _percent_points(value: float) -> str:
+    return f"{value:+.1f} points"
+
+
+MEASURES: Mapping[str, Measure] = {
+    "speedup": Measure("speed-up", _gain, times),
+    "transactions": Measure("L2 transactions, of the base's", _ratio("l2.transactions"), "{:.2f}".format),
+    "hit_rate": Measure("L2 hit rate, change in points", _points(itemgetter("l2.hit_rate")), _percent_points, False),
+    "hit_rate_with_merges": Measure(
+        "L2 hit rate with merges, change in points", _points(_hits_and_merges), _percent_points, False
+    ),
+    "read_latency": Measure("L2 read latency, of the base's", _ratio("l2.read_latency_cycles"), "{:.2f}".format),
+    "dram_bytes": Measure("DRAM bytes, of the base's", _ratio("dram.bytes"), "{:.2f}".format),
+    "energy": Measure("energy of the memory system, of the base's", _ratio("energy.total_uj"), "{:.2f}".format),
+}
+
+
+@dataclass(frozen=True)
+class Value:
+    """A measured value.
+
+    labels: case, batch, data and such; comparison: the one it belongs to, of networks the GPU; limit: for a speed-up,
+    the largest that its zeros allow; reasons: what moved with it, largest first; count: number of layers that it stands
+    for; half_width: of its confidence interval, 0 where that is not known.
+    """
+
+    measure: str
+    comparison: str
+    labels: Mapping[str, str]
+    value: float
+    limit: float | None = None
+    reasons: tuple[str, ...] = ()
+    count: int = 1
+    half_width: float = 0.0
+
+
+@dataclass(frozen=True)
+class Group:
+    """A case with a batch and data: the known runs of all ways.
+
+    zeros: share of zeros in the matrix whose zeros are skipped; None where no such run is known; count: number of
+    layers that it stands for.
+    """
+
+    case: str
+    batch: int
+    data: str
+    ways: Mapping[str, Kept]
+    zeros: float | None
+    count: int = 1
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels for claims and tables."""
+        return {"case": self.case, "batch": str(self.batch), "data": self.data}
+
+    def metric(self, path: str, name: str) -> Any:
+        """Return a metric of a way's run; None where the run is unknown or the metric does not apply."""
+        return self.ways[path].metrics.get(name) if path in self.ways else None
+
+
+def groups(reproduction: Reproduction, figure: RunsFigure, results: Results) -> Iterator[Group]:
+    """Yield the groups of a figure in its order."""
+    for case, held in figure.cases.items():
+        for batch in held.batches or figure.batches:
+            for data in figure.data:
+                ways, zeros = {}, None
+                for path in figure.paths:
+                    sparse = reproduction.spec.paths[path].sparse
+                    found = results.points.get(" ".join(labels_of(case, batch, data, path, sparse).values()))
+                    if found is not None:
+                        ways[path] = found
+                        zeros = float(found.metrics["data.zero_fraction"]) if sparse else zeros
+                ways |= _made(reproduction, figure, ways)
+                yield Group(case, batch, data, ways, zeros, held.count)
+
+
+def _made(reproduction: Reproduction, figure: RunsFigure, ways: Mapping[str, Kept]) -> Iterator[tuple[str, Kept]]:
+    """Yield the ways that are made of others' runs, where all of those are known."""
+    for path in figure.paths:
+        way = reproduction.spec.paths[path]
+        if way.made_of and all(one in ways for one in way.made_of):
+            held = [ways[one] for one in way.made_of]
+            yield path, _part(held[0], way.leaves_out) if way.part_of else min(held, key=lambda one: one.time_us)
+
+
+def _part(whole: Kept, leaves_out: tuple[str, ...]) -> Kept:
+    """Return a run without some of its launches: of its metrics those of time and data alone."""
+    launches = [(name, cycles) for name, cycles in whole.launches if not name.startswith(leaves_out)]
+    cycles = plain_sum(cycles for _, cycles in launches)
+    time_us = whole.time_us * cycles / plain_sum(cycles for _, cycles in whole.launches)
+    data = {name: value for name, value in whole.metrics.items() if name.startswith("data.")}
+    return replace(whole, metrics={**data, "kernel.cycles": cycles, "kernel.time_us": time_us}, launches=launches)
+
+
+def limit_of(zeros: float) -> float:
+    """Return the largest speed-up that a share s of zeros allows at equal efficiency: 1 / (1 - s)."""
+    return 1 / (1 - zeros) if zeros < 1 else float("inf")
+
+
+def measured(group: Group, measure: str, path: str, base: str) -> float | None:
+    """Return a measure of a way compared with another; None where either is unknown, or the measure does not apply."""
+    if path not in group.ways or base not in group.ways:
+        return None
+    return MEASURES[measure].of(group.ways[path].metrics, group.ways[base].metrics)
+
+
+@dataclass(frozen=True)
+class Spreads:
+    """How far ways move with changes that do not matter, in the case where each does most.
+
+    moved: by way and measure, relative, or in points where the measure is of points; none of ways without such runs; of
+    ways that are made of others' the most that these move.
+    """
+
+    moved: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    def of(self, group: "Group", measure: str, path: str, base: str) -> float:
+        """Return the half-width of a measure of two ways, relative, with what sampling leaves open, or in points.
+
+        It is 0 where both ran the same kernels equally long, as where a dense kernel was chosen.
+        """
+        if group.ways[path].launches == group.ways[base].launches:
+            return 0.0
+        moved = [self.moved.get((way, measure), 0.0) for way in (path, base)]
+        sampled = [group.ways[way].half_width for way in (path, base)] if MEASURES[measure].relative else []
+        return hypot(*moved, *sampled)
+
+    def time(self, path: str) -> float:
+        """Return how far a way's time moves, relative."""
+        return self.moved.get((path, "speedup"), 0.0)
+
+
+def spreads(reproduction: Reproduction, results: Results) -> Spreads:
+    """Return how far each way moves in the runs of the publication's figure of changes that do not matter."""
+    found: dict[tuple[str, str], float] = {}
+    if reproduction.spec.spread is None:
+        return Spreads()
+    figure = reproduction.figures[reproduction.spec.spread]
+    assert isinstance(figure, AblationFigure)
+    as_is: dict[tuple[str, ...], Metrics] = {}
+    for point in points_of(reproduction, figure):
+        path = point.labels["path"]
+        if path == figure.base or point.key not in results.points:
+            continue
+        metrics = results.points[point.key].metrics
+        first = as_is.setdefault(tuple(held for name, held in point.labels.items() if name != "change"), metrics)
+        for name, measure in MEASURES.items():
+            if (value := _known(measure, metrics, first)) is not None:
+                moved = abs(value - 1 if measure.relative else value)
+                found[path, name] = max(found.get((path, name), 0.0), moved)
+    for path, way in reproduction.spec.paths.items():
+        for name in MEASURES if way.made_of else ():
+            found[path, name] = max(found.get((one, name), 0.0) for one in way.made_of)
+    return Spreads(found)
+
+
+def _known(measure: Measure, way: Metrics, base: Metrics) -> float | None:
+    """Return a measure; None where the runs have not what it is of."""
+    try:
+        return measure.of(way, base)
+    except KeyError:
+        return None
+
+
+def compared_values(reproduction: Reproduction, figure: ComparedFigure, results: Results) -> Iterator[Value]:
+    """Yield the values of each comparison that claims are judged by, for each group and measure."""
+    moved = spreads(reproduction, results)
+    for group in groups(reproduction, figure, results):
+        for name, comparison in reproduction.spec.comparisons.items():
+            for measure in figure.measures:
+                value = measured(group, measure, comparison.path, comparison.base)
+                if value is None:
+                    continue
+                limit = limit_of(group.zeros) if measure == "speedup" and group.zeros is not None else None
+                reasons = tuple(reasons_of(group.ways[comparison.base], group.ways[comparison.path]))
+                labels = {**group.labels, "path": comparison.path, "base": comparison.base}
+                width = moved.of(group, measure, comparison.path, comparison.base)
+                width *= value if MEASURES[measure].relative else 1.0
+                yield Value(measure, name, labels, value, limit, reasons, group.count, width)
+
+
+class HasMetrics(Protocol):
+    """What has metrics by path: a run, or a layer of one."""
+
+    @property
+    def metrics(self) -> Metrics:
+        """Metrics by their paths."""
+
+
+def reasons_of(base: HasMetrics, way: HasMetrics) -> list[str]:
+    """List what moved most between two runs, by the rules of `gpusim compare`."""
+    found = findings(base.metrics, way.metrics)
+    texts = [one.text for one in found if not any(path.startswith(_BESIDE_THE_POINT) for path in one.paths)]
+    return texts[:MOST_REASONS]
+
+
+def mean_of(values: Iterable[tuple[float | None, int]]) -> float | None:
+    """Return the mean of the known values weighted by their counts; None if there are none."""
+    known = [(value, count) for value, count in values if value is not None]
+    return weighted_mean([value for value, _ in known], [count for _, count in known]) if known else None
+
+
+def matches(labels: Mapping[str, str], where: Mapping[str, Label | list[Label]]) -> bool:
+    """Tell whether labels have the wanted values; raise UserError for an unknown label."""
+    for label, wanted in where.items():
+        if label not in labels:
+            raise UserError(f"where: {unknown_name('label', label, labels)}")
+        if labels[label] not in {str(one) for one in (wanted if isinstance(wanted, list) else [wanted])}:
+            return False
+    return True

@@ -1,0 +1,233 @@
+"""Ratios of the model's times to measured ones, and what they amount to: bias, spread, error, rank correlation."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpusim.lab.silicon.measured_convolutions import ConvolutionPoint
+from gpusim.lab.silicon.predict import EXTRAPOLATED, SAMPLED, WHOLE, Prediction
+from workloads.operators.convolution import Convolution
+from workloads.vendor.tensile import takes_pointers
+
+LARGE_GFLOP = 0.5  # from here on a launch's overhead hardly counts
+KIB = 1 << 10
+PASS_TITLES = {"F": "forward", "B": "backward data", "W": "backward weights"}
+STRIDE_KIB = 2  # operands whose rows lie a multiple of it apart share few sets, channels and banks
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A point beside its prediction. table_launch_us: what the table's measurements with such a kernel hold beside the
+    kernels."""
+
+    prediction: Prediction
+    table_launch_us: float
+
+    @property
+    def launch_us(self) -> float:
+        """What this measurement holds beside the kernels."""
+        own = self.prediction.point.own_launch_us
+        return self.table_launch_us if own is None else own
+
+    @property
+    def modelled_us(self) -> float:
+        """Kernels and overhead."""
+        return self.prediction.time_us + self.launch_us
+
+    @property
+    def ratio(self) -> float:
+        """Modelled time / measured time."""
+        return self.modelled_us / self.prediction.point.time_us
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Of a group's ratios: how many, geometric mean, spread (exp of the standard deviation of their logarithms), mean
+    absolute error (mean of |ratio - 1|), least, most, and Spearman's rank correlation of modelled with measured
+    performance (GFLOPS); None for fewer than three points."""
+
+    count: int
+    geometric_mean: float
+    spread: float
+    mean_absolute_error: float
+    least: float
+    most: float
+    rank_correlation: float | None
+
+
+def is_large(row: Compared) -> bool:
+    """Tell whether the point has enough work for its launch not to matter."""
+    return row.prediction.point.gflop >= LARGE_GFLOP
+
+
+def has_even_stride(row: Compared) -> bool:
+    """Tell whether the rows of an operand are a multiple of STRIDE_KIB apart."""
+    p = row.prediction.point
+    if isinstance(p, ConvolutionPoint):
+        return False
+    strides = (p.m if p.transposes[0] == "N" else p.k, p.k if p.transposes[1] == "N" else p.n)
+    return any(stride * p.element_bytes % (STRIDE_KIB * KIB) == 0 for stride in strides)
+
+
+def _transposed(which: str) -> Callable[[Compared], bool]:
+    return lambda row: getattr(row.prediction.point, "transposes", "") == which
+
+
+def _found(how: str) -> Callable[[Compared], bool]:
+    return lambda row: row.prediction.how == how
+
+
+def kind_of(row: Compared) -> str:
+    """Return of which kind the point's kernel is, by its name."""
+    if takes_pointers(row.prediction.point.kernel):
+        return "general batches"
+    return "HIP kernels" if row.prediction.point.is_compiled else "assembly kernels"
+
+
+KINDS = ("assembly kernels", "HIP kernels", "general batches")
+
+
+def _of_kind(kind: str) -> Callable[[Compared], bool]:
+    return lambda row: kind_of(row) == kind
+
+
+GROUPS: dict[str, Callable[[Compared], bool]] = {
+    "all": lambda row: True,
+    "run whole": _found(WHOLE),
+    SAMPLED: _found(SAMPLED),
+    EXTRAPOLATED: _found(EXTRAPOLATED),
+    f"{LARGE_GFLOP:g} GFLOP and more": is_large,
+    f"less than {LARGE_GFLOP:g} GFLOP": lambda row: not is_large(row),
+    f"rows a multiple of {STRIDE_KIB} KiB apart": has_even_stride,
+    "other rows": lambda row: not has_even_stride(row),
+    **{which: _transposed(which) for which in ("NN", "NT", "TN", "TT")},
+    **{kind: _of_kind(kind) for kind in KINDS},
+}
+
+
+def summary(rows: Sequence[Compared]) -> Summary:
+    """Summarise the ratios of a group of at least one point."""
+    ratios = np.array([row.ratio for row in rows])
+    logarithms = np.log(ratios)
+    measured = [row.prediction.point.gflop / row.prediction.point.time_us for row in rows]
+    modelled = [row.prediction.point.gflop / row.modelled_us for row in rows]
+    return Summary(
+        len(rows),
+        float(np.exp(logarithms.mean())),
+        float(np.exp(logarithms.std())),
+        float(np.abs(ratios - 1).mean()),
+        float(ratios.min()),
+        float(ratios.max()),
+        rank_correlation(measured, modelled) if len(rows) > 2 else None,
+    )
+
+
+def _is_of(rows: Sequence[Compared]) -> dict[str, Callable[[Compared], bool]]:
+    """Return the groups of points that are convolutions: by pass, by network, by how often they were measured."""
+    points = [row.prediction.point for row in rows if isinstance(row.prediction.point, ConvolutionPoint)]
+    return {
+        **{name: GROUPS[name] for name in ("all", "run whole", SAMPLED)},
+        **{title: _in_pass(direction) for direction, title in PASS_TITLES.items()},
+        **{name: _in_network(name) for name in dict.fromkeys(name for point in points for name in point.networks)},
+    }
+
+
+def _in_pass(direction: str) -> Callable[[Compared], bool]:
+    return lambda row: getattr(row.prediction.point, "direction", "") == direction
+
+
+def _in_network(name: str) -> Callable[[Compared], bool]:
+    return lambda row: name in getattr(row.prediction.point, "networks", ())
+
+
+def groups(rows: Sequence[Compared]) -> dict[str, Summary]:
+    """Return the summaries of the groups that have points, by group."""
+    kinds = _is_of(rows) if _are_convolutions(rows) else GROUPS
+    members = {name: [row for row in rows if belongs(row)] for name, belongs in kinds.items()}
+    return {name: summary(held) for name, held in members.items() if held}
+
+
+def _are_convolutions(rows: Sequence[Compared]) -> bool:
+    return any(isinstance(row.prediction.point, ConvolutionPoint) for row in rows)
+
+
+@dataclass(frozen=True)
+class Total:
+    """The times of a network's convolutions together, in microseconds an image.
+
+    points: convolutions and passes; half_width_us: of the model's, of independent points; launch_us: what of the
+    model's no kernel takes.
+    """
+
+    network: str
+    what: str
+    points: int
+    measured_us: float
+    modelled_us: float
+    half_width_us: float
+    launch_us: float
+
+    @property
+    def ratio(self) -> float:
+        """Modelled time / measured time."""
+        return self.modelled_us / self.measured_us
+
+    @property
+    def kernels_ratio(self) -> float:
+        """Time of the modelled kernels / measured time."""
+        return (self.modelled_us - self.launch_us) / self.measured_us
+
+
+def totals(rows: Sequence[Compared]) -> list[Total]:
+    """Return the sums of convolutions by network and pass, and of all passes; none where points are products.
+
+    A convolution that was measured with several batches counts once, by the mean of its times an image.
+    """
+    if not _are_convolutions(rows):
+        return []
+    made = []
+    for network in (name for name in _is_of(rows) if any(_in_network(name)(row) for row in rows)):
+        held = [row for row in rows if _in_network(network)(row)]
+        for title, chosen in (
+            *((title, [row for row in held if _in_pass(d)(row)]) for d, title in PASS_TITLES.items()),
+            ("all", held),
+        ):
+            if chosen:
+                made.append(_total(network, title, chosen))
+    return made
+
+
+def of_an_image(convolution: Convolution) -> Convolution:
+    """Return a convolution with a batch of one image."""
+    return replace(convolution, shape=(1, *convolution.shape[1:]))
+
+
+def _total(network: str, what: str, rows: Sequence[Compared]) -> Total:
+    by_pass: dict[tuple[Convolution, str], list[tuple[float, float, float, float]]] = {}
+    for row in rows:
+        point = row.prediction.point
+        assert isinstance(point, ConvolutionPoint)
+        times = (point.time_us, row.modelled_us, row.prediction.half_width_us or 0.0, row.launch_us)
+        by_batch = by_pass.setdefault((of_an_image(point.convolution), point.direction), [])
+        by_batch.append(tuple(time / point.convolution.shape[0] for time in times))  # type: ignore[arg-type]
+    measured, modelled, launch = (
+        math.fsum(math.fsum(times[of] for times in held) / len(held) for held in by_pass.values()) for of in (0, 1, 3)
+    )
+    widths = [math.hypot(*(times[2] for times in held)) / len(held) for held in by_pass.values()]
+    return Total(network, what, len(by_pass), measured, modelled, math.hypot(*widths), launch)
+
+
+def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
+    """Return Spearman's rank correlation, where equal values share the mean of their ranks; 0 where all are equal."""
+    ranks = [_ranks(np.asarray(values)) for values in (a, b)]
+    deviations = [rank - rank.mean() for rank in ranks]
+    size = math.sqrt(float((deviations[0] ** 2).sum() * (deviations[1] ** 2).sum()))
+    return float((deviations[0] * deviations[1]).sum()) / size if size else 0.0
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    return (last - (count - 1) / 2)[place]

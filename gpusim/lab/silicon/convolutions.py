@@ -1,0 +1,203 @@
+"""Measured convolutions on the model: MIOpen's solver of rocBLAS's products, or our fastest algorithm.
+
+MIOpen times a product twice, of which the second time counts (ROCm/MIOpen, CallGemmTimeMeasure: "a warm-up call"), and
+what moves images before and behind it once; so they are launched here. With im2col or col2im that is done for an image,
+with 1 x 1 filters for the whole batch. Products are by rocBLAS's kernels, what moves images is ours. The gradient of
+the weights is added to what is there (beta = 1).
+
+Ours is a network of one layer with the measured batch, whose algorithm is chosen as `gpusim net` chooses it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING
+
+from gpusim.base.errors import UserError
+from gpusim.base.interrupt import Interrupt
+from gpusim.base.progress import Reporter
+from gpusim.base.sums import plain_sum
+from gpusim.lab.silicon.measured_convolutions import IN_ONE, IN_TURN, SIDE_BY_SIDE, ConvolutionPoint
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.gpu_spec import GpuSpec
+from isa.kernarg import Pointer
+from workloads.operators.conv_buffer import MAX_BYTES
+from workloads.operators.conv_im2col import Im2colBackwardData, Im2colBackwardWeights, Im2colForward
+from workloads.operators.conv_im2col_chunked import Im2colChunkedBackwardData, Im2colChunkedForward
+from workloads.operators.conv_passes import ConvolutionPass
+from workloads.operators.convolution import Convolution
+from workloads.operators.tiles import Multiplier
+
+if TYPE_CHECKING:
+    from gpusim.lab.silicon.predict import Conditions, Prediction
+    from isa.device_memory import DeviceMemory
+    from isa.launch import Launch
+    from isa.object.code_object import Kernel
+
+LAYER = "layer"
+# kernels that move images: im2col and back, of one image and of all
+_MOVES = ("im2col", "col2im", "im2col_images", "col2im_images", "to_wide", "from_wide")
+_BY_IMAGE: Mapping[str, Callable[[Convolution, Multiplier], ConvolutionPass]] = {
+    "F": lambda convolution, by: Im2colForward(convolution, by=by),
+    "B": lambda convolution, by: Im2colBackwardData(convolution, by=by),
+    "W": lambda convolution, by: Im2colBackwardWeights(convolution, by=by),
+}
+_SIDE_BY_SIDE: Mapping[str, Callable[[Convolution, Multiplier], ConvolutionPass]] = {
+    "F": lambda c, by: Im2colChunkedForward(c, buffer_bytes=MAX_BYTES, by=by, padded=False),
+    "B": lambda c, by: Im2colChunkedBackwardData(c, buffer_bytes=MAX_BYTES, by=by, padded=False),
+}
+
+
+@dataclass(frozen=True)
+class TensileMultiplier:
+    """Products of layers' tensors by a kernel of rocBLAS (workloads.operators.tiles.Multiplier). name: the kernel's;
+    adds: whether results are added to what is there, whoever asks; staggered: as of GemmProblem."""
+
+    name: str
+    kernels: "Mapping[str, Kernel]"
+    adds: bool
+    staggered: bool
+
+    def launches(
+        self, layout: str, operands: tuple[Pointer, Pointer, Pointer], memory: "DeviceMemory",
+        sizes: tuple[int, int, int], leading: tuple[int, int, int], add: bool,
+    ) -> "tuple[Launch, ...]":  # fmt: skip
+        """Return the launches of C = A·B, or C += A·B; raises TensileError, and UserError for operands with gaps."""
+        from workloads.vendor.tensile import GemmProblem, TensileGemm, TensileKernel
+
+        beta = 1.0 if add or self.adds else 0.0
+        problem = GemmProblem(layout.upper(), *sizes, 1.0, beta, staggered=self.staggered)
+        if leading != (problem.lda, problem.ldb, problem.m):
+            raise UserError(f"kernel '{self.name}': is launched over matrices without gaps between columns")
+        kernel = TensileKernel.named(self.name)
+        if kernel.transposes != problem.transposes:
+            raise UserError(f"kernel '{self.name}': multiplies {kernel.transposes}, not {problem.transposes}")
+        addresses = (operand.address for operand in operands)
+        return TensileGemm(problem, kernel, self.kernels, memory, *addresses).launches
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What a solver launches. before, after: what moves images; warm_up, product: of rocBLAS, of which the second
+    counts; times: how often a call has it, another image each; gap_us: between two of these."""
+
+    before: "tuple[Launch, ...]"
+    warm_up: "tuple[Launch, ...]"
+    product: "tuple[Launch, ...]"
+    after: "tuple[Launch, ...]" = ()
+    times: int = 1
+    gap_us: float = 0.0
+
+    @property
+    def in_order(self) -> "tuple[Launch, ...]":
+        """The launches as they are timed."""
+        return (*self.before, *self.warm_up, *self.product, *self.after)
+
+    def calls(self, facts: list[RunFacts]) -> tuple[list[RunFacts], list[RunFacts]]:
+        """Return, of the facts of `in_order`, those of what moves images and those of the product that counts."""
+        first = len(self.before) + len(self.warm_up)
+        last = first + len(self.product)
+        return facts[: len(self.before)] + facts[last:], facts[first:last]
+
+    def time_us(self, moved: list[RunFacts], product: list[RunFacts]) -> float:
+        """Return the time of a call."""
+        of_product, gaps_us = plain_sum(facts.time_us for facts in product), (self.times - 1) * self.gap_us
+        return plain_sum(facts.time_us for facts in moved) + self.times * of_product + gaps_us
+
+
+def timed(point: ConvolutionPoint, conditions: "Conditions", kernels: "Mapping[str, Kernel]") -> Timed:
+    """Lay a solver's operands into memory and return its launches; raises UserError."""
+    from gpusim.jobs.running.operators import gpu_facts
+    from gpusim.lab.silicon.predict import MEMORY_MIB
+    from isa.device_memory import DeviceMemory
+    from workloads.operators.primitive import build
+    from workloads.vendor.tensile import GemmProblem, TensileKernel
+
+    if not point.kernel:
+        raise UserError(f"kernels.chosen: has no {point.product[0]} product to take a kernel from")
+    gpu, staggered = conditions.gpu, conditions.staggered == "all"
+    memory = DeviceMemory(MEMORY_MIB << 20, architecture=gpu.architecture)
+    if point.solver in IN_ONE:
+        transposes, m, n, k, batch = point.product
+        problem = GemmProblem(transposes, m, n, k, 1.0, 0.0, batch, staggered, gpu.cus, one_b=True)
+        product = TensileKernel.named(point.kernel).launches(problem, kernels, memory)
+        return Timed((), product, product)
+    by = TensileMultiplier(point.kernel, kernels, point.direction == "W", staggered)
+    if point.solver in IN_TURN:
+        return _in_turn(point.convolution, by, memory, gpu)
+    made = _SIDE_BY_SIDE if point.solver in SIDE_BY_SIDE else _BY_IMAGE
+    launches = build(made[point.direction](point.convolution, by), memory, gpu_facts(gpu)).launches
+    first, *others = (number for number, launch in enumerate(launches) if launch.kernel.name not in _MOVES)
+    end = first + len(others) + 1
+    return Timed(launches[:first], launches[first:end], launches[first:end], launches[end:])
+
+
+def _in_turn(c: Convolution, by: TensileMultiplier, memory: "DeviceMemory", gpu: GpuSpec) -> Timed:
+    """Return the launches of a product for each image, of which no two are simulated but the first."""
+    from gpusim.jobs.running.operators import gpu_facts
+    from workloads.operators.primitive import build
+
+    images = c.shape[0]
+    two = replace(c, shape=(min(images, 2), *c.shape[1:]))
+    launches = build(Im2colBackwardWeights(two, by=by), memory, gpu_facts(gpu)).launches
+    each = len(launches) // two.shape[0]
+    return Timed((), launches[:each], launches[-each:], times=images, gap_us=gpu.kernel_launch_us)
+
+
+def predict_same(point: ConvolutionPoint, conditions: "Conditions", kernels: "Mapping[str, Kernel]") -> "Prediction":
+    """Run the solver that was measured."""
+    from gpusim.lab.silicon.predict import Prediction, run_warm
+
+    made = timed(point, conditions, kernels)
+    found = run_warm(made.in_order, point.kernel, conditions.gpu, conditions.sampling_of(point))
+    moved, product = made.calls(found)
+    workgroups = prod(made.product[-1].workgroups)
+    moved_us = plain_sum(facts.time_us for facts in moved)
+    one = Prediction.of(point, [*moved, *product], product[-1], workgroups, im2col_us=moved_us)
+    width_us = None if one.half_width_us is None else made.times * one.half_width_us
+    return replace(one, time_us=made.time_us(moved, product), half_width_us=width_us)
+
+
+def predict_own(point: ConvolutionPoint, conditions: "Conditions") -> "Prediction":
+    """Run a pass by our fastest algorithm, with the measured batch."""
+    from gpusim.config.network import load_network
+    from gpusim.config.network_run import AUTO, NetworkSettings
+    from gpusim.jobs.networks.choice import choose
+    from gpusim.jobs.networks.run import Wanted, run_iteration
+    from gpusim.lab.silicon.predict import Prediction
+
+    network = load_network(_network(point.convolution))
+    settings = NetworkSettings(
+        gpu=conditions.gpu, convolution=conditions.convolution, sampling=conditions.sampling_of(point)
+    )
+    place = (LAYER, point.what)
+    wanted = Wanted(
+        batch=point.convolution.shape[0], train=True, data="synthetic", verify=False, places=frozenset([place])
+    )
+    reporter, interrupt = Reporter(quiet=True), Interrupt()
+    chosen = choose(network, settings, wanted, reporter, interrupt)
+    if conditions.convolution == AUTO and place not in chosen.by_step:
+        raise KeyboardInterrupt  # which the choice has taken: nothing is chosen then
+    record = run_iteration(network, settings, wanted, reporter, interrupt, known=chosen.exact, chosen=chosen.by_step)
+    if record.stopped_by:
+        raise KeyboardInterrupt
+    (step,) = (step for step in record.steps if (step.step.layer, step.step.what) == place)
+    assert step.facts is not None
+    longest = max((record.of_class[one] for one in step.classes), key=lambda facts: facts.cycles)
+    by = chosen.by_step.get(place, conditions.convolution)
+    groups = longest.kernel.workgroups
+    return Prediction.of(point, [step.facts], longest, groups, by=by, launches=len(step.classes))
+
+
+def _network(c: Convolution) -> dict[str, object]:
+    """Return a network of the one layer, as its file would be."""
+    sizes = {name: list(getattr(c, name)) for name in ("kernel", "stride", "padding", "dilation")}
+    layer = {"name": LAYER, "kind": "convolution", "filters": c.filters, "bias": False, **sizes}
+    return {"name": "convolution", "input": list(c.shape[1:]), "input_gradients": True, "layers": [layer]}
+
+
+def own_effort(point: ConvolutionPoint, gpu: GpuSpec) -> float:
+    """Estimate the wavefront instructions of measuring our algorithms in turn, of which bounds leave about two."""
+    from gpusim.jobs.networks.choice import MACS_OF_INSTRUCTION, MOST_EFFORT
+
+    return min(2 * point.convolution.macs / MACS_OF_INSTRUCTION, MOST_EFFORT)

@@ -1,0 +1,136 @@
+"""What each point costs, and whether it can be run at all: found out for all of them before the first one is run."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpusim.base.errors import GpusimError
+from gpusim.lab.silicon.kernels import KernelSource
+from gpusim.lab.silicon.measured import Launches, MeasuredPoint
+from gpusim.lab.silicon.measured_convolutions import ConvolutionPoint
+from gpusim.lab.silicon.predict import Conditions, launches_of, problem_of
+from gpusim.model.core.occupancy import occupancy
+from isa.encoding.control_flow import decode_kernel
+
+if TYPE_CHECKING:
+    from gpusim.lab.silicon.predict import GemmKernel
+    from isa.encoding.instruction import Instruction
+    from isa.launch import Launch
+    from workloads.vendor.tensile import GemmProblem
+
+# what a processor simulates in a second, fitted to ten of AMD's products: those above ten seconds within a fifth
+INSTRUCTIONS_PER_S = 26e6  # of wavefronts
+LINES_PER_S = 1.06e6  # that L2 is asked for
+SAMPLED_ROUNDS = 10  # of resident workgroups: what a sampled product usually takes
+_LANES = 64
+_LINE_BYTES = 64
+# multiply-accumulates of a lane, by instruction
+_MULTIPLY_ACCUMULATE = {
+    **dict.fromkeys(("v_mac_f32", "v_fma_f32", "v_fmac_f32", "v_fma_f64", "v_mad_mix_f32", "v_fma_mix_f32"), 1),
+    **dict.fromkeys(("v_dot2_f32_f16", "v_pk_fma_f16"), 2),
+}
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Points before they are run. cost_s: processor seconds of those that can be; refused: why not, of the others."""
+
+    cost_s: dict[MeasuredPoint, float]
+    refused: dict[MeasuredPoint, str]
+
+
+def no_measurement(point: MeasuredPoint, launches: Launches) -> str:
+    """Say why a point's time cannot be that of one launch of its kernel; empty where it can."""
+    least_us = launches.of(point) if point.own_launch_us is None else point.own_launch_us
+    if point.time_us > least_us:
+        return ""
+    return (
+        f"measured are {point.time_us:.1f} us, and a measurement holds {least_us:g} us beside its kernels: not the "
+        "time of one product (that of a batch, whose size is not said, divided by it?)"
+    )
+
+
+def check(
+    points: Sequence[MeasuredPoint],
+    conditions: Conditions,
+    kernels: KernelSource,
+    budget_s: float | None = None,
+    launches: Launches = Launches(0.0),
+) -> Checked:
+    """Estimate each point's cost, and find those that cannot be run. budget_s: most processor seconds of one; launches:
+    what measurements hold beside the kernels."""
+    found = Checked({}, {})
+    for point in points:
+        impossible = no_measurement(point, launches)
+        if impossible:
+            found.refused[point] = impossible
+            continue
+        try:
+            seconds = _seconds(point, conditions, kernels)
+        except GpusimError as error:
+            found.refused[point] = str(error)
+            continue
+        if budget_s is not None and seconds > budget_s:
+            found.refused[point] = f"about {seconds:,.0f} processor seconds, more than --budget {budget_s:g}"
+        else:
+            found.cost_s[point] = seconds
+    return found
+
+
+def _seconds(point: MeasuredPoint, conditions: Conditions, kernels: KernelSource) -> float:
+    if isinstance(point, ConvolutionPoint):
+        return _of_convolution(point, conditions, kernels)
+    problem, kernel = problem_of(point, conditions)
+    product = launches_of(problem, kernel, kernels)[-1]
+    each = _instructions(problem, kernel, product) / INSTRUCTIONS_PER_S + _lines(problem, kernel) / LINES_PER_S
+    whole = conditions.calls(point) * each
+    if conditions.sampling_of(point) is None:
+        return whole
+    gpu = conditions.gpu_of(point)
+    resident = gpu.cus * occupancy(product, gpu.cu).workgroups_per_cu
+    return whole * min(1.0, SAMPLED_ROUNDS * resident / math.prod(product.workgroups))
+
+
+def _of_convolution(point: ConvolutionPoint, conditions: Conditions, kernels: KernelSource) -> float:
+    """Estimate the seconds of a convolution: the product twice and what moves images, or our algorithms."""
+    from gpusim.lab.silicon.convolutions import own_effort, timed
+    from workloads.vendor.tensile import GemmProblem, TensileKernel
+
+    if not point.same_solver:
+        return own_effort(point, conditions.gpu) / INSTRUCTIONS_PER_S
+    made = timed(point, conditions, kernels)
+    transposes, m, n, k, batch = point.product
+    problem, kernel = GemmProblem(transposes, m, n, k, batch=batch), TensileKernel.named(point.kernel)
+    c, moves = point.convolution, len(made.before) + len(made.after)
+    columns = 4 * c.shape[0] * c.depth * c.positions / _LINE_BYTES
+    return (
+        2 * _instructions(problem, kernel, made.product[-1]) / INSTRUCTIONS_PER_S
+        + (2 * _lines(problem, kernel) + moves * columns) / LINES_PER_S
+    )
+
+
+def _instructions(problem: "GemmProblem", kernel: "GemmKernel", product: "Launch") -> float:
+    """Estimate the instructions of all wavefronts: the multiply-accumulates of whole tiles, each with its share of the
+    loop's other instructions."""
+    multiplications = math.prod(kernel.workgroups(problem)) * math.prod(kernel.tile) * problem.k / _LANES
+    return multiplications * _per_multiplication(decode_kernel(product.kernel))
+
+
+def _lines(problem: "GemmProblem", kernel: "GemmKernel") -> float:
+    """Return the cache lines of A and B that all workgroups load, each those of its tile."""
+    return math.prod(kernel.workgroups(problem)) * sum(kernel.tile) * problem.k * kernel.element_bytes / _LINE_BYTES
+
+
+def _per_multiplication(instructions: "Sequence[Instruction]") -> float:
+    """Return the instructions per multiply-accumulate of the loop that has the most of these; 1 without such a loop."""
+    most, length = 0, 0
+    for branch in instructions:
+        target = branch.branch_target
+        if target is None or target > branch.address:
+            continue
+        loop = [one for one in instructions if target <= one.address <= branch.address]
+        count = sum(_MULTIPLY_ACCUMULATE.get(one.opcode.mnemonic, 0) for one in loop)
+        if count > most:
+            most, length = count, len(loop)
+    return length / most if most else 1.0

@@ -1,0 +1,149 @@
+"""What no source tells, fitted to measured points: few values of the configuration, and the time no kernel takes.
+
+The error is the mean of |modelled / measured - 1| over the points. The search starts at the first value of each
+parameter; every other value is tried with the rest as they are, the one that lowers the error most is taken, and so on
+until none lowers it. Which parameters the points determine is told by drawing the points again, with replacement: how
+often does the value found beat another one?
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusim.base.sums import plain_sum
+from gpusim.lab.silicon.measured import FitSpec, Launches
+from gpusim.lab.silicon.predict import Prediction
+
+RESAMPLES = 1000
+LAUNCH_STEPS = 161  # of the range of launch_us
+LEAST_GAIN = 0.0025  # of the error, for which a value is changed
+DETERMINED = 0.95  # of the resamples in which the value found is better
+INTERVAL = (5, 95)  # percentiles of the resamples
+
+Values = dict[str, Any]
+Evaluate = Callable[[Sequence[Values]], Sequence[Sequence[Prediction]]]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One value of a parameter with the others as found. error: with its own best launch_us; better: the share of
+    resamples in which the value found has a lower error, None of the value found itself."""
+
+    path: str
+    value: Any
+    error: float
+    launch_us: float
+    better: float | None
+
+    @property
+    def excluded(self) -> bool:
+        """Whether the points tell it from the value found."""
+        return self.better is not None and self.better >= DETERMINED
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """values: by path; launch_us with its interval (INTERVAL of the resamples), that of compiled kernels where it is
+    one of its own; error: with these, of the points that took part, whose number is `points`; tried: all values of all
+    parameters, around what was found."""
+
+    values: Values
+    launch_us: float
+    launch_interval_us: tuple[float, float]
+    error: float
+    tried: tuple[Tried, ...]
+    points: int
+    hip_launch_us: float | None = None
+
+    @property
+    def launches(self) -> Launches:
+        """The times of a measurement that no kernel takes."""
+        return Launches(self.launch_us, self.hip_launch_us)
+
+
+def fit(spec: FitSpec, evaluate: Evaluate, hip_apart: bool = False) -> Fitted:
+    """Search from the first value of each parameter; `evaluate` predicts all points for each set of values.
+
+    hip_apart: measurements of compiled kernels hold another time beside the kernels than those of the others.
+    """
+    values: Values = {path: candidates[0] for path, candidates in spec.model.items()}
+    known: dict[tuple[tuple[str, Any], ...], _Off] = {}
+
+    def all_of(wanted: Sequence[Values]) -> None:
+        new = [v for v in wanted if _key(v) not in known]
+        for held, predictions in zip(new, evaluate(new) if new else (), strict=True):
+            known[_key(held)] = _Off.of(predictions, spec, hip_apart)
+
+    while True:
+        around = [values] + [{**values, path: v} for path, vs in spec.model.items() for v in vs if v != values[path]]
+        all_of(around)
+        errors = [known[_key(held)].least()[0] for held in around]
+        least = int(np.argmin(errors))
+        if errors[0] - errors[least] <= LEAST_GAIN:
+            return _fitted(spec, values, known)
+        values = around[least]
+
+
+def _key(values: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple(values.items())
+
+
+def _fitted(spec: FitSpec, values: Values, known: "Mapping[tuple[tuple[str, Any], ...], _Off]") -> Fitted:
+    rng = np.random.default_rng(1)
+    here = known[_key(values)]
+    draws = rng.integers(0, here.points, (RESAMPLES, here.points))
+    error, (launch, *hip) = here.least()
+    errors, launches = here.resampled(draws)
+    tried = []
+    for path, candidates in spec.model.items():
+        for value in candidates:
+            other = known[_key({**values, path: value})]
+            other_error, (other_launch, *_) = other.least()
+            better = None if value == values[path] else float((errors < other.resampled(draws)[0]).mean())
+            tried.append(Tried(path, value, other_error, other_launch, better))
+    low, high = np.percentile(launches, INTERVAL)
+    interval = (float(low), float(high))
+    return Fitted(values, launch, interval, error, tuple(tried), here.points, hip[0] if hip else None)
+
+
+def _steps(spec: FitSpec) -> np.ndarray:
+    return np.linspace(*spec.launch_us, LAUNCH_STEPS)
+
+
+@dataclass(frozen=True)
+class _Off:
+    """How far off points are with each time of a measurement that no kernel takes. steps: these times; off:
+    |ratio - 1| [step, point]; kinds: which points have one time in common [kind, point]."""
+
+    steps: np.ndarray
+    off: np.ndarray
+    kinds: np.ndarray
+
+    @classmethod
+    def of(cls, predictions: Sequence[Prediction], spec: FitSpec, hip_apart: bool) -> "_Off":
+        steps = _steps(spec)
+        modelled = np.array([p.time_us for p in predictions])
+        measured = np.array([p.point.time_us for p in predictions])
+        own = [p.point.own_launch_us for p in predictions]
+        launch = np.stack([steps if us is None else np.full(LAUNCH_STEPS, us) for us in own], axis=1)
+        hip = np.array([hip_apart and p.point.is_compiled for p in predictions])
+        kinds = np.stack([~hip, hip]) if hip.any() else ~hip[np.newaxis]
+        return cls(steps, np.asarray(np.abs((modelled + launch) / measured - 1)), kinds)
+
+    @property
+    def points(self) -> int:
+        return self.off.shape[1]
+
+    def least(self) -> tuple[float, list[float]]:
+        """Return the least error, and the time of each kind at which it occurs."""
+        sums = [self.off[:, kind].sum(axis=1) for kind in self.kinds]
+        launches = [float(self.steps[np.argmin(held)]) for held in sums]
+        return plain_sum(float(held.min()) for held in sums) / self.points, launches
+
+    def resampled(self, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least error of each draw [draw, point], and the first kind's time."""
+        sums = [(self.off * kind)[:, draws].sum(axis=2) for kind in self.kinds]  # [kind][step, draw]
+        least = np.sum([held.min(axis=0) for held in sums], axis=0) / self.points
+        return least, self.steps[np.argmin(sums[0], axis=0)]

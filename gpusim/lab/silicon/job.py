@@ -1,0 +1,227 @@
+"""Points measured on a real card as a job: a row is a point, with its measured time next to the model's."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpusim.base.errors import GpusimError, UserError
+from gpusim.base.progress import Reporter, clock
+from gpusim.base.sums import plain_sum
+from gpusim.jobs.running.job import Context, FunctionTask, Job, JobOptions, Variant
+from gpusim.lab.silicon.compare import Compared
+from gpusim.lab.silicon.cost import Checked, check
+from gpusim.lab.silicon.fit import Fitted, fit
+from gpusim.lab.silicon.kept import KeptPoints
+from gpusim.lab.silicon.kernels import KernelSource
+from gpusim.lab.silicon.measured import MeasuredPoint, MeasuredTable
+from gpusim.lab.silicon.predict import Conditions, Prediction, predicted
+from gpusim.lab.silicon.report import NotRun, point_said, said
+from gpusim.model.energy.spec import EnergySpec
+from gpusim.model.sampling.spec import SamplingSpec
+from gpusim.results.records.record import PartLaunch, PartRecord, RunRecord
+from gpusim.results.store.work import Work
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How points are run.
+
+    limit_gflop: larger products are sampled as sampling says, None: none is; fits: the table's parameters are searched;
+    budget_s: most processor seconds of a point, None: any; jobs: processes; store: where finished points are kept and
+    found, None: nowhere; fresh: what the store has does not count.
+    """
+
+    limit_gflop: float
+    sampling: SamplingSpec | None
+    fits: bool = False
+    budget_s: float | None = None
+    jobs: int = 1
+    store: Path | None = None
+    fresh: bool = False
+
+
+class MeasuredJob(Job):
+    """A table of measured points (gpusim.jobs.running.job.Job), on the card's model at the clock that it was measured
+    at.
+
+    points: those that are run; files: the table's, the points' and the kernels'; paths: of the kernels' code objects.
+    """
+
+    kind = "correlate"
+    energy_spec = EnergySpec(enabled=False)
+    options = JobOptions(verify=False)
+
+    def __init__(
+        self,
+        table: MeasuredTable,
+        points: Sequence[MeasuredPoint],
+        files: Sequence[Path],
+        paths: Sequence[Path],
+        wanted: Wanted,
+    ) -> None:
+        self.table, self.points, self.files, self.paths, self.wanted = table, points, files, paths, wanted
+        self.title = f"{table.title}, {len(points)} points"
+        self.conditions = Conditions.of(table, wanted.limit_gflop, wanted.sampling)
+        self.gpu = self.conditions.gpu
+
+    @property
+    def variants(self) -> Sequence[Variant]:
+        """The one variant that there is."""
+        return [Variant("", False, lambda: FunctionTask(self._run))]
+
+    def resolved(self) -> dict[str, Any]:
+        """Return the GPU, and of the table and of how it is run what decides the results."""
+        table = self.table.model_dump(mode="json", exclude={"gpu"})
+        wanted = self.wanted
+        asked = {
+            "only": [point.label for point in self.points],
+            "limit_gflop": wanted.limit_gflop,
+            "sampling": None if wanted.sampling is None else wanted.sampling.model_dump(mode="json"),
+            "budget_s": wanted.budget_s,
+            "fit": wanted.fits,
+        }
+        return {"gpu": self.table.gpu.model_dump(mode="json"), "table": table, "points": asked}
+
+    @property
+    def work(self) -> Work:
+        """What a store knows equal runs by."""
+        return Work("correlate", self.title, self.resolved(), [*self.files, *self.paths], self.table.gpu.name)
+
+    def _run(self, context: Context, record: RunRecord) -> None:
+        """Run the points that can be run; after an interrupt the record has those that were finished, unless values
+        are fitted. Raises UserError where none can be run, and for a fit what any of its points raises.
+        """
+        fitted, launches = None, self.table.launches
+        record.values = said(self.table, [], None, [])  # where the check is interrupted
+        kernels = KernelSource(list(self.paths), self.table.kernels.multiply_accumulate)
+        checked = _checked(self, kernels, context.reporter)
+        runs = _Runs(self, kernels, checked, context.reporter)
+        predictions: Sequence[Prediction] = []
+        try:
+            if self.wanted.fits:
+                searched, apart = _searched(runs.points, self.table), self.table.hip_launch_us is not None
+                fitted = fit(self.table.fit, lambda values: runs.all_of(searched, values), apart)
+                launches = fitted.launches
+            runs.run(runs.points, [{} if fitted is None else fitted.values])
+            predictions = runs.done
+        except KeyboardInterrupt:
+            predictions = [] if self.wanted.fits else runs.done
+            record.partial = True
+        finally:
+            runs.close()
+        rows = [Compared(prediction, launches.of(prediction.point)) for prediction in predictions]
+        failed = checked.refused | runs.failed
+        not_run = [NotRun(p.label, p.kernel, failed[p]) for p in self.points if p in failed]
+        if not_run and not record.partial:
+            record.partial = True
+            record.stopped_by = f"{len(not_run)} of {len(self.points)} points were not run"
+        record.parts = [_part(row) for row in rows]
+        record.launch_count = sum(len(part.launches) for part in record.parts)
+        record.values = said(self.table, rows, fitted, not_run)
+
+
+def _checked(job: MeasuredJob, kernels: KernelSource, reporter: Reporter) -> Checked:
+    """Say what cannot be run and what the rest costs; raises UserError where nothing is left."""
+    checked = check(job.points, job.conditions, kernels, job.wanted.budget_s, job.table.launches)
+    lines = [f"{point.label}: not run: {why}" for point, why in checked.refused.items()]
+    if not checked.cost_s:
+        raise UserError(*lines)
+    for line in lines:
+        reporter.say(line)
+    sampled = sum(job.conditions.sampling_of(p) is not None and p in checked.cost_s for p in job.points)
+    seconds = plain_sum(checked.cost_s.values())
+    reporter.say(
+        f"{len(checked.cost_s)} points, {sampled} of them sampled: about {seconds:,.0f} processor seconds"
+        f"{' for each set of values' if job.wanted.fits else ''}"
+    )
+    return checked
+
+
+def _part(row: Compared) -> PartRecord:
+    prediction = row.prediction
+    launches = [PartLaunch(prediction.point.kernel)] * prediction.launches
+    return PartRecord(prediction.point.label, "", {"point": point_said(row)}, launches, prediction.facts)
+
+
+def with_fitted_launches(table: MeasuredTable, rows: Sequence[Compared]) -> tuple[list[Compared], Fitted]:
+    """Fit the times that no kernel takes to rows of an earlier run, whose predictions stay; raises UserError where none
+    is small enough."""
+    predictions = {row.prediction.point: row.prediction for row in rows}
+    searched = [predictions[point] for point in _searched(list(predictions), table)]
+    spec = table.fit.model_copy(update={"model": {}})
+    fitted = fit(spec, lambda values: [searched] * len(values), table.hip_launch_us is not None)
+    return [Compared(one, fitted.launches.of(point)) for point, one in predictions.items()], fitted
+
+
+def _searched(points: Sequence[MeasuredPoint], table: MeasuredTable) -> Sequence[MeasuredPoint]:
+    """Return the points that take part in a search; raises UserError where none is small enough."""
+    most = table.fit.most_gflop
+    chosen = [p for p in points if most is None or p.gflop <= most]
+    if not chosen:
+        raise UserError(f"fit.most_gflop: {most:g}: every point chosen has more work")
+    return chosen
+
+
+class _Runs:
+    """Points under one or several sets of values, with progress; those that a store has are not run again.
+
+    points: those that can be run, the cheapest first; failed: why others of the last run came to nothing.
+    """
+
+    def __init__(self, job: MeasuredJob, kernels: KernelSource, checked: Checked, reporter: Reporter) -> None:
+        cost = checked.cost_s
+        self.points = sorted((p for p in job.points if p in cost), key=lambda point: cost[point])
+        self.failed: dict[MeasuredPoint, str] = {}
+        self._order = {point: place for place, point in enumerate(job.points)}
+        self._job, self._kernels, self._reporter = job, kernels, reporter
+        self._kept = KeptPoints(job.wanted.store, job.wanted.fresh, job.paths, job.table.kernels.multiply_accumulate)
+        self._done: dict[tuple[int, MeasuredPoint], Prediction] = {}
+
+    @property
+    def done(self) -> list[Prediction]:
+        """The predictions of the points that were run, in the table's order."""
+        return [self._done[key] for key in sorted(self._done, key=lambda key: (key[0], self._order[key[1]]))]
+
+    def all_of(self, points: Sequence[MeasuredPoint], values: Sequence[dict[str, Any]]) -> list[list[Prediction]]:
+        """Predict points for each set of values, laid over the table's GPU; raises UserError for one that fails."""
+        self.run(points, values)
+        if self.failed:
+            raise UserError(*(f"{point.label}: {why}" for point, why in self.failed.items()))
+        return [[self._done[variant, point] for point in points] for variant in range(len(values))]
+
+    def run(self, points: Sequence[MeasuredPoint], values: Sequence[dict[str, Any]]) -> None:
+        """Run points for each set of values: `done` and `failed` say what came of them."""
+        self._done, self.failed = {}, {}
+        under: dict[tuple[int, MeasuredPoint], Conditions] = {}
+        for variant, held in enumerate(values):
+            condition = self._job.conditions
+            for path, value in held.items():
+                condition = condition.changed(path, value)
+            under |= {(variant, point): condition for point in points}
+        for key, condition in under.items():
+            known = self._kept.get(key[1], condition)
+            if known is not None:
+                self._done[key] = known
+        work = [key for key in sorted(under, key=lambda key: points.index(key[1])) if key not in self._done]
+        if self._done:
+            self._reporter.say(f"{len(self._done)} of {len(under)} points found in {self._job.wanted.store}")
+        start = time.monotonic()
+        named, conditions = [(key, key[1]) for key in work], [under[key] for key in work]
+        for key, outcome in predicted(named, conditions, self._kernels, min(self._job.wanted.jobs, len(work) or 1)):
+            point = key[1]
+            if isinstance(outcome, GpusimError):
+                self.failed[point] = str(outcome)
+                self._reporter.say(f"{point.label}: {outcome}")
+                continue
+            self._done[key] = outcome
+            self._kept.put(outcome, under[key])
+            self._reporter.say(
+                f"{len(self._done)}/{len(under)} points, {clock(time.monotonic() - start)}: {point.label}, "
+                f"{outcome.time_us:.1f} us, measured {point.time_us:.1f} us"
+            )
+
+    def close(self) -> None:
+        """Close the store of finished points."""
+        self._kept.close()

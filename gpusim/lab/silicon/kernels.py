@@ -1,0 +1,77 @@
+"""The code objects of a measured table's kernels, found in the user's own packages."""
+
+from collections.abc import Iterator, Mapping
+from glob import glob
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpusim.base.errors import UserError
+from gpusim.lab.silicon.measured import KernelsSpec
+
+if TYPE_CHECKING:
+    from isa.object.code_object import Kernel
+
+
+def kernel_files(spec: KernelsSpec, folder: Path | None) -> list[Path]:
+    """Find the files of `spec` below a folder of the user's, or where an installed package has them; raises
+    UserError.
+    """
+    if spec.shipped:
+        from workloads.toolchain.build import KERNELS_DIR
+
+        return [KERNELS_DIR / name for name in spec.files]
+    places = [folder] if folder is not None else [Path(place) for name in spec.folders for place in sorted(glob(name))]
+    for place in places:
+        found = [next(_below(place, name), None) for name in spec.files]
+        if all(found):
+            return [path for path in found if path is not None]
+    where = str(folder) if folder is not None else ", ".join(spec.folders)
+    raise UserError(
+        f"no {' and '.join(spec.files)} in {where}: install {spec.package or 'the package with the kernels'}, or "
+        "unpack it (dpkg -x PACKAGE.deb FOLDER) and name the folder with --kernels"
+    )
+
+
+def _below(place: Path, name: str) -> Iterator[Path]:
+    if (place / name).is_file():
+        yield place / name
+    else:
+        yield from sorted(path for path in place.rglob(name) if path.is_file())
+
+
+class KernelSource(Mapping[str, "Kernel"]):
+    """The kernels of code objects by name; each is made ready when it is asked for.
+
+    Raises CodeObjectError for a file that is none, UserError for a kernel that cannot be changed as the table asks.
+    """
+
+    def __init__(self, paths: list[Path], multiply_accumulate: bool) -> None:
+        from isa.object.code_object import kernels_in
+
+        self._change = multiply_accumulate
+        self._images = {path: path.read_bytes() for path in paths}
+        self._found: dict[str, tuple[Path, Mapping[str, Kernel]]] = {}
+        for path, image in self._images.items():
+            kernels = kernels_in(image)
+            for name in kernels:
+                self._found.setdefault(name, (path, kernels))
+        self._ready: dict[str, Kernel] = {}
+
+    def __getitem__(self, name: str) -> "Kernel":
+        if name not in self._ready:
+            path, kernels = self._found[name]
+            kernel = kernels[name]
+            if self._change:
+                from isa.object.code_object import load_code_object
+                from workloads.vendor.multiply_accumulate import with_multiply_accumulate
+
+                changed = with_multiply_accumulate(self._images[path], [kernel])
+                kernel = load_code_object(changed).kernels[name]
+            self._ready[name] = kernel
+        return self._ready[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)

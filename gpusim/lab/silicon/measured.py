@@ -1,0 +1,347 @@
+"""The file of `gpusim correlate`: points measured on a real card, how they came about, what may be fitted to them."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import dist
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from pydantic import model_validator
+
+from gpusim.base.errors import UserError
+from gpusim.base.spec import Spec, param
+from gpusim.config import files
+from gpusim.config.check import checked
+from gpusim.config.gpu import GPU_FOLDER, layered, load_gpu
+from gpusim.config.network_run import AUTO
+from gpusim.config.tree import Sets, assignments
+from gpusim.lab.silicon.measured_convolutions import (
+    GEMM,
+    ConvolutionPoint,
+    has_convolutions,
+    read_chosen,
+    read_convolutions,
+)
+from gpusim.model.core.gpu_spec import GpuSpec
+from workloads.operators.conv_algorithms import DENSE_ALGORITHMS
+from workloads.vendor.tensile import element_bytes_of, is_compiled, takes_pointers
+
+FOLDER = "measured"
+GENERAL_GPU = ("general", "gpu")
+LIKE = "rocblas-r9nano"  # what a table of the user's own says nothing of is taken from this one
+OWN = ("title", "card", "source", "points", "gpu")  # what no table takes from its base
+# of a file of points without a table: times are of kernels alone, at the model's clock, and of a call after the first
+ALONE = {"clock_ghz": None, "launch_us": 0.0, "alpha": 1.0, "beta": 0.0, "warm_below_gflop": 1.0}
+COLUMNS = (("m",), ("n",), ("k",), ("transposes", "transpose"), ("us", "measured_gflops"))  # one name of each
+MAX_POINTS = 10_000
+
+
+class KernelsSpec(Spec):
+    """The place where the kernels that were measured are found."""
+
+    package: str = param("", "what to install or unpack, for people", "user")
+    folders: tuple[str, ...] = param((), "where an installed package has them; patterns as a shell's", "user")
+    files: tuple[str, ...] = param(..., "code objects in such a folder, by name", "user", min_length=1)
+    shipped: bool = param(False, "they are this project's own, beside its other kernels", "user")
+    like: str = param(
+        LIKE, "table of measured points: one that names no kernel is run by that of the nearest product there", ""
+    )
+    chosen: str = param(
+        "", "CSV file with the kernels that a library takes for convolutions' products, beside this file", "user"
+    )
+    multiply_accumulate: bool = param(
+        False, "run v_fma_f32 d, a, b, d as v_mac_f32, as the kernels had it when they were measured", ""
+    )
+
+
+class FitSpec(Spec):
+    """The values to fit, and their ranges."""
+
+    most_gflop: float | None = param(
+        None, "points with more work take no part in the search; null: all do", "user", gt=0
+    )
+    launch_us: tuple[float, float] = param((0.0, 40.0), "least and most of launch_us, and of hip_launch_us", "user")
+    model: dict[str, tuple[bool | int | float | str | tuple[int, ...], ...]] = param(
+        {}, "values of the GPU's configuration by their paths; the first is where the search begins", "user"
+    )
+
+    @model_validator(mode="after")
+    def _ranges_have_values(self) -> "FitSpec":
+        if not 0 <= self.launch_us[0] <= self.launch_us[1]:
+            raise ValueError(f"launch_us {list(self.launch_us)}: the least comes first, and is not negative")
+        for path, values in self.model.items():
+            if not values:
+                raise ValueError(f"model {path}: no value to try")
+        return self
+
+
+class GeneralSpec(Spec):
+    """The points of kernels for general batches, which take matrices by pointers (_GB_ in their names), where these
+    were measured at another time than the table's others."""
+
+    batch: int = param(1, "products of a call", "user", ge=1, le=65536)
+    alpha: float = param(1.0, "of C = alpha A B + beta C", "user")
+    beta: float = param(0.0, "the same; with 0 C is not read", "user")
+    launch_us: float = param(
+        0.0, "time of a measurement that no kernel takes, in microseconds; never fitted", "user", ge=0, le=1e6
+    )
+    gpu: GpuSpec | None = param(None, "the model of the card on which they were; null: the table's", "user")
+    clock_ghz: float | None = param(
+        None,
+        "the card's clock while they were measured; null: that of their own gpu, or else the table's; never fitted",
+        "user",
+        gt=0,
+        le=10,
+    )
+
+
+class MeasuredTable(Spec):
+    """The values that a comparison with measured points depends on."""
+
+    title: str = param(..., "what was measured", "user")
+    card: str = param(..., "on what", "user")
+    source: str = param(..., "where the figures come from", "user")
+    points: str = param(..., "CSV file with the points, beside this file", "user")
+    gpu: GpuSpec = param(..., "the card's model", "user")
+    clock_ghz: float | None = param(
+        None, "the card's clock while it was measured; null: the model's", "user", gt=0, le=10
+    )
+    launch_us: float = param(0.0, "time of a measurement that no kernel takes, in microseconds", "user", ge=0, le=1e6)
+    hip_launch_us: float | None = param(
+        None,
+        "the same of compiled kernels (_ISA000_ in their names), if it is another; null: it is launch_us",
+        "user",
+        ge=0,
+        le=1e6,
+    )
+    alpha: float = param(1.0, "of C = alpha A B + beta C", "user")
+    beta: float = param(0.0, "the same; with 0 C is not read", "user")
+    general: GeneralSpec = GeneralSpec()
+    staggered: Literal["none", "pointers", "all"] = param(
+        "none",
+        "which kernels' workgroups begin apart in K, as far as their names say (SU), and not all at K = 0: none, those "
+        "that take matrices by pointers, all",
+        "user",
+    )
+    warm_below_gflop: float = param(
+        0.0, "problems with less work are run twice, and the second run counts", "user", ge=0
+    )
+    kernels: KernelsSpec = param(..., "the kernels that were measured", "user")
+    solver: Literal["gemm", "own"] | None = param(
+        None,
+        "of points that are convolutions: gemm: MIOpen's solvers of rocBLAS's products; own: its fastest solver, "
+        "beside the fastest of our algorithms; null: points are products",
+        "user",
+    )
+    convolution: str = param(
+        AUTO, "of solver own: our algorithm, or auto: the fastest", "user", among=(*DENSE_ALGORITHMS, AUTO)
+    )
+    fit: FitSpec = FitSpec()
+
+    @property
+    def launches(self) -> "Launches":
+        """The times of a measurement that no kernel takes."""
+        return Launches(self.launch_us, self.hip_launch_us)
+
+
+class Launches(NamedTuple):
+    """Times of a measurement that no kernel takes, in microseconds: of all kernels, or, with hip_us, of assembly
+    kernels and of compiled ones."""
+
+    us: float
+    hip_us: float | None = None
+
+    def of(self, point: "MeasuredPoint") -> float:
+        """Return the time of a point that has none of its own."""
+        return self.hip_us if self.hip_us is not None and point.is_compiled else self.us
+
+
+@dataclass(frozen=True)
+class Point:
+    """A measured product: C [m, n] = op(A) [m, k] op(B) [k, n]. time_us: of a call, which computes a batch of them;
+    own_launch_us: what of it no kernel takes, None: as of the table."""
+
+    transposes: str
+    m: int
+    n: int
+    k: int
+    time_us: float
+    kernel: str
+    batch: int = 1
+    own_launch_us: float | None = None
+
+    @property
+    def gflop(self) -> float:
+        """Work of the definition in 10^9 floating point operations."""
+        return 2e-9 * self.m * self.n * self.k * self.batch
+
+    @property
+    def of_model(self) -> "Point":
+        """The point without what the model's time does not depend on."""
+        return replace(self, time_us=0.0)
+
+    @property
+    def label(self) -> str:
+        """The point as text, such as 'NN 512x1500x2048'."""
+        batch = f" x{self.batch}" if self.batch > 1 else ""
+        return f"{self.transposes} {self.m}x{self.n}x{self.k}{batch}"
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a compiler wrote the kernel."""
+        return is_compiled(self.kernel)
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of an element of the matrices."""
+        return element_bytes_of(self.kernel)
+
+
+MeasuredPoint = Point | ConvolutionPoint
+
+
+def load_measured(given: files.Given, sets: Sets = ()) -> tuple[MeasuredTable, files.Document]:
+    """Load the table with `sets` applied in order; return it and its file. Raise UserError.
+
+    A CSV file is a table by itself, whose GPU `sets` must name. One in `sets` is that of general batches, too.
+    """
+    if isinstance(given, str | Path) and Path(given).suffix == ".csv":
+        document = _alone(Path(given).expanduser().absolute())
+    else:
+        document = files.opened(given, FOLDER)
+    files.require(document, FOLDER)
+    laid = []
+    for a in assignments(sets):
+        laid += [a] if a.path != GENERAL_GPU else [replace(a, value=_own_gpu(a.value, Path("--set")))]
+        if a.path == ("gpu",):
+            laid.append(replace(a, path=GENERAL_GPU, value=None))
+    return checked(MeasuredTable, layered(_with_general(_on_base(document)), laid, MeasuredTable)), document
+
+
+def _with_general(document: files.Document) -> files.Document:
+    """Put the values of the GPU that general batches have in place of its name."""
+    general = document.data.get("general")
+    if not isinstance(general, Mapping) or "gpu" not in general:
+        return document
+    own = {**general, "gpu": _own_gpu(general["gpu"], document.path)}
+    return replace(document, data={**document.data, "general": own})
+
+
+def _own_gpu(said: Any, beside: Path) -> Any:
+    """Return the values of a GPU that is named; anything else as it is."""
+    return load_gpu(files.find(said, GPU_FOLDER, beside)).model_dump(mode="json") if isinstance(said, str) else said
+
+
+def _alone(path: Path) -> files.Document:
+    said = {"title": path.stem, "card": "a card of the user's", "source": str(path), "points": str(path)}
+    return files.Document(path, {**said, "base": LIKE, **ALONE})
+
+
+def _on_base(document: files.Document) -> files.Document:
+    """Lay the file's values over those of the table that it names as its base."""
+    data = dict(document.data)
+    name = data.pop("base", None)
+    if name is None:
+        return document
+    if not isinstance(name, str):
+        raise UserError(f"{document.path}: base: {name!r}: must be the name or path of a table of measured points")
+    base = files.opened(files.find(name, FOLDER, document.path), FOLDER)
+    files.require(base, FOLDER)
+    if "base" in base.data:
+        raise UserError(f"{document.path}: base: {name}: has a base itself; name that one")
+    for key, value in base.data.items():
+        own = data.get(key)
+        if isinstance(value, Mapping) and isinstance(own, Mapping):
+            data[key] = {**value, **own}
+        elif key not in (*OWN, *data):
+            data[key] = value
+    return replace(document, data=data, files=[*document.files, *base.files])
+
+
+def read_points(path: Path, like: str = LIKE, general: GeneralSpec = GeneralSpec()) -> list[Point]:
+    """Read the points of a CSV file with the columns of COLUMNS; raise UserError with the line of the problem.
+
+    like: the table whose nearest product gives a point its kernel, where there is no column `kernel`; general: as of
+    MeasuredTable.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            for names in COLUMNS:
+                if not set(names) & set(reader.fieldnames or ()):
+                    needed = ", ".join(" or ".join(each) for each in COLUMNS)
+                    raise UserError(f"{path}: no column '{' or '.join(names)}' (needed: {needed}; allowed: kernel)")
+            rows = [(reader.line_num, _point(path, reader.line_num, row, general)) for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if not 0 < len(rows) <= MAX_POINTS:
+        raise UserError(f"{path}: {len(rows)} points; a table has 1 to {MAX_POINTS}")
+    known = [] if all(point.kernel for _, point in rows) else _products_of(like)
+    found: dict[Point, int] = {}
+    for line, measured in rows:
+        point = measured if measured.kernel else _with_kernel(measured, known)
+        if found.setdefault(point, line) != line:
+            raise UserError(f"{path}:{line}: {point.label}: the same point as in line {found[point]}")
+    return list(found)
+
+
+def read_table(table: MeasuredTable, document: files.Document, path: Path) -> list[MeasuredPoint]:
+    """Read a table's points from the CSV file at `path`; raise UserError. document: the table's."""
+    if has_convolutions(_columns(path)) != (table.solver is not None):
+        said = "are convolutions: solver must say which of their times is compared" if table.solver is None else ""
+        raise UserError(f"{path}: its points {said or 'are products, which have no solver'} ({document.path})")
+    if table.solver is None:
+        return [*read_points(path, table.kernels.like, table.general)]
+    chosen = table.kernels.chosen
+    beside = [folder / chosen for folder in (document.path.parent, files.SHIPPED / FOLDER) if chosen]
+    found = next((file for file in beside if file.is_file()), None)
+    if found is None and table.solver == GEMM:
+        raise UserError(f"{document.path}: kernels.chosen: '{chosen}': there is no such file beside it")
+    return [*read_convolutions(path, table.solver, read_chosen(found) if found is not None else [])]
+
+
+def _columns(path: Path) -> list[str]:
+    """Return the columns of a CSV file; none where it cannot be read."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            return next(csv.reader(file), [])
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return []
+
+
+def _products_of(table: str) -> list[Point]:
+    document = files.opened(table, FOLDER)
+    return read_points(document.path.parent / str(document.data.get("points")))
+
+
+def _with_kernel(point: Point, known: Sequence[Point]) -> Point:
+    """Give a point the kernel of the nearest product, as rocBLAS chooses: by the Euclidean distance of M, N, K. One
+    without a product of its transposes stays without a kernel, which its check then says."""
+    alike = [one for one in known if one.transposes == point.transposes]
+    if not alike:
+        return point
+    size = (point.m, point.n, point.k)
+    return replace(point, kernel=min(alike, key=lambda one: dist((one.m, one.n, one.k), size)).kernel)
+
+
+def _point(path: Path, line: int, row: dict[str, str | None], general: GeneralSpec) -> Point:
+    def number(name: str, kind: type[int] | type[float]) -> int | float:
+        text = row[name] or ""
+        try:
+            value = kind(text)
+        except ValueError:
+            value = 0
+        if not 0 < value < 1e12:
+            raise UserError(f"{path}:{line}: {name}: '{text}' is no positive number")
+        return value
+
+    column = "transposes" if "transposes" in row else "transpose"
+    transposes = (row[column] or "").upper()
+    if transposes not in ("NN", "NT", "TN", "TT"):
+        raise UserError(f"{path}:{line}: {column}: '{transposes}' is none of NN, NT, TN, TT")
+    m, n, k = (int(number(name, int)) for name in "mnk")
+    kernel = row.get("kernel") or ""
+    batch, own_launch_us = (general.batch, general.launch_us) if takes_pointers(kernel) else (1, None)
+    time_us = number("us", float) if "us" in row else 2e-3 * m * n * k * batch / number("measured_gflops", float)
+    return Point(transposes, m, n, k, time_us, kernel, batch, own_launch_us)

@@ -1,0 +1,85 @@
+"""Model parallel: a circulant layer's iteration with a GPU for each stage of its flow (Dong 2020, section 8.1).
+
+The first GPU transforms to frequencies, the second multiplies and adds up, the third transforms back, and what they
+hand on goes over the training's links. The source asks whether that pays and says no more, so that both ends are given:
+each iteration waits for the weights that the one before made, or none does, and the slowest stage or link decides.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpusim.base.errors import UserError
+from gpusim.base.sums import plain_sum
+from gpusim.config.network import load_network
+from gpusim.jobs.networks.circulant import with_circulant_layers
+from gpusim.jobs.networks.storage import network_plan
+from gpusim.lab.training.fabric import Transfer, gpu_name, transfer_us
+from gpusim.lab.training.measure import pace_of
+from gpusim.lab.training.spec import TrainPhase
+from gpusim.lab.training.times import schedule_of
+from gpusim.lab.training.topologies import graph_of
+from workloads.circulant import STAGES, Blocks, handed_on, stage_bytes, stage_of
+from workloads.networks.block_circulant import BlockCirculant
+from workloads.networks.tensor import elements
+
+_NO_STORE = Path("gpusim.db")  # is not read where the file gives the times
+
+
+@dataclass(frozen=True)
+class InStages:
+    """A layer's iteration in stages. stages_us: of each; links_us: of what goes to the second stage, and from it;
+    stage_bytes: that each holds; whole_bytes: of an iteration on one GPU; batches_us: an iteration of as many GPUs with
+    a batch each.
+    """
+
+    stages_us: tuple[float, ...]
+    links_us: tuple[float, ...]
+    stage_bytes: tuple[int, ...]
+    whole_bytes: int
+    batches_us: float
+
+    @property
+    def one_us(self) -> float:
+        """An iteration on one GPU."""
+        return float(plain_sum(self.stages_us))
+
+    @property
+    def waiting_us(self) -> float:
+        """An iteration in stages that waits for the weights of the one before."""
+        return self.one_us + float(plain_sum(self.links_us))
+
+    @property
+    def streaming_us(self) -> float:
+        """An iteration in stages of which none waits, so that its weights are those of an earlier one."""
+        return max(*self.stages_us, *self.links_us)
+
+    @property
+    def over_batches(self) -> float:
+        """Images a second where none waits, over those of the same GPUs with a batch each."""
+        return self.batches_us / (len(STAGES) * self.streaming_us)
+
+
+def in_stages(asked: TrainPhase, launches: Sequence[tuple[str, float]]) -> InStages:
+    """Return a training's iteration in stages; raise UserError where it has more than one layer, or another.
+
+    asked: its file gives times and topology; launches: kernel and microseconds of each launch of an iteration.
+    """
+    spec, count = asked.spec, len(STAGES)
+    network = with_circulant_layers(load_network(asked.network), spec.block_circulant)
+    kind = network.layers[0].kind
+    if len(network.layers) > 1 or not isinstance(kind, BlockCirculant):
+        raise UserError(f"{network.name}: stages on GPUs of their own: allowed is one layer, of kind block_circulant")
+    blocks = Blocks(spec.batch, elements(network.layers[0].input_shapes[0]), kind.outputs, kind.block)
+    graph = graph_of(spec.topology, count, spec.gpu, asked.source)
+    links = tuple(
+        float(plain_sum(transfer_us(graph, Transfer(gpu_name(k), gpu_name(k + 1), size)) for size in sizes))
+        for k, sizes in enumerate(handed_on(blocks, kind.flow))
+    )
+    return InStages(
+        tuple(float(plain_sum(us for kernel, us in launches if stage_of(kernel) == stage)) for stage in STAGES),
+        links,
+        stage_bytes(blocks, kind.flow),
+        network_plan(schedule_of(network, spec.batch, spec.update)).bytes,
+        pace_of(asked, _NO_STORE).iteration_us,
+    )

@@ -1,0 +1,418 @@
+"""The six stages of training, batch after batch: prefetch, preprocess, copy, compute, update, snapshot.
+
+Resources are the storage, the host's threads, the links to the GPUs, and the GPUs. A stage takes the next batch when it
+is there and a buffer for its own result is free; it gives back the buffer that it read from when it has ended. With
+several GPUs each computes a batch of its own, all at the same time: storage and host serve them all, gradients are
+summed over the links in buckets, in the order in which the backward pass makes them, and the update waits for all sums.
+
+Nothing is random. Times are microseconds since the first batch is asked for.
+"""
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any, NamedTuple
+
+import simpy
+
+from gpusim.base.sums import plain_sum
+from gpusim.lab.training.collectives import all_reduce
+from gpusim.lab.training.fabric import HOST, Fabric, Transfer, gpu_name, transfer_us
+
+STAGES = ("prefetch", "preprocess", "copy", "compute", "update", "snapshot")
+STORAGE, CPU, LINKS, GPU = "storage", "CPU threads", "links", "GPU"
+RESOURCES = (STORAGE, CPU, LINKS, GPU)
+COMMUNICATION = "all-reduce"
+Process = Generator[Any, Any, None]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What every GPU does for one layer in one pass. gradient_bytes: of the layer, where they are whole at its end."""
+
+    name: str
+    time_us: float
+    gradient_bytes: float = 0.0
+
+
+@dataclass(frozen=True)
+class SnapshotWork:
+    """The copy of a model to the host and then to storage. every: iterations; blocking: training waits for it; most:
+    how many are made, 0: any number.
+    """
+
+    every: int
+    size_bytes: float
+    write_us: float
+    blocking: bool
+    most: int = 0
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """How gradients are summed. overlap: while the backward pass goes on, a bucket as soon as its last one is whole."""
+
+    algorithm: str = "ring"
+    bucket_bytes: float = 25 << 20
+    overlap: bool = True
+
+
+@dataclass(frozen=True)
+class Training:
+    """An iteration's work by stage, and what it runs on.
+
+    read_us: storage's, for the batches of all GPUs; preprocess_us: of each thread that shares in it; cpu_threads: that
+    run at a time; with_prefetch: one thread reads a batch and prepares it; copy_bytes: for a GPU; forward, backward,
+    update: steps in order; buffers: between prefetching, preprocessing, copying and computing, three numbers; graph:
+    the links (gpusim.lab.training.fabric), with GPUs and HOST as nodes; fed: False where images are in the GPUs' memory
+    from the start, and the first three stages have nothing to do.
+    """
+
+    read_us: float
+    preprocess_us: tuple[float, ...]
+    cpu_threads: int
+    with_prefetch: bool
+    copy_bytes: float
+    forward: tuple[Step, ...]
+    backward: tuple[Step, ...]
+    update: tuple[Step, ...]
+    buffers: tuple[int, int, int]
+    graph: Any
+    gpus: int = 1
+    reduction: Reduction = Reduction()
+    snapshot: SnapshotWork | None = None
+    fed: bool = True
+
+    @property
+    def gpu_us(self) -> float:
+        """The time that a GPU computes in an iteration."""
+        return _sum(self.forward) + _sum(self.backward) + _sum(self.update)
+
+    @property
+    def threads(self) -> int:
+        """The host's threads that prepare images at a time."""
+        return min(len(self.preprocess_us), self.cpu_threads)
+
+    def faster(self, resource: str, factor: float = 2.0) -> "Training":
+        """Return the same with a resource that is `factor` times as fast."""
+        if resource == STORAGE:
+            snapshot = self.snapshot and replace(self.snapshot, write_us=self.snapshot.write_us / factor)
+            return replace(self, read_us=self.read_us / factor, snapshot=snapshot)
+        if resource == CPU:
+            return replace(self, preprocess_us=tuple(one / factor for one in self.preprocess_us))
+        if resource == LINKS:
+            graph = self.graph.copy()
+            for edge in graph.edges.values():
+                edge["gb_s"] *= factor
+            return replace(self, graph=graph)
+        forward, backward, update = (
+            tuple(replace(step, time_us=step.time_us / factor) for step in steps)
+            for steps in (self.forward, self.backward, self.update)
+        )
+        return replace(self, forward=forward, backward=backward, update=update)
+
+    def deeper(self, factor: int = 2) -> "Training":
+        """Return the same with more buffers between stages."""
+        read, prepared, copied = self.buffers
+        return replace(self, buffers=(read * factor, prepared * factor, copied * factor))
+
+
+class Span(NamedTuple):
+    """What a resource did for a stage. part: a layer's pass, a bucket; share: of the resource that it took; of the
+    host's threads: of those that prepare images."""
+
+    resource: str
+    stage: str
+    part: str
+    iteration: int
+    begin_us: float
+    end_us: float
+    share: float = 1.0
+
+
+@dataclass
+class StageTimes:
+    """Of each iteration: when a stage had its input, when it began, and when it ended."""
+
+    asked_us: list[float] = field(default_factory=list)
+    had_us: list[float] = field(default_factory=list)
+    began_us: list[float] = field(default_factory=list)
+    ended_us: list[float] = field(default_factory=list)
+
+
+@dataclass
+class Trained:
+    """A simulated training, until its last iteration ended; stages before it were ahead by then.
+
+    ends_us: of each iteration; exposed_us: of each, how long GPUs waited for sums alone; carried_bytes: by
+    iteration and link, as `links` has them.
+    """
+
+    spans: list[Span] = field(default_factory=list)
+    stages: dict[str, StageTimes] = field(default_factory=lambda: {name: StageTimes() for name in STAGES})
+    ends_us: list[float] = field(default_factory=list)
+    exposed_us: list[float] = field(default_factory=list)
+    links: list[tuple[str, str]] = field(default_factory=list)
+    carried_bytes: dict[Any, list[float]] = field(default_factory=dict)
+
+    def between(self, first: int) -> tuple[float, float]:
+        """Return the ends of the iteration before `first` and of the last one."""
+        return (self.ends_us[first - 1] if first else 0.0), self.ends_us[-1]
+
+    def iteration_us(self, first: int) -> float:
+        """Return the mean time of the iterations from `first` on."""
+        begin_us, end_us = self.between(first)
+        return (end_us - begin_us) / (len(self.ends_us) - first)
+
+    def link_use(self, training: Training, first: int) -> dict[tuple[str, str], float]:
+        """Return the share of each link's bandwidth that was used from iteration `first` on."""
+        begin_us, end_us = self.between(first)
+        counted = [self.carried_bytes.get(number, ()) for number in range(first, len(self.ends_us))]
+        return {
+            ends: plain_sum(carried[number] for carried in counted if carried)
+            / (training.graph.edges[ends]["gb_s"] * 1e3 * (end_us - begin_us))
+            for number, ends in enumerate(self.links)
+        }
+
+    def busy(self, resource: str, first: int) -> float:
+        """Return the share of the time that a resource works for the iterations from `first` on.
+
+        What it does for later ones until then does not count: a stage that is a little faster than the others is ahead
+        of them for long before all buffers are full.
+        """
+        begin_us, end_us = self.between(first)
+        counted = [span for span in self.spans if span.resource == resource and first <= span.iteration]
+        mine = [span for span in counted if span.iteration < len(self.ends_us)]
+        return float(plain_sum(span.share * (span.end_us - span.begin_us) for span in mine) / (end_us - begin_us))
+
+
+def simulate(training: Training, iterations: int) -> Trained:
+    """Train for so many iterations."""
+    return _Line(training, iterations).run()
+
+
+class _Buffers:
+    """Buffers between two stages: `free` ones, and batches in `full` ones."""
+
+    def __init__(self, environment: simpy.Environment, count: int) -> None:
+        self.free = simpy.Container(environment, count, count)
+        self.full = simpy.Store(environment)
+
+
+class _Line:
+    def __init__(self, training: Training, iterations: int) -> None:
+        self._training, self._iterations = training, iterations
+        self._environment = simpy.Environment()
+        self._storage = simpy.Resource(self._environment)
+        self._cpu = simpy.Resource(self._environment, training.cpu_threads)
+        self._sums = simpy.Resource(self._environment)  # one after another, as on one stream
+        self._fabric = Fabric(self._environment, training.graph)
+        self._gpus = [gpu_name(number) for number in range(training.gpus)]
+        read, prepared, copied = (_Buffers(self._environment, count) for count in training.buffers)
+        self._read, self._prepared, self._copied = read, prepared, copied
+        self.found = Trained()
+
+    def run(self) -> Trained:
+        """Return what happened until the last iteration ended."""
+        start, read, prepare = self._environment.process, ("prefetch", self._read_batch), ("preprocess", self._prepare)
+        if self._training.fed:
+            if self._training.with_prefetch:
+                start(self._thread([read, prepare], None, self._prepared))
+            else:
+                start(self._thread([read], None, self._read))
+                start(self._thread([prepare], self._read, self._prepared))
+            start(self._thread([("copy", self._copy)], self._prepared, self._copied))
+        self._environment.run(start(self._compute()))
+        self.found.links, self.found.carried_bytes = self._fabric.links, self._fabric.carried_bytes
+        return self.found
+
+    def _thread(
+        self, stages: Sequence[tuple[str, Callable[[int], Process]]], before: _Buffers | None, behind: _Buffers
+    ) -> Process:
+        """Do stages one after another, batch after batch; the first waits for the input and for a free buffer."""
+        for iteration in count():
+            for number, (name, work) in enumerate(stages):
+                times = self.found.stages[name]
+                times.asked_us.append(self._environment.now)
+                if number == 0 and before is not None:
+                    yield before.full.get()
+                times.had_us.append(self._environment.now)
+                if number == 0:
+                    yield behind.free.get(1)
+                times.began_us.append(self._environment.now)
+                yield from work(iteration)
+                times.ended_us.append(self._environment.now)
+            if before is not None:
+                before.free.put(1)
+            behind.full.put(iteration)
+
+    def _for(
+        self, resource: str, stage: str, part: str, iteration: int, time_us: float, of: simpy.Resource | None
+    ) -> Process:
+        """Work for a time, on a slot of `of` once it is free."""
+        turn = None if of is None else of.request()
+        if turn is not None:
+            yield turn
+        begin_us = self._environment.now
+        share = 1 / self._training.threads if of is self._cpu else 1.0
+        self.found.spans.append(Span(resource, stage, part, iteration, begin_us, begin_us + time_us, share))
+        yield self._environment.timeout(time_us)
+        if of is not None and turn is not None:
+            of.release(turn)
+
+    def _read_batch(self, iteration: int) -> Process:
+        yield from self._for(STORAGE, "prefetch", "read", iteration, self._training.read_us, self._storage)
+
+    def _prepare(self, iteration: int) -> Process:
+        shares = [
+            self._environment.process(self._for(CPU, "preprocess", "images", iteration, time_us, self._cpu))
+            for time_us in self._training.preprocess_us
+        ]
+        yield self._environment.all_of(shares)
+
+    def _copy(self, iteration: int) -> Process:
+        begin_us = self._environment.now
+        transfers = [Transfer(HOST, gpu, self._training.copy_bytes) for gpu in self._gpus]
+        yield self._fabric.transfer(transfers, iteration)
+        self.found.spans.append(Span(LINKS, "copy", "images", iteration, begin_us, self._environment.now))
+
+    def _compute(self) -> Process:
+        """Compute and update, iteration after iteration, and save the model."""
+        compute, update = self.found.stages["compute"], self.found.stages["update"]
+        for iteration in range(self._iterations):
+            compute.asked_us.append(self._environment.now)
+            if self._training.fed:
+                yield self._copied.full.get()
+            for times in (compute.had_us, compute.began_us):
+                times.append(self._environment.now)
+            sums = yield from self._passes(iteration)
+            compute.ended_us.append(self._environment.now)
+            if self._training.fed:
+                self._copied.free.put(1)  # the backward pass has read the images for the last time
+            update.asked_us.append(self._environment.now)
+            if sums:
+                yield self._environment.all_of(sums)
+            self.found.exposed_us.append(self._environment.now - compute.ended_us[-1])
+            for times in (update.had_us, update.began_us):
+                times.append(self._environment.now)
+            for step in self._training.update:
+                yield from self._for(GPU, "update", step.name, iteration, step.time_us, None)
+            update.ended_us.append(self._environment.now)
+            snapshot = self._training.snapshot
+            if snapshot is not None and _is_due(snapshot, iteration + 1):
+                saved = self._environment.process(self._save(iteration, snapshot))
+                if snapshot.blocking:
+                    yield saved
+            self.found.ends_us.append(self._environment.now)
+
+    def _passes(self, iteration: int) -> Generator[Any, Any, list[simpy.Process]]:
+        """Run forward and backward; returns the sums that were begun meanwhile, or at the end."""
+        for step in self._training.forward:
+            yield from self._for(GPU, "compute", step.name, iteration, step.time_us, None)
+        sums: list[simpy.Process] = []
+        waiting: list[Bucket] = []
+        for step, bucket in buckets(self._training):
+            yield from self._for(GPU, "compute", step.name, iteration, step.time_us, None)
+            waiting += [] if bucket is None else [bucket]
+            if self._training.reduction.overlap or step is self._training.backward[-1]:
+                sums += [self._environment.process(self._sum(iteration, one)) for one in waiting]
+                waiting = []
+        return sums
+
+    def _sum(self, iteration: int, bucket: "Bucket") -> Process:
+        turn = self._sums.request()
+        yield turn
+        begin_us = self._environment.now
+        yield from all_reduce(
+            self._fabric, self._gpus, bucket.size_bytes, self._training.reduction.algorithm, iteration
+        )
+        now = self._environment.now
+        self.found.spans.append(Span(COMMUNICATION, COMMUNICATION, bucket.name, iteration, begin_us, now))
+        self._sums.release(turn)
+
+    def _save(self, iteration: int, snapshot: SnapshotWork) -> Process:
+        times = self.found.stages["snapshot"]
+        for seen in (times.asked_us, times.had_us, times.began_us):
+            seen.append(self._environment.now)
+        begin_us = self._environment.now
+        yield self._fabric.transfer([Transfer(self._gpus[0], HOST, snapshot.size_bytes)])
+        # the links' two directions do not share anything: the way back is not what copies of images wait for
+        self.found.spans.append(Span("links back", "snapshot", "copy", iteration, begin_us, self._environment.now))
+        yield from self._for(STORAGE, "snapshot", "write", iteration, snapshot.write_us, self._storage)
+        times.ended_us.append(self._environment.now)
+
+
+def _is_due(snapshot: SnapshotWork, done: int) -> bool:
+    made, rest = divmod(done, snapshot.every)
+    return not rest and (not snapshot.most or made <= snapshot.most)
+
+
+class Bucket(NamedTuple):
+    """Gradients that are summed together. name: the first and the last layer's."""
+
+    name: str
+    size_bytes: float
+
+    def with_(self, step: Step) -> "Bucket":
+        """Return the bucket with a step's gradients in it."""
+        if not step.gradient_bytes:
+            return self
+        layer = step.name.split()[0]
+        first = self.name.split(" ")[0]
+        return Bucket(f"{first} to {layer}" if first else layer, self.size_bytes + step.gradient_bytes)
+
+
+def buckets(training: Training) -> Iterator[tuple[Step, Bucket | None]]:
+    """Yield the backward steps, each with the bucket that its gradients fill; None where they fill none.
+
+    A bucket is full when it has as many bytes as it should, or with the last step; a GPU alone fills none.
+    """
+    filling = Bucket("", 0.0)
+    for step in training.backward:
+        full = None
+        if training.gpus > 1:
+            filling = filling.with_(step)
+            last = step is training.backward[-1]
+            if filling.size_bytes >= training.reduction.bucket_bytes or (last and filling.size_bytes > 0):
+                full, filling = filling, Bucket("", 0.0)
+        yield step, full
+
+
+def steady_us(training: Training) -> tuple[float, str]:
+    """Return the time of an iteration on one GPU that never waits for a snapshot, in closed form, and what bounds it.
+
+    Stages repeat at the pace of the slowest circuit of the line: a stage alone, or two stages that share b buffers,
+    which together do a batch b times in the time that they take for one after the other (the largest mean of a circuit
+    of an event graph: Baccelli et al., Synchronization and Linearity, 1992, theorem 2.28).
+    """
+    if not training.fed:
+        return training.gpu_us, "compute and update"
+    read_us, prepare_us = training.read_us, _slowest_thread_us(training)
+    copy_us = transfer_us(training.graph, Transfer(HOST, gpu_name(0), training.copy_bytes))
+    passes_us = _sum(training.forward) + _sum(training.backward)
+    read, prepared, copied = training.buffers
+    circuits: list[tuple[float, str]] = []
+    if training.with_prefetch:
+        in_turn_us = read_us + prepare_us
+        circuits.append((in_turn_us, "prefetch and preprocess"))
+        circuits.append(((in_turn_us + copy_us) / prepared, "prefetch, preprocess and copy"))
+    else:
+        circuits += [(read_us, "prefetch"), (prepare_us, "preprocess")]
+        circuits.append(((read_us + prepare_us) / read, "prefetch and preprocess"))
+        circuits.append(((prepare_us + copy_us) / prepared, "preprocess and copy"))
+    circuits += [(copy_us, "copy"), (training.gpu_us, "compute and update")]
+    circuits.append(((copy_us + passes_us) / copied, "copy and compute"))
+    return max(circuits, key=lambda one: one[0])
+
+
+def _slowest_thread_us(training: Training) -> float:
+    """Return the time until the last share of a batch is prepared, its threads taking turns in order."""
+    free = [0.0] * training.cpu_threads
+    for time_us in training.preprocess_us:
+        first = min(range(len(free)), key=free.__getitem__)
+        free[first] += time_us
+    return max(free)
+
+
+def _sum(steps: Sequence[Step]) -> float:
+    return float(plain_sum(step.time_us for step in steps))

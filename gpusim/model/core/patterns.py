@@ -1,0 +1,104 @@
+"""Access patterns: what each memory instruction of a launch touches, and how many lanes take part in vector arithmetic.
+
+Counted by the core and the caches as instructions issue (`memory.cache.access`), and by execution (how many lanes).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gpusim.base.jit import address_of
+from isa.encoding.disassembler import disassemble
+from isa.execution.executor import FunctionalContext, program_of
+from isa.object.code_object import Kernel
+from isa.object.line_table import SourceLine
+from isa.opcodes.opcode import LDS, SMEM, VALU, VMEM
+from memory.cache.access import COLUMNS, ISSUED, STRIDE, WIDTH, count_access
+from memory.timeline import count_finds
+
+KINDS = {VALU: "vector_alu", VMEM: "vector_memory", LDS: "lds", SMEM: "scalar_memory"}
+_LAST = {COLUMNS[STRIDE]}  # of these the last value counts, not the sum
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """What a static instruction accesses, or with how many lanes neighbouring vector instructions of a line execute.
+
+    kind: of KINDS; counts: by the names of `memory.cache.access.COLUMNS`, and `lanes`, the active lanes of all
+    executions; those that are 0 are left out; source: the instruction's line, None where the code object does not tell.
+    """
+
+    kernel: str
+    address: int
+    instruction: str
+    kind: str
+    counts: dict[str, int]
+    source: SourceLine | None = None
+
+
+class PatternCounts:
+    """The tables into which a launch's patterns are counted."""
+
+    def __init__(self, m: Any, context: FunctionalContext, finds: bool) -> None:
+        """Have the machine and the context count. finds: also where lines are found, which takes time."""
+        self._context = context
+        self._table = np.zeros((len(context.instructions), WIDTH), np.int64)
+        self._lanes = context.count_lanes()
+        count_access(m, address_of(self._table))
+        if finds:
+            count_finds(m)
+
+    def patterns(self) -> list[Pattern]:
+        """Return the patterns of what was executed, in the order of the code."""
+        executed = np.cumsum(self._lanes[:-1], axis=0)
+        found = []
+        for first, end, described in _groups(self._context.launch.kernel):
+            if described.kind == KINDS[VALU]:
+                times, lanes = (int(n) for n in executed[first:end].sum(axis=0))
+                counts = {COLUMNS[ISSUED]: times, "lanes": lanes}
+            else:
+                row = self._table[first].tolist()
+                counts = {name: n for name, n in zip(COLUMNS, row, strict=False) if n}
+                counts |= {"lanes": int(executed[first, 1])} if described.kind == KINDS[VMEM] else {}
+            if counts.get(COLUMNS[ISSUED]):
+                found.append(replace(described, counts=counts))
+        return found
+
+
+@lru_cache(maxsize=64)
+def _groups(kernel: Kernel) -> list[tuple[int, int, Pattern]]:
+    """Return first and end of what has a pattern: each memory instruction, and runs of vector instructions of one line.
+
+    Without lines, a run of vector instructions ends where another instruction stands between them.
+    """
+    instructions = program_of(kernel).instructions
+    found: list[tuple[int, int, Pattern]] = []
+    for k, instruction in enumerate(instructions):
+        kind = KINDS.get(instruction.opcode.unit)
+        if kind is None:
+            continue
+        source = kernel.source_line(instruction.address)
+        if kind == KINDS[VALU] and found:
+            first, end, before = found[-1]
+            if end == k and before.kind == kind and before.source == source:
+                found[-1] = first, k + 1, before
+                continue
+        one = Pattern(kernel.name, instruction.address, disassemble(instruction), kind, {}, source)
+        found.append((k, k + 1, one))
+    return found
+
+
+def merged(patterns: Sequence[Pattern]) -> list[Pattern]:
+    """Sum up the counts of each instruction over launches."""
+    found: dict[tuple[str, int, str], Pattern] = {}
+    for one in patterns:
+        key = (one.kernel, one.address, one.instruction)
+        held = found.get(key)
+        if held is not None:
+            sums = {name: n + held.counts.get(name, 0) for name, n in one.counts.items() if name not in _LAST}
+            one = replace(one, counts={**held.counts, **one.counts, **sums})
+        found[key] = one
+    return list(found.values())

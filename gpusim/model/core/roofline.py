@@ -1,0 +1,77 @@
+"""Rooflines: the fewest cycles that each resource allows for what a kernel did, or will do; no run can be faster."""
+
+from typing import Any, NamedTuple
+
+from gpusim.model.core.cu.spec import SIMDS
+from gpusim.model.core.cu.state import BRANCH_LATENCY, FETCH, ISSUED, MEMORY
+from gpusim.model.core.gpu_spec import GpuSpec
+from isa.opcodes.opcode import SALU, SMEM
+from memory.dram.controller import bus_busy_cycles
+
+
+class Demand(NamedTuple):
+    """What a launch asks of the resources, in all.
+
+    valu_cycles: of SIMDs; scalar_instructions; lds_cycles: of banks; l1_cycles: of look-ups or data returned, whichever
+    are more; l2_requests; dram_cycles: of all channels' data buses; workgroups, wavefronts: launched, and of each.
+    """
+
+    valu_cycles: float
+    scalar_instructions: float
+    lds_cycles: float
+    l1_cycles: float
+    l2_requests: float
+    dram_cycles: float
+    workgroups: int
+    wavefronts: int
+
+
+def fewest_cycles(asked: Demand, gpu: GpuSpec) -> dict[str, float]:
+    """Return the fewest cycles by resource, if busy all the time on all its instances.
+
+    valu: SIMD occupancy; salu: one scalar instruction a CU and cycle; lds: bank cycles; l1: one line looked up and 64
+    bytes returned a CU and cycle; l2: one request a channel and cycle; dram: data-bus occupancy; dispatch: to the
+    launch of the last workgroup, as many at a time as there are shader engines.
+    """
+    rounds = -(-asked.workgroups // min(gpu.dispatch.shader_engines, gpu.cus))
+    return {
+        "valu": asked.valu_cycles / (gpu.cus * SIMDS),
+        "salu": asked.scalar_instructions / gpu.cus,
+        "lds": asked.lds_cycles / gpu.cus,
+        "l1": asked.l1_cycles / gpu.cus,
+        "l2": asked.l2_requests / gpu.l2.channels,
+        "dram": asked.dram_cycles / gpu.dram.channels,
+        "dispatch": float(max(rounds - 1, 0) * asked.wavefronts * gpu.dispatch.wavefront_cycles),
+    }
+
+
+def roofline(m: Any, gpu: GpuSpec, kernel_cycles: int) -> dict[str, float]:
+    """Return the fewest cycles by resource (`fewest_cycles`) for what was counted. kernel_cycles: those measured.
+
+    Besides: search: the engine's, on all its shifters, for searches in the order that they had; fetch: one fetch a CU
+    and cycle, and one line of the busiest bank (code addresses decide which bank holds a line); latency: what the
+    wavefronts' own issue turns, taken branches and waits for data and instructions take, with the latencies of this
+    run, at the number of wavefronts that were resident.
+    """
+    fetches = float(m.icache.hits + m.icache.misses + m.icache.merges)
+    spent = m.cu.stalls.sum(axis=0)
+    resident = max(float(spent.sum()), 1.0) / max(kernel_cycles, 1)
+    asked = Demand(
+        float(m.cu.valu_busy),
+        float(m.cu.issued[SALU] + m.cu.issued[SMEM]),
+        float(m.cu.lds_busy),
+        max(float(m.l1.busy), float(m.l1.return_busy)),
+        float(m.xbar.requests),
+        bus_busy_cycles(m),
+        int(m.run.next_workgroup),
+        int(m.run.workgroup_waves),
+    )
+    bounds = fewest_cycles(asked, gpu)
+    dispatch = bounds.pop("dispatch")
+    return {
+        **bounds,
+        "search": float(m.engine.shifter_busy_cycles) / max(int(m.engine.shifters), 1),
+        "fetch": max(fetches / gpu.cus, float(m.icache.bank_reads.max()) / gpu.shader_arrays),
+        "dispatch": dispatch,
+        "latency": float(spent[[ISSUED, MEMORY, FETCH, BRANCH_LATENCY]].sum()) / resident,
+    }

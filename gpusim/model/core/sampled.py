@@ -1,0 +1,161 @@
+"""What a launch's facts say of how they were found: simulated in whole or in part, and how far off they may be."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from gpusim.base.counters import Counts
+from gpusim.base.sums import plain_sum
+from gpusim.model.core.count_vector import CountVector
+
+WHOLE, WINDOWS, ITERATIONS = "whole", "windows", "iterations"
+DRAWS = "draws"  # of no sampling: the mean of whole runs, each with another draw of the machine
+
+
+@dataclass(frozen=True, eq=False)
+class Replicates:
+    """Deviations of estimated counts, one row a replicate; `factor` times the sum of the squares that they cause in a
+    quantity is its squared half-width. shared: a name for what launches may have in common: rows of that name deviate
+    together; '': they are this launch's own."""
+
+    factor: float
+    deviations: np.ndarray
+    shared: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Doubt:
+    """Why the counts of a launch may be wrong, as replicates of them. vector: which element is which count; times: how
+    often the launch is counted."""
+
+    vector: CountVector
+    replicates: Replicates
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a launch, or several, were sampled.
+
+    method: 'whole', 'windows', 'iterations' or 'draws', joined by ' + ' where launches differ; reason: why it ran
+    whole, or what was measured; rounds: of resident workgroups in the grid; instructions: estimated, of the whole
+    grid; simulated: of these; complete: whether all workgroups were executed at least, and once; doubts: independent
+    of one another; parts: of several launches those that differ, each with how often it is there; unasked: instructions
+    of those that ran whole because nothing else was asked.
+    """
+
+    confidence: float
+    method: str
+    reason: str
+    rounds: float
+    instructions: float
+    simulated: float
+    complete: bool = True
+    doubts: tuple[Doubt, ...] = field(default=(), repr=False)
+    parts: "tuple[tuple[Sampling, int], ...]" = field(default=(), repr=False)
+    unasked: float = 0.0
+
+    @property
+    def fraction(self) -> float:
+        """Part of the instructions that was simulated."""
+        return self.simulated / self.instructions if self.instructions else 1.0
+
+    def left_out(self) -> dict[str, float]:
+        """Return the instructions of several launches that were not simulated by what they are without: 'equal', those
+        that are there again, or the method by which launches were sampled.
+        """
+        out = {"equal": 0.0}
+        for part, count in self.parts:
+            out["equal"] += part.instructions * (count - 1)
+            out[part.method] = out.get(part.method, 0.0) + part.instructions - part.simulated
+        return {by: count for by, count in out.items() if count}
+
+    def described(self) -> dict[str, Any]:
+        """Return method, reason, rounds, fraction, speed-up and confidence as plain data, for a result; of several
+        launches also how many instructions they have, and by what how many of these were left out.
+        """
+        return {
+            "method": self.method,
+            "reason": self.reason,
+            "rounds": self.rounds,
+            "fraction": self.fraction,
+            "speed_up": 1 / self.fraction if self.fraction else 1.0,
+            "confidence": self.confidence,
+            **({"instructions": self.instructions, "left_out": self.left_out()} if self.parts else {}),
+        }
+
+    def half_width(self, section: str, name: str) -> float:
+        """Return the half-width of the confidence interval of one count."""
+        square = 0.0
+        for doubts in self._apart():
+            rows = [d.replicates.deviations[:, d.vector.at(section, name)] * d.times for d in doubts]
+            apart = np.add.reduce(rows)
+            square += doubts[0].replicates.factor * float((apart * apart).sum())
+        return sqrt(square)
+
+    def replicates(self, sections: Mapping[str, Counts]) -> Iterator[tuple[float, dict[str, Counts]]]:
+        """Yield sections as they might have been, each with the factor of its squared effect on any quantity.
+
+        The sum over all replicates of factor times squared effect is the quantity's squared half-width.
+        """
+        for doubts in self._apart():
+            for held in _together(sections, doubts):
+                yield doubts[0].replicates.factor, held
+
+    def _apart(self) -> list[list[Doubt]]:
+        """Return the doubts, those that deviate together in one list."""
+        out: list[list[Doubt]] = []
+        together: dict[tuple[str, float], list[Doubt]] = {}
+        for doubt in self.doubts:
+            key = (doubt.replicates.shared, doubt.replicates.factor)
+            if doubt.replicates.shared and key in together:
+                together[key].append(doubt)
+            else:
+                out.append(together.setdefault(key, [doubt]) if doubt.replicates.shared else [doubt])
+        return out
+
+
+def _together(sections: Mapping[str, Counts], doubts: Sequence[Doubt]) -> Iterator[dict[str, Counts]]:
+    """Yield the sections with each row of the doubts' deviations added, all of one row together."""
+    first, *others = doubts
+    for k, held in enumerate(first.vector.deviated(sections, first.replicates.deviations * first.times)):
+        for doubt in others:
+            row = doubt.replicates.deviations[k : k + 1] * doubt.times
+            held = next(doubt.vector.deviated(held, row))
+        yield held
+
+
+def combined_sampling(launches: Sequence[Sampling | None], instructions: Sequence[int]) -> Sampling | None:
+    """Combine the sampling of several launches into one; None if none was sampled.
+
+    instructions: of each launch, for those that ran whole without being sampled. A launch that is there more than once,
+    the same object, is as wrong each time: its errors add up; errors of different launches are independent. The
+    launches may be combinations themselves.
+    """
+    known = [one for one in launches if one is not None]
+    if not known:
+        return None
+    once: dict[int, Sampling] = {}
+    times: dict[int, int] = {}
+    unasked = float(plain_sum(n for one, n in zip(launches, instructions, strict=True) if one is None))
+    for one in known:
+        unasked += one.unasked
+        for part, count in one.parts or ((one, 1),):
+            once[id(part)] = part
+            times[id(part)] = times.get(id(part), 0) + count
+    parts = tuple((part, times[key]) for key, part in once.items())
+    return Sampling(
+        known[0].confidence,
+        " + ".join(dict.fromkeys(part.method for part, _ in parts)),
+        "; ".join(dict.fromkeys(part.reason for part, _ in parts)),
+        float(plain_sum(part.rounds * count for part, count in parts)),
+        unasked + plain_sum(part.instructions * count for part, count in parts),
+        unasked + plain_sum(part.simulated for part, _ in parts),
+        all(part.complete for part, _ in parts),
+        tuple(replace(doubt, times=count) for part, count in parts for doubt in part.doubts),
+        parts,
+        unasked,
+    )

@@ -1,0 +1,312 @@
+"""Simulation of one launch: functional execution feeds the cycle-level machine until the grid is done."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpusim.base.errors import SimulationError
+from gpusim.base.jit import address_of
+from gpusim.base.progress import Progress
+from gpusim.model.core.cu.accounts import active_now
+from gpusim.model.core.cu.code_table import FetchTable, code_table, fetch_table
+from gpusim.model.core.cu.configure import delay_dispatch, set_code_table, set_fetch_table
+from gpusim.model.core.cu.counters import STALL_REASONS
+from gpusim.model.core.cu.spec import SIMDS, ComputeUnitSpec
+from gpusim.model.core.cu.state import NEVER
+from gpusim.model.core.facts import Hotspot, RunFacts, machine_facts
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.core.laws import LawViolation, assert_engine, assert_laws, who_waits
+from gpusim.model.core.loop import DEADLOCK, FAULT, FINISHED, LIVELOCK, RUNNING, run_cycles
+from gpusim.model.core.machine import new_machine
+from gpusim.model.core.occupancy import Occupancy, occupancy, residency
+from gpusim.model.core.patterns import PatternCounts
+from gpusim.model.core.perturbation import perturb
+from gpusim.model.core.prepare import prepare_core
+from gpusim.model.core.recording import Recording, Watcher
+from gpusim.model.core.resident import resident_groups
+from gpusim.model.core.roofline import roofline
+from gpusim.model.core.series import Snapshots
+from gpusim.model.core.warm import WarmCaches
+from isa.encoding.disassembler import disassemble
+from isa.execution.executor import MAX_INSTRUCTIONS, FunctionalContext, program_of
+from isa.execution.resident import WavefrontGroup, group_lines, note_resident
+from isa.launch import Launch
+from isa.object.code_object import CodeObjectError, Kernel
+from isa.trace import LINE_BYTES
+from memory.cache.l2_contents import dirty_lines
+from memory.dram.controller import bus_busy_cycles
+from spartan.engine import engine_finish
+
+if TYPE_CHECKING:
+    from gpusim.model.core.steering import Steered, Steerer, Steering
+    from spartan.engine_spec import EngineSpec
+
+OBSERVER_PERIOD_S = 0.1
+FIRST_CHUNK_CYCLES = 2_000
+STUCK_CYCLES = 2_000_000  # without an instruction issued, a packet moved or a line of a write phase
+HUGE_PAGE_WAVEFRONTS = 1024  # from here on a launch counts as a long run, whose memory is worth pages of 2 MiB
+
+
+class DeadlockError(SimulationError):
+    """No unit of the machine can go on, or units are at work but nothing comes of it; says who waits for whom.
+
+    resident: where the wavefronts stand, all of them; the message lists the largest groups.
+    """
+
+    def __init__(self, kind: str, m: Any, resident: Sequence[WavefrontGroup]) -> None:
+        self.resident = resident
+        head = f"{kind}: cycle {int(m.wheel.now)}: {int(m.run.waves_left)} wavefronts resident, none can go on"
+        super().__init__("\n".join([head, *(f"  {line}" for line in group_lines(resident)), who_waits(m)]))
+
+
+def simulate(
+    launch: Launch,
+    gpu: GpuSpec,
+    engine_spec: "EngineSpec | None" = None,
+    observer: Callable[[Progress], bool] | None = None,
+    checked: bool = False,
+    skip_idle: bool = True,
+    max_instructions: int = MAX_INSTRUCTIONS,
+    warm: WarmCaches | None = None,
+    hotspots: bool = False,
+    timeline: Watcher | None = None,
+    max_cycles: int = 0,
+    steerer: "Steerer | None" = None,
+    serve: Callable[[], None] | None = None,
+    perturbation: int = 0,
+    every: int = 0,
+) -> RunFacts:
+    """Run `launch` on the machine `gpu`, with the compaction engine of `engine_spec` if it has regions for it.
+
+    observer: called several times a second, ends the run by returning False (the facts are then partial, as with
+    max_cycles); checked: assert the conservation laws and the rooflines at the end; skip_idle=False runs every unit in
+    every cycle, which must not change any result; max_instructions: of one wavefront, before it counts as an endless
+    loop (see isa.execution.faults); warm: what earlier launches left in L2 and the TLBs, and where this one leaves its
+    own (None: they are empty at first); hotspots: account for the wavefronts' cycles by static instruction too;
+    timeline: draw what happens into it; max_cycles: end the run in this cycle, 0: at its end; steerer: has the launch
+    simulated in part and estimates the rest (gpusim.model.sampling); serve: called every FIRST_CHUNK_CYCLES cycles,
+    does what wavefronts wait for the host to do; perturbation: which draw of the machine
+    (gpusim.model.core.perturbation), 0: as it is; every: cycles of the intervals in which counts are kept apart too
+    (gpusim.model.core.series), 0: none. A delay of the first dispatch is none of the kernel's cycles.
+
+    Raises CodeObjectError for code of another GPU's instruction set, what the functional part found wrong
+    (isa.execution.faults), OccupancyError, DeadlockError, LawViolation.
+    Where the wavefronts stand is part of partial facts and of the errors of an endless loop and of a deadlock.
+    """
+    kernel = launch.kernel
+    if why := gpu.why_foreign(kernel.gpu):
+        raise CodeObjectError(f"kernel '{kernel.short_name}' {why}")
+    fit, held = occupancy(launch, gpu.cu), residency(launch, gpu)
+    compile_s = prepare_core()
+    uses_engine = engine_spec is not None and bool(launch.regions)
+    if engine_spec is not None and uses_engine:
+        from spartan.sizing import sized_for
+
+        engine_spec = sized_for(engine_spec, launch.regions, gpu.l2.size_kib, gpu.l2.ways)
+    x, y, z = launch.workgroups
+    huge_pages = x * y * z * launch.wavefronts_per_workgroup >= HUGE_PAGE_WAVEFRONTS
+    context = FunctionalContext(
+        launch, held.wavefront_slots, held.workgroup_slots, max_instructions, huge_pages, workgroups=held.workgroups
+    )
+    taken = engine_spec.l2_taken if engine_spec is not None and uses_engine else None
+    m = new_machine(gpu, launch, fit, taken, not huge_pages, huge_pages)
+    delay = perturb(m, perturbation)
+    if warm is not None:
+        warm.restore(m, gpu, taken)
+    code, fetched = _code_tables(launch.kernel, gpu.cu, context.first_address)
+    set_fetch_table(m, fetched, gpu.cu.instruction_buffer_bytes)
+    run = m.run
+    set_code_table(m, code)
+    run.trace_base = context.trace_address
+    run.producer, run.start, run.produce = context.address, context.start_address, context.produce_address
+    run.every_cycle = int(not skip_idle)
+    spent = np.zeros((len(code), len(STALL_REASONS)), np.int64)
+    run.hotspots = address_of(spent) if hotspots or timeline is not None else 0
+    counted = PatternCounts(m, context, hotspots)
+    attached, shadows = None, None
+    if engine_spec is not None and uses_engine:
+        from gpusim.model.core.engine_link import attach_engine
+
+        attached, shadows = attach_engine(m, engine_spec, launch, context)
+    wall, cpu = time.perf_counter(), time.thread_time()  # other threads do not take part
+    snapshots = Snapshots(m, every) if every else None
+    recording: Recording | None = None
+    steering: Steering | None = None
+
+    def resident() -> list[WavefrontGroup]:
+        return resident_groups(m, launch.kernel, context.instructions)
+
+    def observe(progress: Progress) -> bool:
+        x, y, z = launch.workgroups
+        simulated = int(run.workgroups) / (x * y * z)  # all but what is passed over
+        expected = int(context.expected_instructions * simulated)
+        least = int(context.least_instructions(int(run.next_workgroup)) * simulated)
+        return observer is None or observer(
+            replace(progress, instructions_expected=expected, instructions_at_least=least)
+        )
+
+    def steered() -> "Steered":
+        from gpusim.model.core.steering import Steered
+        from isa.execution.counting import executed_blocks
+        from isa.execution.emulator import run_functional
+
+        def counts() -> RunFacts:
+            return _facts(m, gpu, launch, fit, int(m.wheel.now), delay)
+
+        def execute(workgroups: range) -> int:
+            return run_functional(launch, shadows=shadows, workgroups=workgroups, residency=held).wavefront_instructions
+
+        def work() -> np.ndarray:
+            return executed_blocks(launch, shadows, max_instructions)
+
+        l2_lines = (gpu.l2.size_kib << 10) // LINE_BYTES
+        return Steered(m, context, counts, held.workgroups, execute, work, l2_lines)
+
+    try:
+        status = FINISHED
+        if engine_spec is not None and uses_engine and engine_spec.compacts_on_write:
+            from gpusim.model.core.repartition import write_compacted
+
+            status = write_compacted(m, gpu, partial(_loop, m, observe, max_cycles=max_cycles, snapshots=snapshots))
+        if status == FINISHED:
+            recording = None if timeline is None else timeline.attach(m, launch.kernel.name, gpu, context.instructions)
+            if steerer is not None:
+                steering = steerer.attach(steered())
+            delay_dispatch(m, delay)
+            if snapshots is not None:
+                snapshots.delayed(delay)
+            status = _loop(m, observe, recording, max_cycles and max_cycles + delay, steering, serve, snapshots)
+    except KeyboardInterrupt as interrupt:  # in a script; the command line's observer ends the run
+        note_resident(interrupt, resident())
+        raise
+    if recording is not None:
+        recording.finish()
+    wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
+    if status == FAULT:
+        raise context.fault(resident)
+    if status in (DEADLOCK, LIVELOCK):
+        raise DeadlockError("deadlock" if status == DEADLOCK else "livelock", m, resident())
+    context.note_strays()
+    if uses_engine:
+        engine_finish(m, int(m.wheel.now))
+        assert_engine(m)
+    if warm is not None:
+        warm.keep(m, later=not huge_pages)
+    facts = _facts(m, gpu, launch, fit, int(run.ended or m.wheel.now), delay)
+    facts.add("simulator", {"wall_s": wall, "cpu_s": cpu, "compile_s": compile_s})
+    facts.partial = status == RUNNING
+    if facts.partial:
+        facts.resident = resident()
+    facts.patterns = counted.patterns()
+    if snapshots is not None:
+        facts.series = snapshots.series(facts)
+    if hotspots:
+        facts.hotspots = _hotspots(context, spent)
+    if checked and status == FINISHED:
+        assert_laws(m, context.executed_instructions)
+        for bound, cycles in facts.roofline.items():
+            if cycles > facts.cycles:
+                raise LawViolation(f"{facts.cycles} cycles beat the {bound} bound of {cycles:g} cycles")
+    if steering is not None and status == FINISHED:
+        steering.finish(facts)
+    del attached, code, fetched
+    return facts
+
+
+@lru_cache(maxsize=64)
+def _code_tables(kernel: Kernel, cu: ComputeUnitSpec, first_address: int) -> tuple[np.ndarray, FetchTable]:
+    """Return the code table and fetch table of a kernel, which are kept for its next launch."""
+    instructions = program_of(kernel).instructions
+    return code_table(instructions, cu), fetch_table(instructions, cu.instruction_buffer_bytes, first_address)
+
+
+def _hotspots(context: FunctionalContext, spent: np.ndarray) -> list[Hotspot]:
+    """Return the instructions that cost wavefront-cycles, costliest first. spent: [instruction, stall reason]."""
+    found = [
+        Hotspot(
+            context.launch.kernel.name,
+            instruction.address,
+            disassemble(instruction),
+            {reason: int(n) for reason, n in zip(STALL_REASONS, cycles, strict=True) if n},
+            context.launch.kernel.source_line(instruction.address),
+        )
+        for instruction, cycles in zip(context.instructions, spent, strict=True)
+        if cycles.any()
+    ]
+    return sorted(found, key=lambda h: (-h.cycles, h.address))
+
+
+def _loop(
+    m: Any,
+    observer: Callable[[Progress], bool] | None,
+    recording: Recording | None = None,
+    max_cycles: int = 0,
+    steering: "Steering | None" = None,
+    serve: Callable[[], None] | None = None,
+    snapshots: Snapshots | None = None,
+) -> int:
+    """Run in chunks of about a tenth of a second, telling the observer in between, to the end or to `max_cycles`.
+
+    A launch's steering, if there is any, looks at the machine in the cycles that it names. With `serve`, all chunks
+    have the same number of cycles, so that a repeated run takes the same number of cycles.
+    """
+    advance = partial(run_cycles, m) if recording is None else recording.advance
+    if snapshots is not None:
+        advance = partial(snapshots.advance, advance)
+    run, chunk = m.run, FIRST_CHUNK_CYCLES
+    end = max_cycles or NEVER
+    progress_mark, progress_cycle = (-1, -1), 0
+    while True:
+        start, before = time.perf_counter(), int(m.wheel.now)
+        limit = end if steering is None else min(end, steering.limit)
+        status = int(advance(min(before + chunk, limit)))
+        spent, ran = time.perf_counter() - start, int(m.wheel.now) - before
+        if steering is not None and status == RUNNING and m.wheel.now == steering.limit:
+            steering.look()
+        if serve is not None:
+            serve()
+        if status != RUNNING or m.wheel.now >= end:
+            return status
+        moved = m.xbar.requests + m.xbar.responses + m.engine.lines_handed_over + m.engine.compacted_written
+        mark = (int(run.instructions), int(moved))
+        if mark != progress_mark:
+            progress_mark, progress_cycle = mark, int(m.wheel.now)
+        elif int(m.wheel.now) - progress_cycle > STUCK_CYCLES:
+            return LIVELOCK
+        if observer is not None and not observer(
+            Progress(int(m.wheel.now), int(run.done), int(run.workgroups), int(run.instructions), machine=m)
+        ):
+            return RUNNING
+        if serve is None:
+            chunk = max(FIRST_CHUNK_CYCLES, int(ran * min(4.0, OBSERVER_PERIOD_S / max(spent, 1e-6))))
+
+
+def _facts(m: Any, gpu: GpuSpec, launch: Launch, fit: Occupancy, now: int, delay: int) -> RunFacts:
+    """Return the facts of the run up to cycle `now`: the units' counts, and the launch as a whole, without `delay`."""
+    facts = machine_facts(m)
+    facts.sections["cu"]["active_cycles"] += active_now(m, now)
+    cycles = max(now - delay, 0)
+    x, y, z = launch.workgroups
+    facts.add(
+        "kernel",
+        {
+            "name": launch.kernel.name,
+            "cycles": cycles,
+            "clock_ghz": gpu.clock_ghz,
+            "workgroups_total": x * y * z,
+            "workgroup_places": -(-x * y * z // (fit.workgroups_per_cu * gpu.cus)) * fit.workgroups_per_cu * gpu.cus,
+            "wavefronts": int(m.run.waves_done + m.run.waves_left),
+            "workgroups_per_compute_unit": fit.workgroups_per_cu,
+            "occupancy_limiter": fit.limiter,
+        },
+    )
+    wavefront_slots = gpu.cus * SIMDS * gpu.cu.waves_per_simd
+    facts.add("cu", {"cycles": cycles * gpu.cus, "wavefront_slot_cycles": cycles * wavefront_slots})
+    facts.add("l2", {"dirty_lines_at_end": dirty_lines(m)})
+    facts.add("dram", {"bus_busy_cycles": bus_busy_cycles(m), "bus_available_cycles": cycles * gpu.dram.channels})
+    facts.add("roofline", roofline(m, gpu, cycles))
+    return facts

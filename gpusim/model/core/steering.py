@@ -1,0 +1,96 @@
+"""What may steer a launch from outside: the interface through which a launch is simulated in part and estimated."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from gpusim.model.core.facts import RunFacts
+from isa.execution.executor import FunctionalContext
+from isa.trace import INSTRUCTIONS, SEGMENT_0
+
+
+@dataclass(frozen=True)
+class Steered:
+    """A launch that runs on the machine `m`.
+
+    context: its functional part; counts: its facts up to now; resident: workgroups that the machine holds at a time;
+    execute: executes workgroups of the grid without timing and returns how many instructions they had; work: finds how
+    many each workgroup has (`isa.execution.counting.executed_blocks`); l2_lines: lines that L2 holds.
+    """
+
+    m: Any
+    context: FunctionalContext
+    counts: Callable[[], RunFacts]
+    resident: int
+    execute: Callable[[range], int]
+    work: Callable[[], np.ndarray]
+    l2_lines: int
+
+    @property
+    def now(self) -> int:
+        """The machine's present cycle."""
+        return int(self.m.wheel.now)
+
+    @property
+    def workgroups(self) -> int:
+        """Workgroups of the grid that are simulated: all but those passed over so far."""
+        return int(self.m.run.workgroups)
+
+    @property
+    def waiting(self) -> int:
+        """Workgroups not dispatched yet."""
+        return int(self.m.run.workgroups - self.m.run.next_workgroup)
+
+    @property
+    def position(self) -> int:
+        """The next workgroup of the grid to be dispatched."""
+        return int(self.m.run.next_workgroup + self.m.run.skipped)
+
+    @property
+    def done(self) -> int:
+        """Workgroups that have ended."""
+        return int(self.m.run.done)
+
+    @property
+    def wavefronts_per_workgroup(self) -> int:
+        """Wavefronts of a workgroup."""
+        return int(self.m.run.workgroup_waves)
+
+    def unissued(self, slots: np.ndarray) -> np.ndarray:
+        """Return how many instructions of wavefronts' present slices have been executed and not yet issued, by slot."""
+        waves, slices = self.m.cu.wave[slots], self.context.slices[slots]
+        before = np.arange(int(waves["segment"].max(initial=0)) + 1)
+        segments = slices[:, SEGMENT_0 : SEGMENT_0 + len(before)]
+        first, end = segments & 0xFFFFFFFF, segments >> 32
+        whole = np.where(before < waves["segment"][:, np.newaxis], end - first, 0).sum(axis=1)
+        present = first[np.arange(len(slots)), waves["segment"]]
+        return np.asarray(slices[:, INSTRUCTIONS] - whole - (waves["pc"] - present))
+
+    def skip(self, count: int) -> range:
+        """Have the dispatcher pass over the next `count` workgroups; returns their numbers in the grid."""
+        run = self.m.run
+        first = self.position
+        run.skipped += count
+        run.workgroups -= count
+        return range(first, first + count)
+
+
+class Steering(Protocol):
+    """One launch that is being steered. limit: the cycle in which `look` is to be called."""
+
+    limit: int
+
+    def look(self) -> None:
+        """Look at the machine, which has reached cycle `limit`."""
+
+    def finish(self, facts: RunFacts) -> None:
+        """Complete the facts of a launch that has ended with estimates for what was not simulated."""
+
+
+class Steerer(Protocol):
+    """Steers launches, one after another."""
+
+    def attach(self, launch: Steered) -> Steering:
+        """Begin to steer a launch before its first cycle."""

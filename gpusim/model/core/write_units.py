@@ -1,0 +1,176 @@
+"""Writes the files that follow from the table of timed units: `python -m gpusim.model.core.units`.
+
+They are kept as files so that they can be read, stepped through, type-checked and cached. The run loop holds a loop for
+each class of units: one loop that tells classes apart would mispredict its branch at every other visit.
+
+Nothing of what the table names is imported here, so that the files can be written before it exists.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from gpusim.model.core.units import Unit
+
+_ROOT = Path(__file__).parents[3]
+_WORD_BITS = 32  # of a row of the wheel; memory.wheel asserts that classes are numbered by its words
+_MASK_BITS = 64  # units that `due` tells of at a time
+_LINE = 120
+_DOCSTRING = "Written from the table in `gpusim.model.core.units`, by running that module: change that, not this."
+
+Units = tuple[Unit, ...]
+
+
+def _imports(paths: Iterable[str]) -> str:
+    """Return import statements for `module.name` paths, constants first in each, as the formatter writes them."""
+    names: dict[str, set[str]] = {}
+    for path in paths:
+        module, _, name = path.rpartition(".")
+        names.setdefault(module, set()).add(name)
+    lines = []
+    for module in sorted(names):
+        found = sorted(names[module], key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+        statement = f"from {module} import {', '.join(found)}"
+        if len(statement) > _LINE:
+            statement = f"from {module} import (\n" + "".join(f"    {name},\n" for name in found) + ")"
+        lines.append(statement)
+    return "\n".join(lines)
+
+
+def _called(path: str) -> str:
+    return path.rpartition(".")[2]
+
+
+def unit_classes(units: Units) -> str:
+    """Return the source text of memory/unit_classes.py."""
+    constants, classes, most, number = "", "", "", 0
+    for unit in units:
+        constants += f"{unit.wheel_class} = {number}  # {unit.meaning}\n"
+        classes += f'    "{unit.wheel_class}": {unit.wheel_class},\n'
+        most += f'    "{unit.wheel_class}": {unit.most},\n'
+        number += -(-unit.most // _WORD_BITS)
+    return f'''"""{_DOCSTRING}
+
+Classes of timed units in the wake-up wheel, in the order in which they run within a cycle.
+"""
+
+{constants}
+CLASSES = {{
+{classes}}}
+
+MOST_UNITS = {{
+{most}}}
+'''
+
+
+def unit_states(units: Units) -> str:
+    """Return the source text of gpusim/model/core/unit_states.py."""
+    states = [unit.state for unit in units if unit.state is not None]
+    calls = [unit.configure.removesuffix(")").split("(") for unit in units if unit.configure is not None]
+    named = ["gpusim.model.core.gpu_spec.GpuSpec", "memory.l2_share.L2Share"]
+    uses = _imports([*states, *(path for path, _ in calls), *named])
+    listed = "".join(f"    {_called(path)},\n" for path in states)
+    configure = "".join(f"    {_called(path)}(m, {given})\n" for path, given in calls)
+    return f'''"""{_DOCSTRING}"""
+
+from typing import Any
+
+{uses}
+
+STATES = (
+{listed})
+
+
+def configure_units(m: Any, gpu: GpuSpec, l2_taken: L2Share | None) -> None:
+    """Set up the units' parts of a zeroed machine record. l2_taken: the share of L2 that caches nothing."""
+{configure}'''
+
+
+def _run(unit: Unit, before: Unit | None) -> list[str]:
+    """Return source lines that run the units of a class that are due; `before` is the class that ran last."""
+    tick = _called(unit.tick)
+    if unit.alone:
+        return [f"if due(m, slot, {unit.wheel_class}, 0):", f"    {tick}(m, now)"]
+    lines = [f"units = due(m, slot, {unit.wheel_class}, 0)"]
+    if unit.rotating:
+        if before is None or not before.rotating or before.count != unit.count:
+            lines.insert(0, f"goes_first = now & (m.{unit.count} - 1)")
+        lines += ["while units:", "    unit = ctz_from(units, goes_first)"]
+    else:
+        lines += ["while units:", "    unit = ctz(units)"]
+    lines.append("    units ^= 1 << unit" if unit.rotating else "    units &= units - 1")
+    if unit.prefetch is not None:
+        # the one after the last has an address that nobody reads
+        lines.append(f"    prefetch({_called(unit.prefetch)}(m, now, ctz(units)))")
+    lines.append(f"    {tick}(m, now, unit)")
+    if unit.most > _MASK_BITS:
+        lines += [f"if m.{unit.count} > {_MASK_BITS}:", f"    {_beyond(unit)}(m, now, slot)"]
+    return lines
+
+
+def _beyond(unit: Unit) -> str:
+    return f"_further_{unit.wheel_class.lower()}"
+
+
+def _run_beyond(unit: Unit) -> str:
+    """Return a function that runs the units of a class beyond those that the run loop's mask has bits for."""
+    lines = "".join(
+        f"    {line}\n"
+        for line in (
+            f"for first in range({_MASK_BITS}, m.{unit.count}, {_MASK_BITS}):",
+            f"    units = due(m, slot, {unit.wheel_class}, first)",
+            "    while units:",
+            f"        {_called(unit.tick)}(m, now, first + ctz(units))",
+            "        units &= units - 1",
+        )
+    )
+    return f'''@jit(outline=True)
+def {_beyond(unit)}(m, now, slot):
+    """Run those of the class from number {_MASK_BITS} on."""
+{lines}
+
+'''
+
+
+def _wake(unit: Unit) -> list[str]:
+    if unit.count is None:
+        return [f"wake(m, {unit.wheel_class}, now, 0)"]
+    return [f"for unit in range(m.{unit.count}):", f"    wake(m, {unit.wheel_class}, now, unit)"]
+
+
+def run_units(units: Units) -> str:
+    """Return the source text of gpusim/model/core/run_units.py."""
+    uses = [f"gpusim.base.jit.{name}" for name in ("ctz", "ctz_from", "jit", "prefetch")]
+    uses += ["memory.wheel.due", "memory.wheel.wake", *(f"memory.unit_classes.{unit.wheel_class}" for unit in units)]
+    uses += [path for unit in units for path in (unit.tick, unit.prefetch) if path is not None]
+    run = "".join(
+        f"    {line}\n" for unit, before in zip(units, (None, *units), strict=False) for line in _run(unit, before)
+    )
+    wake = "".join(f"    {line}\n" for unit in units for line in _wake(unit))
+    beyond = "".join(_run_beyond(unit) for unit in units if unit.most > _MASK_BITS)
+    return f'''"""{_DOCSTRING}"""
+
+{_imports(uses)}
+
+
+{beyond}@jit(inline=True)
+def run_units(m, now, slot):
+    """Run all units that have something to do in cycle `now`, which is `slot` of the wheel."""
+{run}
+
+@jit(cold=True)
+def wake_everything(m, now):
+    """Let every unit run in cycle `now`."""
+{wake}'''
+
+
+WRITTEN = {
+    _ROOT / "memory" / "unit_classes.py": unit_classes,
+    _ROOT / "gpusim" / "model" / "core" / "unit_states.py": unit_states,
+    _ROOT / "gpusim" / "model" / "core" / "run_units.py": run_units,
+}
+
+
+def write(units: Units) -> None:
+    """Write the files of a table of units."""
+    for path, text in WRITTEN.items():
+        path.write_text(text(units), encoding="utf-8")

@@ -1,0 +1,112 @@
+"""DRAM standards' currents and energies, and what a command takes by them.
+
+A command's energy is what it adds to the current of a channel that stands by (Micron TN-41-01, as DRAMPower and
+DRAMsim3 have it): activation and precharge IDD0 for tRC, less IDD3N for tRAS and IDD2N for the rest; a read IDD4R -
+IDD3N while its burst lasts; a refresh IDD5 - IDD2N for tRFC. Standing by is IDD3N: rows are left open.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from gpusim.model.energy.spec import DramEnergySpec
+from memory.dram.spec import DramSpec
+from memory.dram.timing import Timing, resolve
+
+
+class Power(NamedTuple):
+    """Supply voltage, currents and energies of a channel of a standard.
+
+    volts; idd0_ma, idd2n_ma, idd3n_ma, idd5_ma: currents; read_pj_per_bit, write_pj_per_bit: within the device;
+    io_pj_per_bit: of the pins, on both sides; source: of currents; bits_source: of figures by the bit.
+    """
+
+    volts: float
+    idd0_ma: float
+    idd2n_ma: float
+    idd3n_ma: float
+    idd5_ma: float
+    read_pj_per_bit: float
+    write_pj_per_bit: float
+    io_pj_per_bit: float
+    source: str
+    bits_source: str
+
+
+def burst_pj_per_bit(volts: float, idd4_ma: float, idd3n_ma: float, gbps: float) -> float:
+    """Return the energy of a bit in a stream of bursts, by its current above standing by, in pJ.
+
+    gbps: of all pins of the channel.
+    """
+    return volts * (idd4_ma - idd3n_ma) / gbps
+
+
+_O_CONNOR = "O'Connor et al., MICRO 2017, section 2"
+_AMD = "AMD's infographic of 2015: for 320 GB/s GDDR5 takes 30 W, HBM 9 W"
+_HBM1 = Power(
+    volts=1.2,
+    idd0_ma=65,
+    idd2n_ma=40,
+    idd3n_ma=55,
+    idd5_ma=250,
+    read_pj_per_bit=burst_pj_per_bit(1.2, 360, 55, 1 * 128),
+    write_pj_per_bit=burst_pj_per_bit(1.2, 440, 55, 1 * 128),
+    io_pj_per_bit=0.3,
+    source="DRAMsim3's HBM1_4Gb_x128: 1 Gb/s a pin, VDD 1.2 V",
+    bits_source=f"the same, IDD4R 360 mA and IDD4W 440 mA; pins: HBM2's, {_O_CONNOR}",
+)
+POWER: Mapping[str, Power] = {
+    "gddr5": Power(
+        volts=1.5,
+        idd0_ma=490,
+        idd2n_ma=250,
+        idd3n_ma=450,
+        idd5_ma=450,
+        read_pj_per_bit=burst_pj_per_bit(1.5, 1080, 450, 6 * 32),
+        write_pj_per_bit=burst_pj_per_bit(1.5, 1160, 450, 6 * 32),
+        io_pj_per_bit=4.0,
+        source="DRAMsim3's GDDR5_1Gb_x32: 1 Gbit at 6 Gb/s a pin, VDD 1.5 V",
+        bits_source="the same, IDD4R 1080 mA and IDD4W 1160 mA; pins assumed: with 4 pJ a stream of reads takes what "
+        f"lies between {_AMD} (11.7 pJ a bit) and 14 pJ a bit in O'Connor et al., MICRO 2017",
+    ),
+    "hbm1": _HBM1,
+    "hbm2": _HBM1._replace(
+        read_pj_per_bit=2.24,
+        write_pj_per_bit=2.24,
+        source="DRAMsim3's HBM2_8Gb_x128: VDD 1.2 V",
+        bits_source=f"{_O_CONNOR}: 2.24 pJ a bit to move data on the die, 0.3 for the pins",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class DramEnergies:
+    """Energies of a channel's commands, in pJ, and the power of the channel that stands by, in mW; None: not known."""
+
+    activate_pj: float | None = None
+    read_pj_per_bit: float | None = None
+    write_pj_per_bit: float | None = None
+    io_pj_per_bit: float | None = None
+    refresh_pj: float | None = None
+    background_mw: float | None = None
+
+
+def dram_energies(dram: DramSpec, spec: DramEnergySpec) -> DramEnergies:
+    """Return the energies of a channel of the configured DRAM; values that `spec` gives replace the table's."""
+    found = _of_table(POWER[dram.standard], resolve(dram)) if dram.standard in POWER else DramEnergies()
+    given = {name: value for name, value in spec.model_dump().items() if value is not None}
+    return replace(found, **given)
+
+
+def _of_table(power: Power, timing: Timing) -> DramEnergies:
+    ns = 1e9 / timing.clock_hz
+    trc, tras, trfc = (clocks * ns for clocks in (timing.trc, timing.tras, timing.trfc))
+    opened = power.idd0_ma * trc - power.idd3n_ma * tras - power.idd2n_ma * (trc - tras)
+    return DramEnergies(
+        activate_pj=power.volts * opened,  # V x mA x ns = pJ
+        read_pj_per_bit=power.read_pj_per_bit,
+        write_pj_per_bit=power.write_pj_per_bit,
+        io_pj_per_bit=power.io_pj_per_bit,
+        refresh_pj=power.volts * (power.idd5_ma - power.idd2n_ma) * trfc,
+        background_mw=power.volts * power.idd3n_ma,
+    )

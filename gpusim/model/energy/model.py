@@ -1,0 +1,67 @@
+"""What each event of a machine takes (gpusim/results/metrics/energy.py has the events of each part)."""
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING
+
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.model.energy.dram import DramEnergies, dram_energies
+from gpusim.model.energy.spec import EnergySpec
+from isa.trace import LINE_BYTES
+from memory.dram.timing import resolve
+
+if TYPE_CHECKING:
+    from spartan.engine_spec import EngineSpec
+
+WORD_BYTES = 8
+LINE_WORDS = LINE_BYTES // WORD_BYTES
+LINE_ELEMENTS = LINE_BYTES // 4
+LDS_BANKS = 32  # of 4 bytes, all of which a bank cycle may read
+REFERENCE_KIB = 8.0  # capacity of the SRAM that `sram_word_pj` is of
+
+
+@dataclass(frozen=True)
+class EnergyModel:
+    """Energies of a machine's events, in pJ.
+
+    l1_line_pj, l2_line_pj, buffer_line_pj: a line read from or written to the vector L1, an L2 channel, the prefetch
+    buffer's part of a compaction unit; lds_cycle_pj: a cycle of all LDS banks; sib_word_pj: 64 bits of the SIB, in the
+    bank of an L2 channel; compaction_pj: a sparse line through a compaction unit; devices: channels times ranks, which
+    stand by; refresh_commands: commands that together refresh a rank's banks once.
+    """
+
+    dram: DramEnergies
+    devices: int
+    refresh_commands: int
+    l1_line_pj: float
+    l2_line_pj: float
+    lds_cycle_pj: float
+    sib_word_pj: float = 0.0
+    buffer_line_pj: float = 0.0
+    compaction_pj: float = 0.0
+
+    @classmethod
+    def of(cls, spec: EnergySpec, gpu: GpuSpec, engine: "EngineSpec | None" = None) -> "EnergyModel":
+        """Return the model of a configured machine, with or without engine."""
+
+        def word_pj(kib: float) -> float:
+            return spec.sram_word_pj * spec.scale * sqrt(kib / REFERENCE_KIB)
+
+        timing = resolve(gpu.dram)
+        parts: dict[str, float] = {}
+        if engine is not None:
+            element_pj = (spec.convert_pj + spec.compare_pj + spec.select_pj) * spec.scale
+            parts = {
+                "sib_word_pj": word_pj(engine.sib_kib / gpu.l2.channels),
+                "buffer_line_pj": LINE_WORDS * word_pj(engine.prefetch_buffer_kib / engine.compaction_units),
+                "compaction_pj": LINE_ELEMENTS * element_pj,
+            }
+        return cls(
+            dram_energies(gpu.dram, spec.dram),
+            gpu.dram.channels * timing.ranks,
+            len(timing.refresh_sets) * timing.pseudo_channels,
+            LINE_WORDS * word_pj(gpu.l1.size_kib),
+            LINE_WORDS * word_pj(gpu.l2.size_kib / gpu.l2.channels),
+            LDS_BANKS * word_pj(gpu.cu.lds_kib / LDS_BANKS) / 2,
+            **parts,
+        )

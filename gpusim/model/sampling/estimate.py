@@ -1,0 +1,221 @@
+"""What the skipped part of a launch cost: counts in proportion to work, with replicates from which errors follow.
+
+Laps are rows of windows, windows rows of what each of them counted. The skipped part does as many instructions as its
+workgroups have, and costs of everything what the laps cost an instruction: a ratio estimator, whose error is that of
+its residuals (Cochran 1977, chapter 6). Each residual is a replicate of all counts together, so that the error of
+anything computed from several counts, such as a hit rate, has their correlation in it.
+
+How much work was skipped is known of most kernels (`gpusim.model.sampling.work`). Of others it follows from the
+wavefronts that ended, and is doubted by how these differ.
+
+Five things laps do not say of their own. They may not have settled when they are measured: how far from it a launch
+may be is taken from the spread of the windows and the rounds that have passed. A launch that is seen to go on settling
+does so in the part that is skipped: what the later laps differ from the earlier ones, beyond chance, it may go through
+again as often as their distance fits into the time of settling, and half of it at least: a standard uncertainty.
+What wavefronts wait for may move on before the pace does, as queues fill up while others still hide it (`moving`). A
+jump may itself cost or save something: `SamplingSpec.bias`. The pace may go on changing over hundreds of rounds, by as
+much from the 20th to the 40th as from the 10th to the 20th, of which a few rounds' laps see nothing. No number of laps
+makes that doubt less (`SamplingSpec.slow_change`), so that it has no part in whether they are enough. And what was
+passed over may differ from all laps: what follows the last jump, which is simulated anyway, was forecast. It is one lap
+more that says how far laps are from one another and whether they drift, and where it is not as foretold at all, that is
+a doubt of the last jump. It is no witness of the pace: the last jump is over whole rounds and not over a power of two
+of workgroups (`gpusim.model.sampling.grid`), so that it may run faster or slower than what was passed over, by up to a
+tenth.
+"""
+
+from dataclasses import dataclass
+from math import e, log2
+
+import numpy as np
+
+from gpusim.base.student import MANY_DEGREES, quantile
+from gpusim.base.sums import plain_sum
+from gpusim.model.core.sampled import Replicates
+from gpusim.model.sampling.looks import Columns
+from gpusim.model.sampling.noise import Noise, noise, with_one_more
+from gpusim.model.sampling.spec import SamplingSpec
+
+SETTLING_FROM_ROUNDS = 2.0  # what `SamplingSpec.unsettled` and `unsettled_spread` are said of
+LEAST_FOR_DRIFT = 2  # laps
+_LAPS_FOR_LENGTHS = 6  # fewer say less of how wavefronts differ than their windows do
+_ANYWHERE = 3**-0.5  # standard uncertainty of a part between 0 and 1
+_BY_CHANCE = 3.0  # standard deviations
+_LEAST_AFTER = 0.4  # of a lap: less of it says too little of one
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """Counts per instruction as measured in laps, and why those of the skipped part may differ.
+
+    values: [column]; chance, settling, drift, jump: independent reasons to doubt it; noise: of a lap; moving: how much
+    of what wavefronts wait for moves on from one reason to another.
+    """
+
+    values: np.ndarray
+    chance: Replicates
+    settling: Replicates
+    drift: Replicates
+    jump: Replicates
+    noise: Noise
+    moving: float = 0.0
+
+    @property
+    def doubts(self) -> tuple[Replicates, ...]:
+        """All independent reasons to doubt the values."""
+        return self.chance, self.settling, self.drift, self.jump
+
+    def lap_variance(self, column: int) -> float:
+        """Return the relative variance of a lap's count in a column, with its work accounted for."""
+        apart = float((self.chance.deviations[:, column] ** 2).sum())
+        return apart / max(float(self.values[column]), 1e-300) ** 2
+
+    def squares(self, doubts: tuple[Replicates, ...], column: int) -> float:
+        """Return the squared relative half-width of a column that these doubts cause together."""
+        apart = plain_sum(d.factor * float((d.deviations[:, column] ** 2).sum()) for d in doubts)
+        return apart / max(float(self.values[column]), 1e-300) ** 2
+
+
+def ratios(
+    laps: np.ndarray,
+    weights: np.ndarray,
+    age: float,
+    columns: Columns,
+    spec: SamplingSpec,
+    lap_rounds: float = 1.0,
+    strata: np.ndarray | None = None,
+    after: np.ndarray | None = None,
+) -> Ratios:
+    """Return counts per instruction in laps, with the reasons to doubt that the skipped part has the same.
+
+    laps: [lap, window, column], in order of time; weights: of each, their sum is 1; age: rounds that had passed in the
+    middle of them; lap_rounds: rounds that a lap takes; strata, after: as of `gpusim.model.sampling.noise.noise`.
+    """
+    totals = laps.sum(axis=1)
+    weighted = weights @ totals
+    values = weighted / max(float(weighted[columns.work]), 1)
+    found = noise(laps, columns.work, columns.cycles, spec, strata, after)
+    scale = 1 / max(float(totals[:, columns.work].mean()), 1)
+    t, z = quantile(spec.confidence, found.degrees), quantile(spec.confidence, MANY_DEGREES)
+    spread = np.sqrt(laps.shape[1]) * found.within * scale  # of a window, as a part of the whole
+    passed = 0.5 ** ((age - SETTLING_FROM_ROUNDS) / spec.settling_rounds)
+    settling = spec.settling_rounds / lap_rounds
+    waits = list(columns.waits)
+    in_time = with_one_more(totals, after)
+    moved = _drift(in_time, columns, found, scale, settling, 2.0)[waits]
+    unsettled = passed * (spec.unsettled_spread * spread + spec.unsettled * values * columns.timed)
+    return Ratios(
+        values,
+        Replicates(t * t * found.inflation * float((weights**2).sum()), found.rows * scale),
+        Replicates(z * z, unsettled[np.newaxis]),
+        Replicates(z * z, _drift(in_time, columns, found, scale, settling)[np.newaxis]),
+        Replicates(z * z, (spec.bias * values * columns.timed)[np.newaxis]),
+        found,
+        float(np.abs(moved).max(initial=0)) / max(float(values[waits].sum()), 1e-300),
+    )
+
+
+def _drift(
+    totals: np.ndarray, columns: Columns, found: Noise, scale: float, settling: float, sure: float = 1.0
+) -> np.ndarray:
+    """Return, by column, how far the ratios of the skipped part may be from the laps' because of a drift in the laps.
+
+    A drift is what moved on beyond what chance explains. settling: laps in which the distance to the settled state is
+    halved; sure: standard deviations that chance may explain.
+    """
+    count, half = len(totals), len(totals) // 2
+    if count < LEAST_FOR_DRIFT:
+        return np.zeros(totals.shape[1])
+    earlier, later = (part.sum(axis=0) for part in (totals[:half], totals[-half:]))
+    apart = later / max(float(later[columns.work]), 1) - earlier / max(float(earlier[columns.work]), 1)
+    by_chance = 2 / half * found.inflation * scale**2 * (found.rows**2).sum(axis=0)
+    left = max(0.5, settling / (count - half))
+    return np.asarray(np.sign(apart) * np.sqrt(np.maximum(apart**2 - sure**2 * by_chance, 0)) * left)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The estimated part. added: what it adds to each column; doubts: independent reasons for that to be wrong."""
+
+    added: np.ndarray
+    doubts: tuple[Replicates, ...]
+    noise: Noise
+
+
+def estimate(
+    laps: np.ndarray,
+    weights: np.ndarray,
+    age: float,
+    columns: Columns,
+    wavefronts: int,
+    spec: SamplingSpec,
+    work: int = 0,
+    lap_rounds: float = 1.0,
+    after: np.ndarray | None = None,
+    last_part: float = 1.0,
+    rounds: float = 0.0,
+) -> Estimate:
+    """Estimate what `wavefronts` that were not simulated add to each column.
+
+    laps, weights, age, lap_rounds: as of `ratios`; work: instructions of the skipped wavefronts if they are known, 0:
+    as many as those that ended in the laps had, which is doubted as their spread says; after: what was counted after
+    the last jump while the machine was full, if anything, a test of the forecast; last_part: of what was skipped, the
+    part that the last jump passed over; rounds: of all these workgroups.
+    """
+    found = ratios(laps, weights, age, columns, spec, lap_rounds)
+    surprise = np.zeros((1, laps.shape[-1]))
+    if after is not None and after[columns.work] > 0:
+        part = float(after[columns.work] / laps[..., columns.work].sum()) * len(laps)
+        surprise = _surprise(after, part, part * lap_rounds, found, columns, spec)
+        if not surprise[0, columns.cycles] and part >= _LEAST_AFTER:
+            # it is as far from its work's counts as a lap is: what is a part of one varies the more
+            found = ratios(laps, weights, age, columns, spec, lap_rounds, after=after * part**-0.5)
+    ended = weights @ laps.sum(axis=1)
+    if ended[columns.ended] <= 0:
+        ended = laps.sum(axis=(0, 1))
+    skipped = work or wavefronts * float(ended[columns.ended_work] / max(ended[columns.ended], 1))
+    doubts = [Replicates(doubt.factor, doubt.deviations * skipped) for doubt in found.doubts]
+    z = quantile(spec.confidence, MANY_DEGREES)
+    slow = spec.slow_change * _doublings(age, rounds) * found.values * columns.timed * skipped
+    doubts.append(Replicates(z * z, slow[np.newaxis]))
+    if not work:
+        lengths = _length_deviations(laps, columns)
+        if after is not None:
+            length = after[columns.ended_work] / max(after[columns.ended], 1)
+            beyond = length / max(float(ended[columns.ended_work] / max(ended[columns.ended], 1)), 1e-300) - 1
+            lengths = np.append(lengths, beyond * last_part * _ANYWHERE * bool(after[columns.ended]))
+        t = quantile(spec.confidence, found.noise.degrees)
+        doubts.append(Replicates(t * t, lengths[:, np.newaxis] * found.values * skipped))
+    if surprise.any():
+        doubts.append(Replicates(z * z, surprise * skipped * last_part))
+    return Estimate(found.values * skipped, tuple(doubts), found.noise)
+
+
+def _doublings(age: float, rounds: float) -> float:
+    """Return how often `age` doubles until a round of `rounds`: the mean over all of them."""
+    return max(0.0, log2(max(rounds, 1) / (e * age)))
+
+
+def _length_deviations(laps: np.ndarray, columns: Columns) -> np.ndarray:
+    """Return by how much, relatively, each part of the laps moves the mean length of a wavefront: independent parts."""
+    parts = laps.sum(axis=1) if len(laps) >= _LAPS_FOR_LENGTHS else laps.reshape(-1, laps.shape[-1])
+    ended, work = parts[:, columns.ended], parts[:, columns.ended_work]
+    apart = work - ended * (work.sum() / max(float(ended.sum()), 1))
+    return np.asarray(apart / max(float(work.sum()), 1) * np.sqrt(len(parts) / (len(parts) - 1)))
+
+
+def _surprise(
+    after: np.ndarray, part: float, rounds: float, found: Ratios, columns: Columns, spec: SamplingSpec
+) -> np.ndarray:
+    """Return, by column, how far what followed the last jump is from the forecast, beyond chance and tolerance.
+
+    Where it differs, it began to somewhere in what the jump passed over; those that ran before the jump have a part in
+    what follows it, which hides a part of the difference: half of it up to a round later. The result is a row of
+    deviations.
+
+    after: counted then; part, rounds: how many laps and rounds that is; found: of the laps before the jump.
+    """
+    chance = found.noise.inflation * (found.noise.rows**2).sum(axis=0) * part / float(after[columns.work]) ** 2
+    apart = after / float(after[columns.work]) - found.values
+    beyond = np.where(apart**2 > _BY_CHANCE**2 * chance + (spec.tolerance * found.values) ** 2, apart, 0)
+    seen = max(rounds / 2 if rounds < 1 else 1 - 1 / (2 * rounds), spec.tail_rounds / 2)
+    return np.asarray(beyond * _ANYWHERE / min(seen, 1))[np.newaxis]

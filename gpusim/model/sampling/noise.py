@@ -1,0 +1,119 @@
+"""How far the counts of a lap are from what its work would have of them: by chance.
+
+Laps of a launch that has settled hardly resemble one another, so that their spread says how wrong their mean may be.
+Few laps say little of their spread, though. What the machine does within a lap says more, and at once: were parts of a
+lap independent, its variance would be the sum of theirs. That is the prior, worth `SamplingSpec.prior_degrees` laps (an
+inverse-gamma prior of the variance: Gelman et al., Bayesian Data Analysis, chapter 2), and each lap adds its own
+deviation. The parts are windows, and halves of laps once there are enough of these, since windows make up for one
+another: where they differ by 10 %, halves may differ by one.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusim.model.sampling.spec import SamplingSpec
+
+_PRIOR_LAPS = 4  # whose parts are the prior: the last ones
+_MOST_ROWS = 32  # of laps: each costs a computation of all metrics
+_LEAST_FOR_CORRELATION = 6
+_MOST_CORRELATION = 0.92  # more says that nothing is known
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How far one lap's counts are from those that its work has in the mean.
+
+    rows: the sum of their squares is the variance, [row, column]; within: standard deviation of a lap estimated from
+    its parts, [column]; degrees: of freedom; correlation: of neighbouring laps; inflation: factor of the variance of a
+    mean of laps because of that correlation.
+    """
+
+    rows: np.ndarray
+    within: np.ndarray
+    degrees: int
+    correlation: float
+    inflation: float
+
+
+def noise(
+    laps: np.ndarray,
+    work: int,
+    time: int,
+    spec: SamplingSpec,
+    strata: np.ndarray | None = None,
+    after: np.ndarray | None = None,
+) -> Noise:
+    """Estimate the noise of laps that have settled.
+
+    laps: [lap, window, column]; work, time: the columns of instructions and cycles; strata: a number of what each lap
+    is a sample of, where that is not the same for all: laps are then compared with those of their own stratum; after:
+    a lap more whose windows are not known, [column].
+    """
+    totals = with_one_more(laps.sum(axis=1), after)
+    last = parts_of(laps[-_PRIOR_LAPS:])
+    own = last.sum(axis=1) / np.maximum(last.sum(axis=1)[:, work : work + 1], 1)
+    apart = last - own[:, np.newaxis] * last[:, :, work : work + 1]
+    count, parts = apart.shape[:2]
+    prior = apart.reshape(count * parts, -1) * np.sqrt(parts / ((parts - 1) * count))
+    strata = np.zeros(len(totals), np.int64) if strata is None else strata
+    between, own_degrees = _between(totals, work, strata)
+    correlation = lag1(between[: len(laps), time])
+    left = min(correlation, _MOST_CORRELATION) if correlation > spec.most_correlation else 0.0
+    degrees = spec.prior_degrees + own_degrees
+    # neighbours are added up, and those of one stratum would cancel one another: its rows have no sum
+    within_stratum = np.array([(strata[:k] == stratum).sum() for k, stratum in enumerate(strata)])
+    between = joined(between[np.argsort(within_stratum, kind="stable")], _MOST_ROWS)
+    rows = np.concatenate([prior * np.sqrt(spec.prior_degrees), between]) / np.sqrt(degrees)
+    return Noise(rows, np.sqrt((prior * prior).sum(axis=0)), degrees, correlation, (1 + left) / (1 - left))
+
+
+def with_one_more(totals: np.ndarray, after: np.ndarray | None) -> np.ndarray:
+    """Return laps, [lap, column], and one more if there is one."""
+    return totals if after is None else np.vstack([totals, after])
+
+
+def _between(totals: np.ndarray, work: int, strata: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return how far each lap is from what its work has in its stratum, [lap, column], and the degrees of freedom: the
+    mean square of a stratum's rows is unbiased with one lap less.
+    """
+    between, degrees = np.zeros_like(totals, dtype=np.float64), 0
+    for stratum in np.unique(strata):
+        its = totals[strata == stratum]
+        ratio = its.sum(axis=0) / max(float(its[:, work].sum()), 1)
+        between[strata == stratum] = its - ratio * its[:, work : work + 1]
+        degrees += len(its) - 1
+    return between, degrees
+
+
+def parts_of(laps: np.ndarray) -> np.ndarray:
+    """Return laps by windows as an array [lap, part, column].
+
+    Parts are halves of laps where there are `_PRIOR_LAPS`, whose differences are enough to tell their spread, otherwise
+    windows.
+    """
+    count, windows = laps.shape[:2]
+    parts = 2 if count >= _PRIOR_LAPS else windows
+    return np.asarray(np.add.reduceat(laps, np.arange(parts) * windows // parts, axis=1))
+
+
+def joined(rows: np.ndarray, most: int) -> np.ndarray:
+    """Add up neighbouring rows until there are at most `most`; independent rows keep their expected sum of squares."""
+    while len(rows) > most:
+        odd = rows[len(rows) // 2 * 2 :]
+        rows = np.concatenate([rows[: len(rows) // 2 * 2].reshape(-1, 2, rows.shape[1]).sum(axis=1), odd])
+    return rows
+
+
+def lag1(values: np.ndarray) -> float:
+    """Return the autocorrelation of neighbouring values, corrected for its bias in short series (Kendall 1954).
+
+    The result is 0 if the values are few or all equal.
+    """
+    n = len(values)
+    apart = values - values.mean()
+    square = float((apart * apart).sum())
+    if n < _LEAST_FOR_CORRELATION or square <= (1e-12 * float(np.abs(values).max())) ** 2 * n:
+        return 0.0
+    found = float((apart[1:] * apart[:-1]).sum()) / square
+    return max(-0.99, min((found * n + 1) / (n - 4), 0.99))

@@ -1,0 +1,343 @@
+"""Sampling of one launch: when the machine is looked at, and when its dispatcher passes over workgroups.
+
+The grid consists of stretches of alike workgroups (`gpusim.model.sampling.work`); a stretch is sampled as a launch of
+its own would be, from where no workgroup of the one before is left, and where one changes to the next is simulated.
+After its first round a stretch is measured in laps of a round's time. Once it may have settled, the
+dispatcher jumps over whole rounds of workgroups between two laps, so that laps are spread over the grid; the machine
+does not notice, since what follows are other workgroups of the same kernel. When the laps say enough it jumps to the
+grid's end, where compute units run empty, and that is simulated. What was skipped cost an instruction what the laps did
+(`gpusim.model.sampling.estimate`).
+
+Laps and their windows are parts of the machine's time, not numbers of workgroups that ended: workgroups end in bursts,
+and how much of the resident ones is done changes from round to round, while instructions are issued evenly.
+"""
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from math import ceil
+
+import numpy as np
+
+from gpusim.base.student import MANY_DEGREES, quantile
+from gpusim.model.core.count_vector import CountVector
+from gpusim.model.core.cu.state import NEVER
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.sampled import WHOLE, WINDOWS, Doubt, Replicates, Sampling
+from gpusim.model.core.steering import Steered, Steerer
+from gpusim.model.sampling.completion import complete
+from gpusim.model.sampling.decision import LEAST_SKIPPED, MOST_BEFORE_JUMP
+from gpusim.model.sampling.grid import Left
+from gpusim.model.sampling.independence import dependence
+from gpusim.model.sampling.looks import Columns, looked
+from gpusim.model.sampling.shortened import shortened
+from gpusim.model.sampling.spec import SamplingSpec
+from gpusim.model.sampling.stratum import Stratum
+from gpusim.model.sampling.within import MOST_ROUNDS, Inside, NotWithin, Streaming, inside
+from gpusim.model.sampling.work import Stretch, Work
+from isa.execution.control_slice import NotSliced
+from isa.execution.counting import slice_of
+from isa.execution.faults import FAULT_PASSAGE, ExecutionFault
+from isa.execution.passage import needed_of
+from isa.object.code_object import Kernel
+
+FIRST_STEP_CYCLES = 64
+FIRST_STEPS = 64  # the first round's end is seen within this part of it
+LOOKS = 4  # the last dispatch is seen within this part of a window
+WRITES_TO_COME = 0.1  # of DRAM's time, from which on they are waited for
+LEAST_INSTRUCTIONS = 5_000  # of a window: a look costs as much time
+# What requests then wait for is the step in which workgroups come to ask: a jump leaves them and the engine's lanes in
+# one that no whole run reaches, and they keep it.
+_ONE_SEARCH = "the engine serves one search at a time: after a jump its workgroups ask in a step that no whole run has"
+
+
+class Sampler:
+    """Samples launches as a specification asks for (gpusim.model.core.steering.Steerer).
+
+    searches: those that the engine which serves launches with sparse regions makes at a time, 0: there is no engine.
+    not_within: why iterations within workgroups cannot be passed over, if that is known already.
+    """
+
+    def __init__(self, spec: SamplingSpec, searches: int = 0, not_within: str = "") -> None:
+        self._spec, self._searches, self._not_within = spec, searches, not_within
+
+    def attach(self, launch: Steered) -> "_Course | Inside":
+        """Begin to sample a launch: within its workgroups if they are few and that may be, else by whole ones."""
+        why = self._not_within
+        if self._spec.goes_within and not why and launch.workgroups <= MOST_ROUNDS * launch.resident:
+            try:
+                return inside(self._spec, launch)
+            except NotWithin as refused:
+                why = str(refused)
+        return _Course(self._spec, launch, self._searches, why)
+
+
+def sampled(run: Callable[[Steerer], RunFacts], spec: SamplingSpec, searches: int = 0) -> RunFacts:
+    """Run a launch under a sampler, and again if it proves, while it runs, that a loop cannot be passed over, or in
+    another way.
+
+    run: simulates the launch, steered, each time in the same state; searches: as of `Sampler`.
+    """
+    try:
+        try:
+            return run(Sampler(spec, searches))
+        except Streaming as streaming:
+            return shortened(run, spec, streaming)
+    except ExecutionFault as fault:
+        if fault.code != FAULT_PASSAGE:
+            raise
+        why = "wavefronts go through its loop in different ways"
+    except NotWithin as refused:
+        why = str(refused)
+    facts = run(Sampler(spec, searches, why))
+    if facts.sampling is not None:  # it found what the first run had already stored, so that results may be others
+        facts.sampling = replace(facts.sampling, complete=False)
+    return facts
+
+
+def look_at(kernel: Kernel) -> None:
+    """Find out what sampling asks of a kernel's code, for all launches of it in this process and those it forks."""
+    for question in (slice_of, needed_of):
+        with suppress(NotSliced):
+            question(kernel)
+
+
+class _Course:
+    """Steers one launch. limit: the cycle in which `look` is to be called."""
+
+    def __init__(self, spec: SamplingSpec, launch: Steered, searches: int, not_within: str) -> None:
+        self._spec, self._launch, self._not_within = spec, launch, not_within
+        self._resident = launch.resident
+        self._total = launch.workgroups
+        self._waves = launch.wavefronts_per_workgroup
+        width, *others = launch.context.launch.workgroups
+        self._row = width if max(others) > 1 else 1
+        self._vector = CountVector.of(launch.counts().sections)
+        self._columns = Columns.of(self._vector)
+        self._luck = np.random.default_rng(spec.seed)
+        self._work: Work | None = None
+        self._strata: list[Stratum] = []
+        self._changed: np.ndarray | None = None  # what was counted when work first changed after jumps
+        served = bool(launch.context.launch.regions)
+        self.reason = dependence(launch.context.instructions, served) or (
+            _ONE_SEARCH if served and searches == 1 else ""
+        )
+        self._course = iter(()) if self.reason else self._steer()
+        self.limit = next(self._course, NEVER)
+
+    def look(self) -> None:
+        """Look at the machine, which has reached cycle `limit`, and set the next limit."""
+        self.limit = next(self._course, NEVER)
+
+    # -- how a launch is steered: each `yield` is a cycle in which to look again
+
+    def _steer(self) -> Iterator[int]:
+        """Sample each stretch of the grid; yields the cycle of each look."""
+        if self._total * (1 - LEAST_SKIPPED) < self._resident + self._margin(Stretch(0, self._total)):
+            self.reason = f"too few workgroups: {self._total}, of which {self._resident} are resident at a time"
+            return
+        try:
+            self._work = Work(self._launch.work())
+        except (NotSliced, ExecutionFault) as why:
+            self.reason = f"how much its workgroups have to do is not known before: {why}"
+            return
+        stretches = self._work.stretches(self._resident)
+        self.reason = "the grid was nearly done before its laps had settled or were enough"
+        if len(stretches) > 1:
+            changes = len(stretches) - 1
+            self.reason = (
+                f"not stationary: its work changes {changes} time{'s' * (changes > 1)} along the grid, and no part"
+                " without a change was long enough"
+            )
+        elif stretches[0].longest_rounds > 1:
+            self.reason = (
+                f"not stationary: its longest workgroups have {stretches[0].unevenness:.1f} times the mean work"
+            )
+        for stretch in stretches:
+            if self._worth(stretch):
+                yield from self._settled(stretch)
+                yield from self._sampled(stretch)
+
+    def _worth(self, stretch: Stretch) -> bool:
+        """Tell whether a stretch is long enough to be sampled, also in workgroups as long as its longest.
+
+        What follows a change of work takes another time if workgroups were passed over before: where most of the launch
+        does, they are not.
+        """
+        size = stretch.end - stretch.start
+        end = 2 * stretch.end_doubt(size / self._resident) * stretch.share
+        change = 2 * self._spec.change_bias * stretch.share_after
+        return self._skippable(stretch) >= LEAST_SKIPPED * size and max(end, change) <= self._spec.error
+
+    def _settled(self, stretch: Stretch) -> Iterator[int]:
+        """Wait until a stretch fills the machine, and as long as its longest workgroup takes; yields each look."""
+        launch = self._launch
+        if stretch.start:
+            since = launch.now
+            while launch.position < stretch.start:
+                yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
+            while launch.context.oldest_workgroup < stretch.start:
+                yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
+        since, done = launch.now, launch.done + ceil(self._resident * stretch.longest_rounds)
+        while launch.done < done and self._skippable(stretch):
+            yield launch.now + max(FIRST_STEP_CYCLES, (launch.now - since) // FIRST_STEPS)
+
+    def _sampled(self, stretch: Stretch) -> Iterator[int]:
+        """Take laps and jumps until enough is known, or the stretch ends; yields the cycle of each look."""
+        columns, now = self._columns, self._look()
+        assert self._work is not None
+        length = self._work.of(range(stretch.start, stretch.end)) / (stretch.end - stretch.start)
+        round_work = self._resident * max(length, 1)
+        pace = now[columns.cycles] / max(now[columns.work], 1)
+        rounds = max(1.0, self._spec.windows * LEAST_INSTRUCTIONS / round_work, stretch.longest_rounds / 2)  # of a lap
+        lap_size = ceil(rounds * self._resident)
+        stratum = Stratum.of(stretch, self._spec, rounds, (stretch.end - stretch.start) / self._resident)
+        self._strata.append(stratum)
+        filling = 0  # laps, which say nothing of later ones
+        while stratum.jumps or self._skippable(stretch) >= LEAST_SKIPPED * (stretch.end - stretch.start):
+            looks = [now]
+            yield from self._lap(looks, rounds * round_work * pace, stretch.end)
+            if len(looks) <= self._spec.windows:
+                return
+            now, counted = looks[-1], looks[-1] - looks[0]
+            if not stratum.laps and filling < MOST_BEFORE_JUMP and self._filling(now, counted):
+                filling += 1
+                continue
+            stratum.add(np.diff(looks, axis=0))
+            pace = counted[columns.cycles] / max(counted[columns.work], 1)
+            left = Left(
+                stretch.end - stretch.start,
+                self._skippable(stretch),
+                lap_size,
+                self._resident,
+                self._row,
+                luck=float(self._luck.random()),
+            )
+            then = stratum.following(left, columns)
+            if then.jump:
+                self._jump(stratum, then.jump)
+            if then.enough:
+                stratum.after = yield from self._tested(stretch, counted[columns.cycles])
+                if self._changed is None and stretch.end < self._total:
+                    self._changed = self._look()
+                return
+            if not stratum.jumps and len(stratum.laps) >= MOST_BEFORE_JUMP:
+                self.reason = f"after {MOST_BEFORE_JUMP} laps it had not settled, or they differed too much"
+                return
+
+    def _tested(self, stretch: Stretch, cycles: float) -> Generator[int, None, np.ndarray]:
+        """Wait until a stretch is dispatched; yields each look, returns what was counted before its last workgroup was.
+
+        cycles: of a lap. (Workgroups in step end in bursts: that many are left says little of when the last one begins,
+        and what follows it runs on compute units that are empty in part.)
+        """
+        before = found = self._look()
+        step = max(1, round(cycles / (LOOKS * self._spec.windows)))
+        while self._launch.position < stretch.end:
+            yield self._launch.now + step
+            if self._launch.position < stretch.end:
+                found = self._look()
+        return np.asarray(found - before)
+
+    def _lap(self, looks: list[np.ndarray], cycles: float, end: int) -> Iterator[int]:
+        """Look at the end of each window of a lap of `cycles` cycles, or of fewer windows if all before `end` have
+        been dispatched.
+        """
+        start = self._launch.now
+        for k in range(1, self._spec.windows + 1):
+            yield max(start + round(cycles * k / self._spec.windows), self._launch.now + 1)
+            if self._launch.position >= end:
+                return
+            looks.append(self._look())
+
+    # -- the machine
+
+    def _look(self) -> np.ndarray:
+        return looked(self._launch, self._vector)
+
+    def _filling(self, now: np.ndarray, counted: np.ndarray) -> bool:
+        """Tell whether a lap still filled L2 with what will have to be written back, so that DRAM is to have more work.
+
+        now: all that was counted; counted: that of the lap.
+        """
+        columns, at = self._columns, self._vector.at
+        grown = counted[columns.dirty]
+        done = max(self._launch.position, 1)
+        to_come = grown / max(counted[columns.work], 1) * now[columns.work] / done * (self._total - done)
+        moved = now[at("dram", "reads")] + now[at("dram", "writes")]
+        busy = now[at("dram", "bus_busy_cycles")] / max(moved, 1) * grown
+        fills = to_come > self._launch.l2_lines - now[columns.dirty]
+        return bool(fills and busy > WRITES_TO_COME * counted[at("dram", "bus_available_cycles")])
+
+    def _margin(self, stretch: Stretch) -> int:
+        """Return how many workgroups at a stretch's end are not passed over."""
+        rounds = self._spec.tail_rounds if stretch.end == self._total else max(1.0, self._spec.tail_rounds)
+        return ceil(rounds * self._resident * stretch.longest_rounds)
+
+    def _skippable(self, stretch: Stretch) -> int:
+        return max(0, stretch.end - max(self._launch.position, stretch.start) - self._margin(stretch))
+
+    def _jump(self, stratum: Stratum, size: int) -> None:
+        """Pass over the next `size` workgroups of the grid."""
+        passed = self._launch.skip(size)
+        assert self._work is not None
+        executed = self._launch.execute(passed) if self._spec.functional else 0
+        stratum.jumped(passed, executed or self._work.of(passed))
+
+    # -- what is known at the end
+
+    def finish(self, facts: RunFacts) -> None:
+        """Add estimates for what was skipped to the facts of a launch that has ended, and say how it was sampled."""
+        simulated = int(facts.kernel.wavefront_instructions)
+        rounds = self._total / self._resident
+        confidence = self._spec.confidence
+        strata = [one for one in self._strata if one.jumps]
+        if not strata:
+            why = f"{self.reason}; nor within workgroups: {self._not_within}" if self._not_within else self.reason
+            facts.sampling = Sampling(confidence, WHOLE, why, rounds, simulated, simulated)
+            return
+        size = len(self._vector.timed)
+        added, doubts = np.zeros(size), list[Replicates]()
+        if self._changed is not None:
+            later = (self._vector.values(facts.sections) - self._changed[:size]) * self._vector.timed
+            factor = quantile(confidence, MANY_DEGREES) ** 2
+            doubts.append(Replicates(factor, self._spec.change_bias * later[np.newaxis]))
+        for stratum in strata:
+            self._check_work(stratum, simulated)
+            found = stratum.estimate(self._columns, self._waves)
+            added += found.added[:size]
+            doubts += [Replicates(d.factor, d.deviations[:, :size].copy()) for d in found.doubts]
+        skipped = sum(one.skipped for one in strata)
+        exact = {"workgroups": skipped, "wavefronts_ended": skipped * self._waves, "wavefronts": skipped * self._waves}
+        complete(facts, self._vector, added, doubts, exact)
+        facts.sampling = Sampling(
+            confidence,
+            WINDOWS,
+            _reason(strata),
+            rounds,
+            int(facts.kernel.wavefront_instructions),
+            simulated,
+            self._spec.functional,
+            tuple(Doubt(self._vector, doubt) for doubt in doubts),
+        )
+
+    def _check_work(self, stratum: Stratum, simulated: int) -> None:
+        """Forget what work was foretold where it was not that of what was simulated: it depends on the launch's own
+        results.
+        """
+        assert self._work is not None
+        if self._spec.functional:
+            return
+        foretold = self._work.total - sum(self._work.of(jump) for one in self._strata for jump in one.jumps)
+        if foretold != simulated:
+            stratum.work = 0
+
+
+def _reason(strata: Sequence[Stratum]) -> str:
+    """Say in short how a launch was sampled."""
+    laps = [len(one.laps) - one.left_out for one in strata]
+    jumps = sum(len(one.jumps) for one in strata)
+    first = strata[0]
+    said = f"{sum(laps)} lap{'s' * (sum(laps) > 1)} after {1 + first.lap_rounds * first.left_out:.0f} rounds"
+    stretches = f" in {len(strata)} stretches" if len(strata) > 1 else ""
+    return f"{said}{stretches}, {jumps} jump{'s' * (jumps > 1)}"

@@ -1,0 +1,111 @@
+"""What was measured in one stretch of a grid, and what it says of the workgroups that were passed over there."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gpusim.model.sampling.decision import Measured, Next, following
+from gpusim.model.sampling.estimate import Estimate, estimate
+from gpusim.model.sampling.grid import Left
+from gpusim.model.sampling.looks import Columns
+from gpusim.model.sampling.spec import SamplingSpec
+from gpusim.model.sampling.work import Stretch
+
+_MOST_ERROR = 5.0  # times what is wanted of the launch: where a stretch has a twenty-fifth of the work, or less
+
+
+@dataclass
+class Stratum:
+    """A stretch while it is measured.
+
+    spec: with the error that this stretch is allowed; lap_rounds: rounds that a lap takes; rounds: of the stretch;
+    laps: [window, column] of each; counts: of the laps before each jump and after the last; jumps: workgroups passed
+    over; work: instructions of these, 0 where they are not known; after: what was counted after the last jump while the
+    machine was full.
+    """
+
+    stretch: Stretch
+    spec: SamplingSpec
+    lap_rounds: float
+    rounds: float
+    laps: list[np.ndarray] = field(default_factory=list)
+    counts: list[int] = field(default_factory=lambda: [0])
+    jumps: list[range] = field(default_factory=list)
+    work: int = 0
+    after: np.ndarray | None = None
+    measured: Measured | None = None
+
+    @classmethod
+    def of(cls, stretch: Stretch, spec: SamplingSpec, lap_rounds: float, rounds: float) -> "Stratum":
+        """Begin to measure a stretch of a launch for which `spec` is wanted: errors of stretches add in quadrature.
+
+        rounds: of the stretch.
+        """
+        error = spec.error * min(max(stretch.share, 1e-9) ** -0.5, _MOST_ERROR)
+        bias = (spec.bias if stretch.share == 1 else spec.change_bias) + stretch.end_doubt(rounds)
+        return cls(stretch, spec.model_copy(update={"error": min(error, 0.99), "bias": bias}), lap_rounds, rounds)
+
+    @property
+    def skipped(self) -> int:
+        """Workgroups passed over."""
+        return sum(len(jump) for jump in self.jumps)
+
+    def add(self, lap: np.ndarray) -> None:
+        """Add a lap."""
+        self.laps.append(lap)
+        self.counts[-1] += 1
+
+    def following(self, left: Left, columns: Columns) -> Next:
+        """Decide what follows the laps measured so far."""
+        self.measured = Measured(
+            _pace(np.array(self.laps), columns), tuple(self.counts), tuple(map(len, self.jumps)), self.lap_rounds
+        )
+        return following(self.measured, self.spec, replace(left, passed=self.skipped))
+
+    def jumped(self, over: range, work: int) -> None:
+        """Note that workgroups were passed over. work: their instructions, 0 if they are not known."""
+        self.jumps.append(over)
+        self.counts.append(0)
+        self.work += work
+
+    @property
+    def left_out(self) -> int:
+        """Laps at the beginning that are left out as not settled."""
+        assert self.measured is not None  # nothing is passed over before the first lap
+        return self.measured.first(self._last, self.spec)
+
+    @property
+    def _last(self) -> int:
+        """Workgroups of the jump that no lap follows, 0 where there is none."""
+        assert self.measured is not None
+        return sum(map(len, self.jumps[len(self.measured.jumps) :]))
+
+    def estimate(self, columns: Columns, wavefronts: int) -> Estimate:
+        """Estimate what was passed over. wavefronts: of a workgroup."""
+        measured, first = self.measured, self.left_out
+        assert measured is not None
+        return estimate(
+            np.array(self.laps[first:]),
+            measured.weights(first, self._last),
+            measured.age(first),
+            columns,
+            self.skipped * wavefronts,
+            self.spec,
+            self.work,
+            measured.lap_rounds,
+            self.after,
+            self._last / self.skipped,
+            self.rounds,
+        )
+
+
+def _pace(laps: np.ndarray, columns: Columns) -> np.ndarray:
+    """Return what decides on laps: cycles, instructions, then what was waited for, [lap, window, column].
+
+    That is wavefront-cycles by reason, and the cycles in which caches were full, on the same scale: queues fill up
+    before a wavefront waits for it.
+    """
+    waits = laps[..., list(columns.waits)]
+    scale = float(waits.sum()) / max(float(laps[..., columns.units].sum()), 1)
+    full = laps[..., list(columns.full)] * scale
+    return np.concatenate([laps[..., [columns.cycles, columns.work]], waits, full], axis=-1)

@@ -1,0 +1,458 @@
+"""Sampling within workgroups: iterations of their loops are passed over, by all resident wavefronts at once.
+
+For launches of few rounds of long workgroups, of which whole ones cannot be passed over. Where every resident wavefront
+is in its loop the machine is *calm*: nothing begins or ends. It is measured for a lap, all wavefronts are taken on by
+what they would have done in a time, each by its own pace, and it is measured for another lap. Then workgroups end,
+others begin, and the machine is calm again. What was passed over cost an instruction what these laps did.
+
+A wavefront's pace follows from its place among the workgroups of its compute unit: where the oldest goes first, it may
+be twice as fast as the next one. Places are alike on all compute units, and each place's pace is the mean over them.
+Workgroups come apart, at random, as the square root of time: what one is ahead of the others of its place since the
+machine is calm grows by that over a jump (those that share lines in L2 lose them so).
+"""
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+
+import numpy as np
+
+from gpusim.base.student import MANY_DEGREES, quantile
+from gpusim.base.sums import plain_sum
+from gpusim.model.core.count_vector import CountVector
+from gpusim.model.core.cu.state import CU_BITS, NEVER
+from gpusim.model.core.facts import RunFacts
+from gpusim.model.core.sampled import ITERATIONS, WHOLE, Doubt, Replicates, Sampling
+from gpusim.model.core.steering import Steered
+from gpusim.model.sampling.completion import complete
+from gpusim.model.sampling.estimate import ratios
+from gpusim.model.sampling.independence import dependence
+from gpusim.model.sampling.looks import Columns, looked
+from gpusim.model.sampling.spec import SamplingSpec
+from gpusim.model.sampling.work import Work
+from isa.execution.control_slice import NotSliced
+from isa.execution.faults import ExecutionFault
+from isa.execution.passage import Loop, Passage, find_loop
+
+MOST_ROUNDS = 8.5  # of a launch that is sampled so: of more rounds, whole ones are passed over
+LEAST_ITERATIONS = 48  # of every wavefront's loop: fewer leave nothing to pass over
+LEAST_OF_WORK = 0.8  # of a wavefront's instructions, that its loop has
+FIRST_STEP_CYCLES = 64
+STEPS = 32  # a change is seen within this part of the time since the last one
+SETTLED_ITERATIONS = 5.0  # of every wavefront, from which the machine may be calm
+LAP_ITERATIONS = 6.0  # of a mean wavefront
+JUMPED_ITERATIONS = 5.0  # the same: after a jump, when all wavefronts find the TLBs and rows of other places
+LAST_ITERATIONS = 4.0  # the same: of the lap after that
+LEAST_INSTRUCTIONS = 5_000  # of a window: a look costs as much time
+LEFT_ITERATIONS = 2.0  # of each wavefront after the last lap
+ROUND = 0.05  # of a round, by which what is dispatched in it may differ from one
+SAME_ROUNDS = 0.03  # relative: what two rounds cost, after which others are passed over
+LEAST_LAPS = 3.0  # that a jump is to pass over: what it changes costs more than a shorter one saves
+LEAST_SHARE = 0.02  # of the launch's instructions, the same
+MOST_LAPS_SHARE = 0.2  # of what may be passed over: laps before a jump
+SHORTER_RUNS = 3  # of a launch whose loads find nothing in L2: a line, and whether it is one
+MOST_OF_LOOP = 0.5  # of its iterations, that such runs may have together
+SAME = 0.02  # relative: paces of two laps
+WITHIN = "within workgroups"  # the doubt that all launches sampled so share
+_LATER_ROUNDS = 1e9  # how long ago a launch began, for doubts that are those of `SamplingSpec.within_bias` here
+
+
+class NotWithin(Exception):
+    """Iterations of a launch cannot be passed over within its workgroups; says why."""
+
+
+@dataclass(eq=False)
+class Streaming(Exception):
+    """L2 answers no load of a launch: what it costs is known from runs with shorter loops
+    (gpusim.model.sampling.shortened).
+
+    ahead: the most iterations that a wavefront has executed and not issued; workgroups, rounds: of the grid;
+    wavefronts: of a workgroup.
+    """
+
+    loop: Loop
+    work: Work
+    ahead: float
+    workgroups: int
+    wavefronts: int
+    rounds: float
+
+    @property
+    def kept(self) -> int:
+        """Iterations of the first of the runs with shorter loops, each of which has twice as many as the one before."""
+        return max(LEAST_ITERATIONS, ceil(self.ahead + SETTLED_ITERATIONS))
+
+    @property
+    def fits(self) -> bool:
+        """Whether the loop is long enough for as many such runs as are needed."""
+        return (2**SHORTER_RUNS - 1) * self.kept <= MOST_OF_LOOP * self.loop.iterations
+
+
+def inside(spec: SamplingSpec, launch: Steered) -> "Inside":
+    """Begin to sample a launch within its workgroups; raises NotWithin."""
+    if spec.functional:
+        raise NotWithin("its results are asked for")
+    if launch.context.launch.regions:
+        raise NotWithin("the engine serves it")
+    why = dependence(launch.context.instructions)
+    if why:
+        raise NotWithin(why)
+    try:
+        loop, work = find_loop(launch.context.launch), Work(launch.work())
+    except (NotSliced, ExecutionFault) as refused:
+        raise NotWithin(str(refused)) from None
+    of_loop = loop.length * launch.wavefronts_per_workgroup
+    least = loop.iterations - (work.each[0] - work.each.min()) / of_loop
+    if least < LEAST_ITERATIONS:
+        raise NotWithin(f"{max(least, 0):.0f} iterations of its loop are too few to pass over some")
+    if loop.iterations * of_loop < LEAST_OF_WORK * work.each[0]:
+        raise NotWithin("it has much else to do than its longest loop")
+    return Inside(spec, launch, loop, work)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where the resident wavefronts stand. Arrays by wavefront.
+
+    slots: theirs; workgroups: numbers of theirs; done: iterations issued; ahead: executed and not yet issued, which are
+    many where no barrier ends a slice; left: not yet executed, so that they may be passed over; places: a number of the
+    workgroup's place on its compute unit, by age and by how many are there.
+    """
+
+    slots: np.ndarray
+    workgroups: np.ndarray
+    done: np.ndarray
+    ahead: np.ndarray
+    left: np.ndarray
+    places: np.ndarray
+
+
+@dataclass(frozen=True)
+class Start:
+    """The beginning of a calm time. position: the next workgroup of the grid; look: what was counted; phases: how many
+    there were before.
+    """
+
+    kind: tuple[int, ...]
+    position: int
+    look: np.ndarray
+    phases: int
+
+
+@dataclass
+class Phase:
+    """A time in which the machine was calm.
+
+    kind: places that there are, and how many wavefronts; laps: [window, column], before the jump, then after it;
+    before: how many are before it; passed: instructions passed over; settled: whether its last laps were alike; jumped:
+    what was counted right after the jump, which costs what no whole run has: it is estimated too; times: how often it
+    counts, once and with rounds that are passed over.
+    """
+
+    kind: tuple[int, ...]
+    laps: list[np.ndarray] = field(default_factory=list)
+    before: int = 0
+    passed: int = 0
+    settled: bool = False
+    jumped: np.ndarray = field(default_factory=lambda: np.zeros(1))
+    times: float = 1.0
+
+    @property
+    def unsettled(self) -> int:
+        """Laps that do not count: the first half of those before the jump, or all if there is a better one after it."""
+        return self.before if len(self.laps) > self.before and not self.settled else self.before // 2
+
+    @property
+    def counted(self) -> list[np.ndarray]:
+        """The laps that count."""
+        return self.laps[self.unsettled :]
+
+    def weights(self) -> list[float]:
+        """Return the weight of each lap that counts: those before the jump have as much as those after it."""
+        before, after = self.before - self.unsettled, len(self.laps) - self.before
+        sides = (before > 0) + (after > 0)
+        return [1 / (sides * n) for n in (before, after) for _ in range(n)]
+
+
+class Inside:
+    """Steers one launch (gpusim.model.core.steering.Steering)."""
+
+    def __init__(self, spec: SamplingSpec, launch: Steered, loop: Loop, work: Work) -> None:
+        # laps of different phases are not neighbours: that they resemble one another says nothing
+        self._spec = spec.model_copy(update={"most_correlation": 0.999})
+        self._launch, self._loop, self._work = launch, loop, work
+        self._waves = launch.wavefronts_per_workgroup
+        self._total = launch.workgroups
+        self._passage = Passage(launch.context, loop)
+        self._passed = np.zeros(launch.context.slots)  # iterations, by slot
+        self._of = np.full(launch.context.slots, -1)  # by which workgroup's wavefront
+        self._vector = CountVector.of(launch.counts().sections)
+        self._columns = Columns.of(self._vector)
+        self._phases: list[Phase] = []
+        self._starts: list[Start] = []
+        self._jumped: np.ndarray | None = None  # what was counted when iterations were first passed over
+        self._skipped, self._repeated = 0, np.zeros(len(self._columns.timed))  # workgroups, and what they cost
+        self._checked = False  # what its loads find
+        self._course = self._steer()
+        self.limit = next(self._course, NEVER)
+
+    def look(self) -> None:
+        """Look at the machine, which has reached cycle `limit`, and set the next limit."""
+        self.limit = next(self._course, NEVER)
+
+    # -- how a launch is steered: each `yield` is a cycle in which to look again
+
+    def _steer(self) -> Iterator[int]:
+        """Measure and pass over a part of each calm time; yields the cycle of each look."""
+        while True:
+            since = self._launch.now
+            while not self._calm(SETTLED_ITERATIONS, LEFT_ITERATIONS):
+                self._check_loads()
+                yield self._launch.now + max(FIRST_STEP_CYCLES, (self._launch.now - since) // STEPS)
+            self._check_loads()
+            stands = self._standing()
+            self._repeat(Start(_kind(stands), self._launch.position, self._look(), len(self._phases)))
+            yield from self._phase()
+            since = self._launch.now
+            while np.array_equal(self._standing().workgroups, stands.workgroups):
+                yield self._launch.now + max(FIRST_STEP_CYCLES, (self._launch.now - since) // STEPS)
+
+    def _repeat(self, start: Start) -> None:
+        """Pass over the rounds of whole workgroups that are left, once two of them have cost the same.
+
+        A round is from the beginning of one phase to that of another of its kind, a round of workgroups later.
+        """
+        launch, columns = self._launch, self._columns
+        count = launch.waiting // launch.resident * launch.resident
+        middle = self._a_round_before(start)
+        first = None if middle is None else self._a_round_before(middle)
+        self._starts.append(start)
+        if first is None or middle is None or self._skipped or not count:
+            return
+        costs = []
+        for begin, end in ((first, middle), (middle, start)):
+            laps = [lap for one in self._phases[begin.phases : end.phases] for lap in one.counted]
+            passed = plain_sum(one.passed for one in self._phases[begin.phases : end.phases])
+            issued = end.look - begin.look
+            cycles = issued[columns.cycles] + (passed * self._pace(laps) if laps else 0)
+            costs.append(cycles / (issued[columns.work] + passed))
+        if abs(costs[1] / costs[0] - 1) > SAME_ROUNDS:
+            return
+        phases, issued = self._phases[first.phases :], start.look - first.look
+        times = self._work.of(launch.skip(count)) / (issued[columns.work] + plain_sum(one.passed for one in phases))
+        for one in phases:
+            one.times += times
+        self._repeated += issued * times
+        self._skipped = count
+
+    def _a_round_before(self, start: Start) -> Start | None:
+        """Return the beginning of a phase of the same kind a round before; not the launch's first one."""
+        of_round = self._launch.resident
+        for then in self._starts[1:]:
+            if then.kind == start.kind and abs(start.position - then.position - of_round) <= ROUND * of_round:
+                return then
+        return None
+
+    def _phase(self) -> Iterator[int]:
+        """Take laps and jump once while the machine is calm; yields the cycle of each look."""
+        launch, columns = self._launch, self._columns
+        begun = self._standing()
+        began, phase = launch.now, Phase(_kind(begun))
+        look = self._look()
+        pace = look[columns.cycles] / max(look[columns.work], 1)  # cycles of an instruction
+        size = max(LAP_ITERATIONS * self._loop.length * len(begun.slots), self._spec.windows * LEAST_INSTRUCTIONS)
+        cycles = max(size * pace, self._spec.windows)
+        alike = [one for one in self._phases if one.kind == phase.kind]
+        after = JUMPED_ITERATIONS + int(begun.ahead.max(initial=0))  # a slice ends before its wavefront jumps
+        jumped, last = (cycles * n / LAP_ITERATIONS for n in (after, LAST_ITERATIONS))
+        while not phase.passed:
+            if not (yield from self._lap(phase, cycles)):
+                return
+            phase.before += 1
+            stands = self._standing()
+            paces, apart = self._moved(begun, stands)
+            spent = launch.now - began
+            further, room = np.zeros(0), -jumped - last
+            for _ in range(2):  # how far wavefronts come apart follows from the time passed over
+                further = apart * ((1 + max(room, 0) / spent) ** 0.5 - 1)
+                room = float(((stands.left - LEFT_ITERATIONS - further) / paces).min()) * spent - jumped - last
+            least = LEAST_SHARE * self._work.total / (float(paces.sum()) * self._loop.length / spent)
+            if room < max(LEAST_LAPS * cycles, least):
+                return
+            if self._enough(phase, alike, room, cycles):
+                passed = np.maximum(paces * (room / spent) + further, 1).astype(np.int64)
+                self._passage.wanted[stands.slots] = passed
+                self._passed[stands.slots] += passed
+                phase.passed = int(passed.sum()) * self._loop.length
+        self._phases.append(phase)
+        look = self._look()
+        self._jumped = look if self._jumped is None else self._jumped
+        yield launch.now + round(jumped)
+        phase.jumped = self._look() - look
+        yield from self._lap(phase, last)
+
+    def _enough(self, phase: Phase, alike: Sequence[Phase], room: float, cycles: float) -> bool:
+        """Tell whether a phase's laps say enough for a jump over `room` cycles, or are as many as are worth it.
+
+        alike: earlier phases of its kind. The last lap has to have the pace of the one before, or of these phases.
+        """
+        own = phase.laps[phase.unsettled :]
+        laps = np.array([*(lap for one in alike for lap in one.counted), *own])
+        strata = _strata([*(len(one.counted) for one in alike), len(own)])
+        even = np.full(len(laps), 1 / len(laps))
+        found = ratios(laps, even, _LATER_ROUNDS, self._columns, self._spec, strata=strata)
+        lap = found.lap_variance(self._columns.cycles) * found.chance.factor * len(laps)
+        now = self._pace(phase.laps[-1:])
+        others = [self._pace(held) for held in (laps[:-1], phase.laps[-2:-1]) if len(held)]
+        phase.settled = any((other / now - 1) ** 2 <= max(lap, SAME**2) for other in others)
+        spent = phase.before * cycles
+        if spent >= MOST_LAPS_SHARE * (room + spent):
+            return True
+        done = self._look()[self._columns.work] + plain_sum(one.passed for one in self._phases)
+        share = min(room / self._launch.now * done / self._work.total, 1.0)
+        shared = (self._spec.within_bias * quantile(self._spec.confidence, MANY_DEGREES)) ** 2
+        allowed = max(self._spec.error**2 - shared, self._spec.error**2 / 4)
+        return phase.settled and lap / (phase.before - phase.unsettled) * share <= allowed
+
+    def _pace(self, laps: Sequence[np.ndarray] | np.ndarray) -> float:
+        """Return the cycles an instruction of laps."""
+        counts = np.array(laps).sum(axis=(0, 1))
+        return float(counts[self._columns.cycles] / counts[self._columns.work])
+
+    def _lap(self, phase: Phase, cycles: float) -> Generator[int, None, bool]:
+        """Look at the end of each window of a lap; yields each look, returns whether the machine was calm all along."""
+        start, looks, resident = self._launch.now, [self._look()], self._standing().workgroups
+        for k in range(1, self._spec.windows + 1):
+            yield max(start + round(cycles * k / self._spec.windows), self._launch.now + 1)
+            if not self._calm(0, 0) or not np.array_equal(self._standing().workgroups, resident):
+                return False
+            looks.append(self._look())
+        phase.laps.append(np.diff(looks, axis=0))
+        return True
+
+    # -- the machine
+
+    def _look(self) -> np.ndarray:
+        return looked(self._launch, self._vector)
+
+    def _standing(self) -> Standing:
+        """Return where the resident wavefronts stand."""
+        context = self._launch.context
+        held = context.resident_wavefronts
+        slots, workgroups, executed = held.slots, held.workgroups, held.executed
+        new = self._of[slots] != workgroups
+        self._passed[slots[new]] = 0
+        self._of[slots[new]] = workgroups[new]
+        loop = self._loop
+        ahead = np.minimum(self._launch.unissued(slots), executed)
+        begun = (executed - loop.first) / loop.length + self._passed[slots]
+        more = (self._work.each[workgroups] - self._work.each[0]) / (self._waves * loop.length)
+        units = slots >> CU_BITS
+        pairs = np.unique(np.stack([units, workgroups]), axis=1)
+        first = np.searchsorted(pairs[0], pairs[0])
+        count = np.searchsorted(pairs[0], pairs[0], side="right") - first
+        place = (np.arange(len(first)) - first) * (count.max(initial=0) + 1) + count
+        which = np.searchsorted(pairs[0] * self._total + pairs[1], units * self._total + workgroups)
+        ahead = ahead / loop.length
+        return Standing(slots, workgroups, begun - ahead, ahead, loop.iterations + more - begun, place[which])
+
+    def _calm(self, done: float, left: float) -> bool:
+        """Tell whether all that may be resident is, and each wavefront has done so many iterations and has so many
+        left.
+        """
+        stands, launch = self._standing(), self._launch
+        if not len(stands.slots) or (stands.done < done).any() or (stands.left < left).any():
+            return False
+        return not launch.waiting or len(stands.slots) == launch.resident * self._waves
+
+    def _check_loads(self) -> None:
+        """Raise Streaming, once the first wavefronts are in their loops, if L2 has answered hardly any load."""
+        stands = self._standing()
+        if self._checked or not len(stands.done) or stands.done.mean() < SETTLED_ITERATIONS:
+            return
+        self._checked = True
+        if finds_nothing(self._launch.counts(), self._spec):
+            ahead, rounds = float(stands.ahead.max()), self._total / self._launch.resident
+            found = Streaming(self._loop, self._work, ahead, self._total, self._waves, rounds)
+            if found.fits:
+                raise found
+
+    def _moved(self, begun: Standing, stands: Standing) -> tuple[np.ndarray, np.ndarray]:
+        """Return how many iterations the place of each wavefront has moved on in the mean over all compute units, and
+        how many more each wavefront's workgroup has.
+        """
+        moved = stands.done - begun.done
+
+        def mean(of: np.ndarray) -> np.ndarray:
+            groups, which = np.unique(of, return_inverse=True)
+            return np.asarray((np.bincount(which, moved, len(groups)) / np.bincount(which))[which])
+
+        means = np.maximum(mean(stands.places), 1e-9)
+        return means, mean(stands.workgroups) - means
+
+    # -- what is known at the end
+
+    def finish(self, facts: RunFacts) -> None:
+        """Add estimates for what was passed over to the facts of a launch that has ended; say how it was sampled."""
+        confidence = self._spec.confidence
+        simulated = int(facts.kernel.wavefront_instructions)
+        rounds = self._total / self._launch.resident
+        if not self._phases and not self._skipped:
+            why = "its workgroups were in their loops together for too short a time"
+            facts.sampling = Sampling(confidence, WHOLE, why, rounds, simulated, simulated)
+            return
+        columns, size = self._columns, len(self._vector.timed)
+        added, doubts = self._repeated[:size].copy(), list[Replicates]()
+        for kind in dict.fromkeys(one.kind for one in self._phases):
+            phases = [one for one in self._phases if one.kind == kind]
+            jumped = plain_sum(one.jumped * one.times for one in phases)
+            passed = [(one.passed + one.jumped[columns.work]) * one.times for one in phases]
+            weights = np.array([n * w for one, n in zip(phases, passed, strict=True) for w in one.weights()])
+            laps, whole = np.array([lap for one in phases for lap in one.counted]), plain_sum(passed)
+            strata = _strata([len(one.counted) for one in phases])
+            works = np.bincount(strata, weights * laps[..., columns.work].sum(axis=1)) / np.bincount(strata, weights)
+            laps = laps * (works.mean() / works)[strata][:, np.newaxis, np.newaxis]  # each phase has its own pace
+            found = ratios(laps, weights / whole, _LATER_ROUNDS, columns, self._spec, strata=strata)
+            added += (found.values * whole - jumped)[:size]
+            doubts.append(Replicates(found.chance.factor, found.chance.deviations[:, :size] * whole))
+        own = self._spec.within_bias * added * self._vector.timed
+        doubts.append(Replicates(quantile(confidence, MANY_DEGREES) ** 2, own[np.newaxis], WITHIN))
+        if self._jumped is not None:
+            later = (self._vector.values(facts.sections) - self._jumped[:size]) * self._vector.timed
+            factor = quantile(confidence, MANY_DEGREES) ** 2
+            doubts.append(Replicates(factor, self._spec.change_bias * later[np.newaxis]))
+        waves = self._skipped * self._waves
+        exact = {"workgroups": self._skipped, "wavefronts_ended": waves, "wavefronts": waves}
+        complete(facts, self._vector, added, doubts, exact)
+        facts.sampling = Sampling(
+            confidence,
+            ITERATIONS,
+            self._reason(),
+            rounds,
+            int(facts.kernel.wavefront_instructions),
+            simulated,
+            False,
+            tuple(Doubt(self._vector, doubt) for doubt in doubts),
+        )
+
+    def _reason(self) -> str:
+        """Say in short how the launch was sampled."""
+        laps, jumps = plain_sum(len(one.laps) for one in self._phases), len(self._phases)
+        said = f"within workgroups: {laps} laps, {jumps} jump{'s' * (jumps != 1)} in a loop of {self._loop.iterations}"
+        rounds = round(self._skipped / self._launch.resident)
+        return f"{said} iterations" + (f"; {rounds} round{'s' * (rounds > 1)} passed over" if rounds else "")
+
+
+def finds_nothing(facts: RunFacts, spec: SamplingSpec) -> bool:
+    """Tell whether L2 answers so few of a launch's loads that what they cost lies within what is doubted."""
+    return bool(facts.l2.read_hits + facts.l2.mshr_merges <= spec.within_bias * facts.l2.read_transactions)
+
+
+def _strata(laps: Sequence[int]) -> np.ndarray:
+    """Return the number of the phase of each lap; laps: how many each phase has."""
+    return np.repeat(np.arange(len(laps)), laps)
+
+
+def _kind(stands: Standing) -> tuple[int, ...]:
+    """Return what phases that may be compared have in common: how many wavefronts there are, and which places."""
+    return len(stands.slots), *np.unique(stands.places).tolist()

@@ -1,0 +1,265 @@
+"""What memory instructions access, and how many lanes take part: measures of waste for the rules, rows for tables.
+
+A result's JSON object has the counts of each instruction (`access_patterns`, made by gpusim/model/core/patterns.py).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gpusim.base.sums import plain_sum
+from gpusim.results.report.result import Measured
+from gpusim.results.report.rule import place_of
+from gpusim.results.report.values import NOTHING, percent
+from isa.architecture import LANES
+from isa.trace import LINE_BYTES
+
+_MANY = 2  # lines for each L2 channel, from which on they could go to all channels alike
+Spot = Mapping[str, Any]
+
+
+def patterns(run: Measured, *kinds: str) -> list[Spot]:
+    """Return the access patterns of a run, of these kinds alone if any are named."""
+    return [spot for spot in run.tree.get("access_patterns") or () if not kinds or spot["kind"] in kinds]
+
+
+class _Waste(NamedTuple):
+    """A waste: of which instructions, what of it is too much of what, in the same unit."""
+
+    kinds: tuple[str, ...]
+    wasted: Callable[[Measured, Spot], float]
+    whole: Callable[[Spot], float]
+
+    def share(self, run: Measured) -> float | None:
+        """Return the share of the run's whole that is wasted; None without any."""
+        spots = patterns(run, *self.kinds)
+        whole = plain_sum(self.whole(spot) for spot in spots)
+        return plain_sum(self.wasted(run, spot) for spot in spots) / whole if whole else None
+
+    def worst(self, run: Measured) -> Spot | None:
+        """Return the instruction that wastes most."""
+        return max(patterns(run, *self.kinds), key=lambda spot: self.wasted(run, spot), default=None)
+
+
+def _examined(spot: Spot, name: str) -> float:
+    """Return a count of examined executions, scaled to all lines of an instruction."""
+    examined = spot.get("examined_lines", 0)
+    return spot.get(name, 0) * spot.get("lines", 0) / examined if examined else 0.0
+
+
+def _excess_lines(run: Measured, spot: Spot) -> float:
+    return float(max(spot.get("lines", 0) - spot.get("least_lines", 0), 0))
+
+
+def _stored_lines(spot: Spot) -> float:
+    return float(spot.get("lines", 0)) if "store" in spot["instruction"] else 0.0
+
+
+def _channels(run: Measured) -> int:
+    return int(run.gpu.get("l2", {}).get("channels", 1))
+
+
+def _crowded_lines(run: Measured, spot: Spot) -> float:
+    """Return the lines by which the L2 channel that gets most exceeds an even share, where lines suffice for all."""
+    channels = _channels(run)
+    if spot.get("examined_lines", 0) < _MANY * channels * spot.get("examined", 0):
+        return 0.0
+    return max(_examined(spot, "channel_lines") - spot.get("lines", 0) / channels, 0.0)
+
+
+_VECTOR = ("vector_memory",)
+UNCOALESCED = _Waste(_VECTOR, _excess_lines, lambda spot: spot.get("lines", 0))
+SET_CONFLICTS = _Waste(_VECTOR, lambda run, spot: _examined(spot, "set_overflow"), lambda spot: spot.get("lines", 0))
+CHANNEL_CONFLICTS = _Waste(_VECTOR, _crowded_lines, lambda spot: spot.get("lines", 0))
+PARTIAL_LINES = _Waste(
+    _VECTOR, lambda run, spot: _examined(spot, "partial_lines") if _stored_lines(spot) else 0.0, _stored_lines
+)
+BANK_CONFLICTS = _Waste(
+    ("lds",),
+    lambda run, spot: max(spot.get("bank_cycles", 0) - spot.get("least_bank_cycles", 0), 0),
+    lambda spot: spot.get("bank_cycles", 0),
+)
+IDLE_LANES = _Waste(
+    ("vector_alu",), lambda run, spot: LANES * spot["issued"] - spot["lanes"], lambda spot: LANES * spot["issued"]
+)
+
+
+def _of(spot: Spot, name: str) -> float:
+    return spot.get(name, 0) / spot["issued"]
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _at(spot: Spot) -> str:
+    return f"{place_of(spot)}, {spot['instruction']}"
+
+
+def stride_bytes(spot: Spot) -> int:
+    """Return how many bytes lie between neighbours' lines, where most executions have such a stride; 0 for others."""
+    regular = 2 * spot.get("strided", 0) > spot.get("examined", 0)
+    return abs(spot.get("stride_lines", 0)) * LINE_BYTES if regular else 0
+
+
+def line_figures(run: Measured) -> Mapping[str, str]:
+    """Return the figures of the instruction that touches most lines in vain."""
+    spot = UNCOALESCED.worst(run)
+    if spot is None:
+        return {}
+    verb = "store" if _stored_lines(spot) else "atomic" if "atomic" in spot["instruction"] else "load"
+    stride = stride_bytes(spot)
+    return {
+        "each": f"{_number(_of(spot, 'lines'))} lines per {verb}",
+        "least": _number(_of(spot, "least_lines")),
+        "factor": _number(spot["lines"] / max(spot.get("least_lines", 0), 1)),
+        "stride": f", neighbours {stride:,} bytes apart" if stride else "",
+        "at": _at(spot),
+    }
+
+
+def set_figures(run: Measured) -> Mapping[str, str]:
+    """Return the figures of the instruction most of whose lines find their L1 set full of its own."""
+    spot = SET_CONFLICTS.worst(run)
+    if spot is None:
+        return {}
+    stride = stride_bytes(spot)
+    power = " (a power of two)" if stride and stride & (stride - 1) == 0 else ""
+    return {"stride": f"a stride of {stride:,} bytes{power}" if stride else "their addresses", "at": _at(spot)}
+
+
+def channel_figures(run: Measured) -> Mapping[str, str]:
+    """Return the figures of the instruction whose lines crowd in a few L2 channels most."""
+    spot = CHANNEL_CONFLICTS.worst(run)
+    if spot is None or not spot.get("examined"):
+        return {}
+    lines, most = (spot.get(name, 0) / spot["examined"] for name in ("examined_lines", "channel_lines"))
+    return {"most": _number(most), "lines": _number(lines), "channels": str(_channels(run)), "at": _at(spot)}
+
+
+def place_figures(waste: _Waste) -> Callable[[Measured], Mapping[str, str]]:
+    """Return what gives the figures of the instruction that wastes most."""
+
+    def figures(run: Measured) -> Mapping[str, str]:
+        spot = waste.worst(run)
+        return {} if spot is None else {"at": _at(spot)}
+
+    return figures
+
+
+def bank_figures(run: Measured) -> Mapping[str, str]:
+    """Return the figures of the instruction with most LDS bank conflicts."""
+    spot = BANK_CONFLICTS.worst(run)
+    if spot is None:
+        return {}
+    cycles, least = (_number(_of(spot, name)) for name in ("bank_cycles", "least_bank_cycles"))
+    return {"each": f"{cycles} bank cycles where {least} would do", "at": _at(spot)}
+
+
+def lane_figures(run: Measured) -> Mapping[str, str]:
+    """Return the figures of idle lanes: how many are active in the mean, and where most are not."""
+    spots, spot = patterns(run, "vector_alu"), IDLE_LANES.worst(run)
+    if spot is None:
+        return {}
+    issued = plain_sum(one["issued"] for one in spots)
+    active = plain_sum(one["lanes"] for one in spots) / issued
+    return {"active": _number(active), "there": _number(_of(spot, "lanes")), "at": place_of(spot)}
+
+
+def waited_for(run: Measured) -> Mapping[str, str]:
+    """Return which instruction is waited for most, as the end of a sentence; empty where it is not known."""
+    spots = [spot for spot in patterns(run) if spot.get("wait_cycles")]
+    whole = plain_sum(spot["wait_cycles"] for spot in spots)
+    if not whole:
+        return {"for": ""}
+    spot = max(spots, key=lambda one: one["wait_cycles"])
+    return {"for": f", {percent(spot['wait_cycles'] / whole)} of it for {_at(spot)}"}
+
+
+class AccessRow(NamedTuple):
+    """An instruction's accesses as text, column by column (HEADS)."""
+
+    cells: tuple[str, ...]
+    spot: Spot
+
+
+HEADS = (
+    "instruction", "executed", "lines each", "least", "useful bytes", "lanes", "hits L1, L2", "DRAM rows", "stride",
+    "bank cycles", "waited for",
+)  # fmt: skip
+
+
+def access_rows(run: Measured) -> list[AccessRow]:
+    """Return the rows of a run's memory instructions, those that were waited for longest first."""
+    spots = [spot for spot in patterns(run) if spot["kind"] != "vector_alu"]
+    waited = plain_sum(spot.get("wait_cycles", 0) for spot in spots)
+    spots.sort(key=lambda spot: (-spot.get("wait_cycles", 0), -spot.get("lines", 0)))
+    return [AccessRow(tuple(_cells(spot, waited)), spot) for spot in spots]
+
+
+def _cells(spot: Spot, waited: float) -> Iterator[str]:
+    lines, least = spot.get("lines", 0), spot.get("least_lines", 0)
+    examined = spot.get("examined", 0)
+    stride = stride_bytes(spot)
+    yield spot["instruction"]
+    yield f"{spot['issued']:,}"
+    yield _number(_of(spot, "lines")) if lines else NOTHING
+    yield _number(_of(spot, "least_lines")) if least else NOTHING
+    yield percent(useful_share(spot)) if lines and least else NOTHING
+    yield _number(_of(spot, "lanes")) if "lanes" in spot else NOTHING
+    yield f"{_hit_rate(spot, 'l1')}, {_hit_rate(spot, 'l2')}"
+    yield _number(spot.get("dram_rows", 0) / examined) if examined else NOTHING
+    yield f"{stride:,} bytes" if stride else NOTHING
+    yield (
+        f"{_number(_of(spot, 'bank_cycles'))} ({_number(_of(spot, 'least_bank_cycles'))})"
+        if spot.get("bank_cycles")
+        else NOTHING
+    )
+    yield percent(spot.get("wait_cycles", 0) / waited) if waited else NOTHING
+
+
+def useful_share(spot: Spot) -> float:
+    """Return the bytes asked for / those of the lines touched, at most 1 (where lanes ask for the same bytes)."""
+    return float(min(spot.get("bytes_asked_for", 0) / (spot["lines"] * LINE_BYTES), 1.0))
+
+
+def _hit_rate(spot: Spot, cache: str) -> str:
+    counts = [spot.get(f"{cache}_{what}", 0) for what in ("hits", "merges", "misses")]
+    return percent(counts[0] / sum(counts)) if any(counts) else NOTHING
+
+
+def told_of(cell: str) -> bool:
+    """Tell whether a cell of a row says anything."""
+    return cell.strip(f"{NOTHING}, ") != ""
+
+
+class LineRow(NamedTuple):
+    """A source line: executions and idle lanes of its vector arithmetic, lines it touches and could do with, waits."""
+
+    file: str
+    line: int
+    vector_instructions: int
+    active_lanes: float | None
+    lines: int
+    least_lines: int
+    bank_conflict_cycles: int
+    wait_cycles: int
+
+
+def line_rows(run: Measured) -> list[LineRow]:
+    """Return the source lines of a run's access patterns with their counts, by file and line."""
+    held: dict[tuple[str, int], list[Spot]] = {}
+    for spot in patterns(run):
+        if "line" in spot:
+            held.setdefault((spot["file"], spot["line"]), []).append(spot)
+    return [_line_row(*place, spots) for place, spots in sorted(held.items())]
+
+
+def _line_row(file: str, line: int, spots: Sequence[Spot]) -> LineRow:
+    vector = [spot for spot in spots if spot["kind"] == "vector_alu"]
+    issued = plain_sum(spot["issued"] for spot in vector)
+    lanes = plain_sum(spot["lanes"] for spot in vector)
+    of_vector = [spot for spot in spots if spot["kind"] == "vector_memory"]
+    lines, least = (plain_sum(spot.get(name, 0) for spot in of_vector) for name in ("lines", "least_lines"))
+    conflicts = plain_sum(spot.get("bank_cycles", 0) - spot.get("least_bank_cycles", 0) for spot in spots)
+    waits = plain_sum(spot.get("wait_cycles", 0) for spot in spots)
+    return LineRow(file, line, issued, lanes / issued if issued else None, lines, least, conflicts, waits)

@@ -1,0 +1,134 @@
+"""Figures of a sweep by choice, for a screen or for a paper: each a picture with its numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from gpusim.base.errors import UserError
+from gpusim.base.picture import Picture
+from gpusim.results.report.page import sweep_charts
+from gpusim.results.report.page.charts import literal
+from gpusim.results.report.sweeps.front import FrontPoint, memory, panels_of
+from gpusim.results.report.sweeps.points import Swept, merged_repeats, name_of, names, said
+from gpusim.results.report.sweeps.series import Choice, Series, series_of
+
+Style = Literal["screen", "paper", "wide"]
+STYLES: tuple[Style, ...] = get_args(Style)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """width, height: inches of a figure with one row of panels; row: of each further row; font: points."""
+
+    width: float
+    height: float
+    row: float
+    font: float
+    titled: bool
+
+
+# paper: a column of IEEE's and ACM's two-column pages (3.5 and 3.33 inches); wide: both columns
+_LOOKS: dict[Style, _Look] = {
+    "screen": _Look(7.2, 3.4, 2.4, 9, titled=True),
+    "paper": _Look(3.33, 2.2, 1.5, 7.5, titled=False),
+    "wide": _Look(7.0, 2.2, 1.7, 8, titled=False),
+}
+_DRAWN = {"lines": sweep_charts.lines, "bars": sweep_charts.bars, "heat-map": sweep_charts.fields}
+
+
+def figure_of(swept: Swept, choice: Choice, style: Style = "screen", name: str = "") -> Picture:
+    """Make the figure that is chosen of a sweep; raise UserError for what the sweep does not have.
+
+    name: of its files; empty: its kind.
+    """
+    if choice.kind == "front" or len(choice.metrics) > 1:
+        return _front(swept, choice, _LOOKS[style], name or "front")
+    series = series_of(swept, choice)
+    look = _LOOKS[style]
+    rows, _ = sweep_charts.grid_of(len(series.panels), look.width)
+    title = f"{series.metric} over {series.x}" + (f" and {series.y}" if series.kind == "heat-map" else "")
+
+    def draw(figure: object) -> None:
+        _DRAWN[series.kind](_titled(figure, swept.title, look), series)
+
+    return Picture(
+        name or series.kind, f"{swept.title}: {title}", " ".join(map(_sentence, [_ends(series), *series.notes])),
+        ("panel", series.by or "line", series.x, series.metric, "half-width", "low", "high", "points"),
+        list(_rows(series)), draw, (look.width, look.height + (rows - 1) * look.row), font_size=look.font,
+        note=" ".join(map(_sentence, series.notes)),
+    )  # fmt: skip
+
+
+def _titled(figure: object, title: str, look: _Look) -> object:
+    figure.set_layout_engine("constrained")  # type: ignore[attr-defined]
+    if look.titled:
+        figure.suptitle(literal(title), fontsize="medium")  # type: ignore[attr-defined]
+    return figure
+
+
+def _front(swept: Swept, choice: Choice, look: _Look, name: str) -> Picture:
+    """Make the picture of a front: the two metrics chosen, or the sweep's objectives, or a metric by memory."""
+    if choice.x or choice.y or choice.by or choice.baseline:
+        raise UserError("front: is of two metrics, the cost first; --x, --y, --by and --baseline are of other figures")
+    swept = merged_repeats(swept).at(choice.at)
+    swept, by_memory = memory(swept)
+    known = {text for one in swept.places for text in one.measured}
+    wanted = list(choice.metrics) or [text for text in swept.objectives if text in known]
+    if len(wanted) < 2:
+        wanted = [by_memory or "dram.bytes", *(wanted or [swept.metric])]
+    cost, metric = _cost_first(swept, wanted, bool(choice.metrics))
+    panels = panels_of(swept, cost, metric)
+    if not panels:
+        raise UserError(f"front: no design has values of {cost} and {metric} at every workload")
+    rows, _ = sweep_charts.grid_of(len(panels), look.width)
+    axes = (name_of(cost), name_of(metric))
+    on = [one for one in list(panels.values())[-1] if one.standing]
+    noise = any(one.x[1] or one.y[1] for points in panels.values() for one in points)
+    alt = f"On the front: {'; '.join(names(one.design) for one in on)}." + (
+        " Values whose intervals overlap are not distinguishable: none of them beats the other." if noise else ""
+    )
+
+    def draw(figure: object) -> None:
+        sweep_charts.fronts(_titled(figure, swept.title, look), panels, axes)
+
+    paths = list(on[0].design)
+    return Picture(
+        name, f"{swept.title}: Pareto front of {metric} against {cost}", alt,
+        ("panel", *paths, axes[0], "± cost", axes[1], "±", "standing"),
+        [(panel, *_front_row(one)) for panel, points in panels.items() for one in points], draw,
+        (look.width, look.height + (rows - 1) * look.row), font_size=look.font,
+    )  # fmt: skip
+
+
+def _cost_first(swept: Swept, wanted: Sequence[str], chosen: bool) -> tuple[str, str]:
+    """Return two metrics, the first of them that which is drawn across."""
+    if len(wanted) != 2:
+        raise UserError(f"front: is of two metrics; given: {', '.join(wanted)}")
+    first, second = wanted
+    return (first, second) if chosen or second == swept.metric else (second, first)
+
+
+def _front_row(one: FrontPoint) -> tuple[object, ...]:
+    return (*one.design.values(), *one.x, *one.y, one.standing or "another is better")
+
+
+def _rows(series: Series) -> list[tuple[object, ...]]:
+    return [
+        (line.panel, line.name, mark.x, *(mark.middle or (None, None)), mark.low, mark.high, mark.points)
+        for line in series.lines
+        for mark in line.marks
+    ]
+
+
+def _ends(series: Series) -> str:
+    """Say the least and the largest mean."""
+    drawn = [(mark.middle[0], line, mark) for line in series.lines for mark in line.marks if mark.middle is not None]
+    if not drawn:
+        return "no mean: no combination is common to all values"
+    ends = (min(drawn, key=lambda one: one[0]), max(drawn, key=lambda one: one[0]))
+    places = [", ".join(filter(None, (line.panel, line.name, said(mark.x)))) for _, line, mark in ends]
+    return "from " + " to ".join(f"{end[0]:,.4g} at {place}" for end, place in zip(ends, places, strict=True))
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."

@@ -1,0 +1,131 @@
+"""The memory chart: units with their hit rates, and the bytes that flow between them, as one picture."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from gpusim.base.picture import Picture
+from gpusim.results.report.access import LINE_BYTES
+from gpusim.results.report.page.charts import COLOURS
+from gpusim.results.report.result import Measured
+from gpusim.results.report.values import NOTHING, percent
+
+_BOX = (1.35, 0.62)  # inches
+_STEP = 2.0  # from column to column
+_ROWS = 0.95  # from row to row
+_WIDEST, _THINNEST = 5.0, 0.6  # points of an arrow
+
+
+class Unit(NamedTuple):
+    """A unit: its name, what is said of it, its column and row."""
+
+    name: str
+    said: str
+    column: int
+    row: int
+
+
+class Flow(NamedTuple):
+    """Bytes from one unit to another; read: towards the compute units."""
+
+    source: str
+    target: str
+    size_bytes: float
+    read: bool
+
+
+def _rate(run: Measured, path: str, what: str) -> str:
+    rate = run.get(path)
+    return f"{what} {NOTHING if rate is None else percent(rate)}"
+
+
+def units_and_flows(run: Measured) -> tuple[list[Unit], list[Flow]]:
+    """Return the chart's units, and the flows between them that carry anything."""
+    units = [
+        Unit("Compute units", f"{run.number('kernel.vmem_instructions'):,.0f} VMEM", 0, 0),
+        Unit("L1", _rate(run, "l1.hit_rate", "hits"), 1, 0),
+        Unit("L2", _rate(run, "l2.hit_rate", "hits"), 2, 0),
+        Unit("DRAM", _rate(run, "dram.row_hit_rate", "row hits"), 3, 0),
+        Unit("LDS", f"{run.number('kernel.lds_instructions'):,.0f} instructions", 0, 1),
+        Unit("Scalar cache", _rate(run, "scalar_cache.hit_rate", "hits"), 2, 1),
+    ]
+    of_l1 = {way: run.number(f"l1.{way}_transactions") * LINE_BYTES for way in ("read", "write")}
+    scalar = run.number("scalar_cache.misses") * LINE_BYTES
+    to_l1 = run.number("l2.read_transactions") * LINE_BYTES - scalar
+    flows = [
+        Flow("L1", "Compute units", of_l1["read"], True),
+        Flow("Compute units", "L1", of_l1["write"], False),
+        Flow("L2", "L1", max(to_l1, 0.0), True),
+        Flow("L1", "L2", run.number("l2.bytes_written"), False),
+        Flow("DRAM", "L2", run.number("dram.bytes_read"), True),
+        Flow("L2", "DRAM", run.number("dram.bytes_written"), False),
+        Flow("LDS", "Compute units", run.number("lds.bytes_asked_for"), True),
+        Flow("L2", "Scalar cache", scalar, True),
+    ]
+    if run.tree.get("engine"):
+        units.append(Unit("Engine", f"{run.number('engine.requests'):,.0f} requests", 3, 1))
+        flows.append(Flow("Engine", "L2", run.number("l2.sparse_fills") * LINE_BYTES, True))
+    return units, [flow for flow in flows if flow.size_bytes]
+
+
+def memory_chart(measured: Sequence[Measured]) -> Picture | None:
+    """Draw the chart of the last run of several; None where nothing was timed."""
+    run = next((one for one in reversed(measured) if one.get("l1.transactions")), None)
+    if run is None:
+        return None
+    units, flows = units_and_flows(run)
+    if not flows:
+        return None
+    most = max(flows, key=lambda flow: flow.size_bytes)
+    rows = [(flow.source, flow.target, flow.size_bytes) for flow in flows]
+    return Picture(
+        "memory-chart", f"Memory chart: {run.name or run.kernel}",
+        f"The largest flow is from {most.source} to {most.target}, {_amount(most.size_bytes)}.",
+        ("from", "to", "bytes"), rows, lambda figure: _draw(figure, units, flows), (7.6, 2.0),
+    )  # fmt: skip
+
+
+def _amount(size: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024 or unit == "GiB":
+            break
+        size /= 1024
+    return f"{size:,.3g} {unit}"
+
+
+def _draw(figure: Any, units: Sequence[Unit], flows: Sequence[Flow]) -> None:
+    width, height = figure.get_size_inches()
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_xlim(-0.1, width - 0.1)
+    axes.set_ylim(height, 0)
+    axes.set_axis_off()
+    at = {unit.name: (_STEP * unit.column, 0.2 + _ROWS * unit.row) for unit in units}
+    for unit in units:
+        x, y = at[unit.name]
+        axes.add_patch(_rectangle(x, y))
+        axes.text(x + _BOX[0] / 2, y + 0.22, unit.name, ha="center", va="center", fontsize=8, weight="bold")
+        axes.text(x + _BOX[0] / 2, y + 0.45, unit.said, ha="center", va="center", fontsize=7)
+    most = max(flow.size_bytes for flow in flows)
+    for flow in flows:
+        _arrow(axes, at[flow.source], at[flow.target], flow, _WIDEST * flow.size_bytes / most)
+
+
+def _rectangle(x: float, y: float) -> Any:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((x, y), *_BOX, fill=False, linewidth=0.8, edgecolor=COLOURS[6])
+
+
+def _arrow(axes: Any, source: tuple[float, float], target: tuple[float, float], flow: Flow, points: float) -> None:
+    """Draw an arrow between two boxes, reads above writes, with its bytes."""
+    (x0, y0), (x1, y1) = source, target
+    if x0 == x1:  # one above the other
+        x = x0 + _BOX[0] / 2
+        ends = (x, y0 if y0 > y1 else y0 + _BOX[1]), (x, y1 + _BOX[1] if y0 > y1 else y1)
+        said = (x + 0.06, (ends[0][1] + ends[1][1]) / 2, "left")
+    else:
+        shift = 0.2 if flow.read else 0.44
+        ends = (x0 + (_BOX[0] if x1 > x0 else 0.0), y0 + shift), (x1 + (_BOX[0] if x0 > x1 else 0.0), y1 + shift)
+        said = ((ends[0][0] + ends[1][0]) / 2, (ends[0][1] + ends[1][1]) / 2 - 0.06, "center")
+    style = {"arrowstyle": "-|>", "color": COLOURS[0 if flow.read else 5], "linewidth": max(points, _THINNEST)}
+    axes.annotate("", xy=ends[1], xytext=ends[0], arrowprops={**style, "shrinkA": 0, "shrinkB": 0})
+    axes.text(said[0], said[1], _amount(flow.size_bytes), ha=said[2], va="bottom", fontsize=6.5)

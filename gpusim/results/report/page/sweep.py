@@ -1,0 +1,139 @@
+"""What compares points: of a sweep, or of several results whose configurations differ. Answers first, then pictures."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from gpusim.base.axis_roles import roles_of
+from gpusim.base.errors import UserError
+from gpusim.base.html import Element, table, tag
+from gpusim.base.picture import Picture
+from gpusim.base.progress import clock
+from gpusim.base.table import is_number
+from gpusim.results import metrics
+from gpusim.results.report.page.figures import figure_of
+from gpusim.results.report.result import Result
+from gpusim.results.report.sweeps.answers import answers, best_of, matters, roles_line
+from gpusim.results.report.sweeps.effects import effects_on
+from gpusim.results.report.sweeps.front import memory
+from gpusim.results.report.sweeps.points import Place, Swept, merged_repeats, name_of, ordered, said, told
+from gpusim.results.report.sweeps.series import Choice
+from gpusim.results.report.values import half_width
+
+COMPARED = ("kernel.cycles", "kernel.time_us", "kernel.occupancy", "l2.hit_rate", "dram.bytes")
+_IRRELEVANT = ("run.hotspots", "run.checked", "run.verify")  # decide what is reported, not what is simulated
+MOST_AXES = 7  # columns of a table of points
+MOST_DETAILED = 4  # runs of a sweep with all their sections
+
+
+def swept_of(results: Mapping[str, Result]) -> Swept:
+    """Return results as the points of a sweep over what differs in their configurations.
+
+    Of values that always change together the first is the axis. Results of different kinds have no axes: they differ in
+    nearly everything.
+    """
+    flat = {name: dict(metrics.leaves(result.config)) for name, result in results.items()}
+    kinds = {(result.kind == "net", *result.config) for result in results.values()}
+    paths = list(dict.fromkeys(path for values in flat.values() for path in values)) if len(kinds) == 1 else []
+    axes: dict[str, list[Any]] = {}
+    partitions: set[tuple[int, ...]] = set()
+    for path in paths:
+        column = [_plain(values.get(path)) for values in flat.values()]
+        numbers = {value: n for n, value in enumerate(dict.fromkeys(column))}
+        partition = tuple(numbers[value] for value in column)
+        if path in _IRRELEVANT or len(numbers) == 1 or partition in partitions:
+            continue
+        partitions.add(partition)
+        axes[path] = ordered(column)
+    places = [
+        Place(number, {path: _plain(flat[name].get(path)) for path in axes}, _measured(result), name)
+        for number, (name, result) in enumerate(results.items())
+    ]
+    title = f"{len(results)} results"
+    return Swept(title, title, axes, roles_of(axes, {}), places, planned=len(places), method="results")
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, int | float | str) else str(value)
+
+
+def _measured(result: Result) -> dict[str, tuple[float, float]]:
+    tree = result.last.tree
+    return {
+        path: (value, half_width(tree, path) or 0.0)
+        for path in COMPARED
+        if is_number(value := result.last.get(path)) and value is not None
+    }
+
+
+def best_runs(swept: Swept) -> list[str]:
+    """Return the names of the runs of the best design, one for each workload, whose sections a page shows."""
+    swept = merged_repeats(swept)
+    whole = [one for one in swept.designs(swept.metric) if one.mean is not None]
+    best = best_of(whole, swept.is_minimized(swept.metric)).places if whole else swept.places
+    return list(dict.fromkeys(one.run for one in best))[:MOST_DETAILED]
+
+
+def pictures_of(swept: Swept) -> list[Picture]:
+    """Draw what matters most: a metric over the axis with the largest effect, over two axes, and the Pareto front.
+
+    Where nothing has an effect there is nothing to draw, which the answers say.
+    """
+    if swept.method == "results" and not swept.axes:
+        return []
+    merged = merged_repeats(swept)
+    with_effect = [one.axis for one in effects_on(merged, swept.metric).axes if not one.has_none]
+    workload = swept.with_role("workload", "environment")
+    if len(swept.places) < 2 or not (with_effect or workload):
+        return []
+    wanted = [(Choice(), "axis")]
+    if len(with_effect) > 1:
+        wanted.append((Choice(x=with_effect[0], y=with_effect[1]), "heat-map"))
+    if memory(swept)[1] or len(swept.objectives) > 1 or swept.with_role("design"):
+        wanted.append((Choice(kind="front"), "pareto"))
+    found = []
+    for choice, name in wanted:
+        with suppress(UserError):  # such as too many lines: the reader chooses others
+            found.append(figure_of(swept, choice, name=name))
+    return found
+
+
+def section(swept: Swept, detailed: Sequence[str] = (), link: str = "") -> Element:
+    """Make the part of a page that compares points: answers, what matters, pictures, the points themselves.
+
+    detailed: runs whose sections follow; link: the title's.
+    """
+    state = f"{len(swept.places)} points" if swept.planned <= len(swept.places) else (
+        f"{len({one.number for one in swept.places})} of {swept.planned} points"
+    )  # fmt: skip
+    state += f", {swept.failed} failed" if swept.failed else ""
+    state += f"; its runs took {clock(swept.wall_s)} together" if swept.wall_s else ""
+    effects = matters(swept) if swept.axes and swept.with_role("design") else None
+    return tag(
+        "section",
+        tag("h2", link or swept.title),
+        tag("p", f"{swept.label}: {state}.", class_="tells") if swept.method != "results" else None,
+        tag("ul", [tag("li", line) for line in answers(swept)], class_="answers") if swept.axes else None,
+        tag("p", roles_line(swept), class_="tells") if swept.axes else None,
+        effects.html() if effects is not None and effects.rows else None,
+        [picture.element("c") for picture in pictures_of(swept)],
+        points_table(swept),
+        tag("p", f"Sections follow of {', '.join(detailed)}: the best design.", class_="remark") if detailed else None,
+        id="comparison",
+    )
+
+
+def points_table(swept: Swept) -> Element:
+    """Make the table of points, which lies folded below the pictures where they are many."""
+    axes = list(swept.axes)[:MOST_AXES]
+    left = list(swept.axes)[MOST_AXES:]
+    shown = list(dict.fromkeys(text for one in swept.places for text in one.measured))
+    rows = []
+    for one in swept.places:
+        values = [(said(value), value if is_number(value) else None) for value in map(one.values.get, axes)]
+        measured = [(told(found), found[0]) if (found := one.measured.get(text)) else "–" for text in shown]
+        rows.append((one.run, *values, *measured))
+    more = f"; {len(left)} further values differ: {', '.join(left)}" if left else ""
+    caption = f"Points: what differs, then what was measured{more}"
+    made = table(caption, ("run", *axes, *map(name_of, shown)), rows)
+    return tag("details", tag("summary", f"The {len(rows)} points"), made, open="" if len(rows) <= 8 else None)

@@ -1,0 +1,82 @@
+"""What a rule is: a share of something that is too large, said in words with figures, and what to do about it."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from gpusim.results.metrics import METRICS
+from gpusim.results.report.result import Measured
+from gpusim.results.report.values import percent
+
+# names of the stall reasons, as hot spots have them
+STALLS = tuple(metric.path.partition(".")[2] for metric in METRICS if metric.path.startswith("stalls."))
+_FIGURE = re.compile(r"\{([\w.]+)\}")
+
+
+class Rule(NamedTuple):
+    """A rule about one run's metrics.
+
+    section: the key of the section that shows it; measure: a share, None where the rule does not apply; above: the
+    share from which on the rule applies; text, advice: with figures in braces: `{measure}`, a metric's path (shown with
+    its unit), or a name out of `figures`; reason: the stall reason whose costliest instruction is named; weight: how
+    much of the share a user may hope to save as time, by judgement: rules are ranked by it.
+    """
+
+    name: str
+    section: str
+    measure: Callable[[Measured], float | None]
+    above: float
+    text: str
+    advice: str
+    figures: Callable[[Measured], Mapping[str, str]] | None = None
+    reason: str = ""
+    weight: float = 0.5
+
+
+class Finding(NamedTuple):
+    """What a rule found in a run: text and advice with figures; the text begins with the run's name, if it has one."""
+
+    rule: Rule
+    share: float
+    text: str
+    advice: str
+
+    @property
+    def rank(self) -> float:
+        """The rank of the finding: larger ones are shown first."""
+        return self.share * self.rule.weight
+
+
+def findings(rules: Iterable[Rule], measured: Measured) -> list[Finding]:
+    """Return the findings of the rules about a run, the most important first."""
+    found, name = [], f"{measured.name}: " if measured.name else ""
+    for rule in rules:
+        share = rule.measure(measured)
+        if share is None or share <= rule.above:
+            continue
+        figures = {"measure": percent(share), **(rule.figures(measured) if rule.figures else {})}
+        text, advice = _filled(rule.text, figures, measured), _filled(rule.advice, figures, measured)
+        found.append(Finding(rule, share, f"{name}{text}{_place(rule.reason, measured)}", advice))
+    return sorted(found, key=lambda finding: -finding.rank)
+
+
+def place_of(spot: Mapping[str, Any]) -> str:
+    """Return the place of an instruction as in 'gemm.cl line 214', or its address where its line is unknown."""
+    if "line" in spot:
+        return f"{PurePath(spot['file']).name} line {spot['line']}"
+    return f"{spot['address']:#07x}"
+
+
+def _place(reason: str, measured: Measured) -> str:
+    """Return the end of a sentence: where most of a stall reason occurs; empty where no hot spots were counted."""
+    spots = [spot for spot in measured.tree.get("hotspots") or () if reason and spot.get(reason)]
+    whole = measured.get(f"stalls.{reason}")
+    if not spots or not whole:
+        return ""
+    spot = max(spots, key=lambda spot: spot[reason])
+    return f"; {percent(spot[reason] / whole)} of that at {place_of(spot)}, {spot['instruction']}"
+
+
+def _filled(text: str, figures: Mapping[str, str], measured: Measured) -> str:
+    return _FIGURE.sub(lambda found: figures[found[1]] if found[1] in figures else measured.text(found[1]), text)

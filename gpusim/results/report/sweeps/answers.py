@@ -1,0 +1,198 @@
+"""What a sweep comes to, in words that follow from its points: which design, how sure, what it costs, what matters."""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+
+from gpusim.base.axis_roles import MEANINGS
+from gpusim.base.intervals import differ
+from gpusim.base.table import Column, Table
+from gpusim.results.report.sweeps.effects import HARDLY, Effect, Effects, effects_on, workloads_said
+from gpusim.results.report.sweeps.front import Ranked, binding, partial_values, ranked
+from gpusim.results.report.sweeps.points import (
+    VARIANT,
+    Design,
+    Swept,
+    merged_repeats,
+    name_of,
+    names,
+    said,
+    told,
+    unit_of,
+)
+
+MOST_NAMED = 4  # designs, or workloads, that a sentence names
+MOST_PAIRS = 3  # of axes whose joint effect is said
+
+
+def answers(swept: Swept, metric: str = "") -> list[str]:
+    """Return sentences: the best design of each environment, what is equal to it, its memory, what matters, limits."""
+    swept = merged_repeats(swept)
+    metric = metric or swept.metric
+    if not metric or not swept.places:
+        return ["no point has a value yet"]
+    found = list(_best_of_each(swept, metric))
+    found += effect_lines(swept, effects_on(swept, metric))
+    return found + _limits(swept, metric)
+
+
+def _best_of_each(swept: Swept, metric: str) -> Iterator[str]:
+    environment = swept.with_role("environment")
+    for key in swept.groups(environment):
+        fixed = dict(zip(environment, key, strict=True))
+        where = f"{names(fixed)}: " if fixed else ""
+        yield from (where + line for line in _best(swept.at(fixed), metric))
+
+
+def _best(swept: Swept, metric: str) -> list[str]:
+    designs, workloads = swept.designs(metric), swept.groups(swept.with_role("workload"))
+    whole = [one for one in designs if one.mean is not None]
+    mean = f", geometric mean over {_workloads(swept)}" if len(workloads) > 1 else ""
+    if not swept.with_role("design"):
+        return _by_workload(swept, metric)
+    if not whole:
+        return [f"no design has a value at every workload yet ({len(designs)} have some)"]
+    least = swept.is_minimized(metric)
+    best = best_of(whole, least)
+    value = f"{told(_mean(best))} {unit_of(metric)}".rstrip()
+    how = "least" if least else "most"
+    same = [one for one in whole if one is not best and not differ(_mean(one), _mean(best))]
+    if len(same) == len(whole) - 1 > 0:
+        noise = "cannot be told apart" if _mean(best)[1] else "is the same"
+        return [f"{metric} of all {len(whole)} designs {noise}: {value}{mean}", *_smallest(best, same)]
+    lines = [f"{how} {metric}: {value}{mean}, at {names(best.values)}"]
+    if same:
+        listed = "; ".join(names(one.values) for one in same[:MOST_NAMED])
+        noise = "not distinguishable from it" if _mean(best)[1] or any(_mean(one)[1] for one in same) else "equal to it"
+        more = f" and {len(same) - MOST_NAMED} more" if len(same) > MOST_NAMED else ""
+        lines.append(f"{noise}: {listed}{more}")
+    lines += _smallest(best, same)
+    missing = len(designs) - len(whole)
+    if missing:
+        lines.append(f"{missing} of {len(designs)} designs lack a workload and are not compared")
+    return lines
+
+
+def best_of(designs: Sequence[Design], least: bool) -> Design:
+    """Return the best design by its mean over all workloads; of equal ones the one with the smallest memories."""
+    return min(designs, key=lambda one: ((1 if least else -1) * _mean(one)[0], one.memory_kib))
+
+
+def _mean(design: Design) -> tuple[float, float]:
+    assert design.mean is not None
+    return design.mean
+
+
+def _by_workload(swept: Swept, metric: str) -> list[str]:
+    paths = swept.with_role("workload")
+    held = swept.groups(paths).items()
+    said_values = [
+        f"{' '.join(map(said, key))} {told(places[0].measured[metric])}" for key, places in held
+        if metric in places[0].measured
+    ]  # fmt: skip
+    more = f" and {len(said_values) - MOST_NAMED} more" if len(said_values) > MOST_NAMED else ""
+    listed = f"{', '.join(said_values[:MOST_NAMED])}{more}"
+    return [f"{metric} by {', '.join(paths) or 'point'}: {listed}; nothing is varied that may be chosen"]
+
+
+def _smallest(best: Design, same: Sequence[Design]) -> list[str]:
+    """Say what the best design costs in memory, and which one that is not worse takes least."""
+    if not best.memory_kib:
+        return []
+    small = min([best, *same], key=lambda one: one.memory_kib)
+    if small.memory_kib < best.memory_kib:
+        return [f"of these the smallest memories, {small.memory_kib:,.6g} KiB, are at {names(small.values)}"]
+    return [f"its memories take {best.memory_kib:,.6g} KiB" + (", the least of these" if same else "")]
+
+
+def _workloads(swept: Swept) -> str:
+    paths = swept.with_role("workload")
+    return f"{len(swept.groups(paths))} workloads ({', '.join(paths)})"
+
+
+def effect_lines(swept: Swept, effects: Effects) -> list[str]:
+    """Say of each axis whether it matters, and of pairs that matter together."""
+    lines = [f"{one.axis}: {_effect(swept, one, effects)}" for one in effects.axes]
+    for (a, b), share in itertools.islice(effects.together.items(), MOST_PAIRS):
+        lines.append(f"{a} with {b}: what one does depends on the other, {share:.0%} of the variation")
+    if effects.fit is not None and not effects.exact:
+        lines.append(
+            f"shares are by a fitted model of {len(effects.axes)} axes that explains {effects.fit:.0%} of the variation"
+        )
+    return lines
+
+
+def _effect(swept: Swept, effect: Effect, effects: Effects) -> str:
+    share = "" if effect.share is None else f"{effect.share:.0%} of the variation" + _within(swept)
+    if not effect.pairs:
+        return f"no two points differ in it alone; {share}" if share else "no two points differ in it alone"
+    if effect.has_none:
+        equal = "the same at all its values" if effect.most == 0.0 else "no value can be told from another"
+        pairs = f"{effect.pairs} comparison{'s' * (effect.pairs != 1)}"
+        return f"no effect here on {effects.metric}: {equal}, all else equal ({pairs})"
+    verb = "hardly any effect: changes" if effect.most < HARDLY else "changes"
+    most = "from 0" if math.isinf(effect.most) else f"by up to {effect.most:.1%}, on average {effect.typical:.1%}"
+    none = workloads_said(swept, effect)
+    return f"{verb} {effects.metric} {most}" + (f"; {share}" if share else "") + (f"; none at {none}" if none else "")
+
+
+def _within(swept: Swept) -> str:
+    return " within a workload" if swept.with_role("workload") else ""
+
+
+def matters(swept: Swept, metric: str = "") -> Table:
+    """Return a table with a row for each axis of design: how much it changes a metric, and what it explains."""
+    swept = merged_repeats(swept)
+    effects = effects_on(swept, metric or swept.metric)
+    heads = [Column("axis"), Column("values"), *(Column(head) for head in ("changes it by at most", "on average"))]
+    heads += [Column("of the variation"), Column("verdict")]
+    rows = []
+    for one in effects.axes:
+        verdict = "no effect here" if one.has_none else "hardly any" if one.most < HARDLY and one.pairs else "matters"
+        compared = [_share(one.most), _share(one.typical)] if one.pairs else [None, None]
+        share = None if one.share is None else f"{one.share:.0%}"
+        rows.append((one.axis, ", ".join(map(said, swept.axes[one.axis])), *compared, share, verdict))
+    exact = "of the whole grid" if effects.exact else "by a fitted model"
+    title = f"What matters for {name_of(effects.metric)}: changes with all else equal, shares {exact}"
+    return Table(heads, rows, "matters", title)
+
+
+def _share(value: float) -> str:
+    return "from 0" if math.isinf(value) else f"{value:.1%}"
+
+
+def front_of(swept: Swept, objectives: Sequence[str]) -> list[Ranked]:
+    """Return the designs on the Pareto front of the objectives' means over workloads, and those not distinguishable."""
+    return [one for one in ranked(merged_repeats(swept), objectives) if one.standing]
+
+
+def roles_line(swept: Swept) -> str:
+    """Say which axes have which role, what that means, and which roles only follow from names."""
+    parts = []
+    for role, meaning in MEANINGS.items():
+        paths = [path for path, held in swept.roles.items() if held == role and len(swept.axes[path]) > 1]
+        if paths:
+            parts.append(f"{', '.join(paths)}: {role} ({meaning})")
+    inferred = [path for path in swept.axes if path not in swept.told and path != VARIANT]
+    how = (
+        f"; inferred from the names of {', '.join(inferred)}, roles: in the sweep's file says others"
+        if inferred
+        else ""
+    )
+    return "; ".join(parts) + (how if swept.method != "results" else "")
+
+
+def _limits(swept: Swept, metric: str) -> list[str]:
+    """Say which constraints keep the best design, or one of the front, from a neighbour, and which values miss some."""
+    lines = []
+    whole = [one for one in swept.designs(metric) if one.mean is not None] if swept.with_role("design") else []
+    if whole and not swept.with_role("environment"):
+        objectives = [text for text in swept.objectives if any(text in one.measured for one in swept.places)]
+        chosen = [one.design for one in front_of(swept, objectives)] if len(objectives) > 1 else []
+        what = "the front" if chosen else "the best design"
+        chosen = chosen or [best_of(whole, swept.is_minimized(metric))]
+        for text in dict.fromkeys(text for one in chosen for text in binding(swept, one.values)):
+            lines.append(f"{what} is shaped by a constraint, which forbids a neighbour of it: {text}")
+    for axis, value, other, there in partial_values(swept) if swept.method == "grid" else ():
+        lines.append(f"{axis} {said(value)} was run only at {other} {', '.join(map(said, there))}: compare it there")
+    return lines

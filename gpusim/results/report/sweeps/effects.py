@@ -1,0 +1,180 @@
+"""How much each axis of a sweep matters for a metric: exactly where points differ in that axis alone, and its share.
+
+An axis that may be chosen is judged within each workload and environment, so that a layer which takes longer than
+another one explains nothing. Of a whole grid the shares are an analysis of variance; of any other set of points they
+are those of a linear model with a step for each value, fitted by least squares.
+"""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusim.base.intervals import differ
+from gpusim.results.report.sweeps.points import Key, Place, Swept, said
+
+HARDLY = 0.01  # a change below this share is called hardly any
+MOST_STEPS = 6  # values of an axis that the model tells apart; of more, neighbours count as one
+LEAST_POINTS = 4  # from which on a model is fitted
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What an axis does to a metric where all else is the same.
+
+    most, typical: the largest and the mean change between the least and the largest value, as shares of the least;
+    by_workload: the largest change at each workload; pairs: how many sets of points differ in this axis alone, 0: none
+    do; distinct: whether any of these changes is larger than its error bars; share: of the variation that the axis
+    explains alone, None where nothing varies or too few points are known.
+    """
+
+    axis: str
+    most: float
+    typical: float
+    by_workload: Mapping[Key, float]
+    pairs: int
+    distinct: bool
+    share: float | None
+
+    @property
+    def has_none(self) -> bool:
+        """Whether the axis has no effect at any of these points."""
+        return self.pairs > 0 and not self.distinct
+
+
+@dataclass(frozen=True)
+class Effects:
+    """The effects of all axes of design on a metric, the largest share first.
+
+    exact: whether the points are a whole grid; fit: the part of the variation that all axes together explain, each by
+    itself; together: the share that two axes explain beside what each does alone.
+    """
+
+    metric: str
+    axes: Sequence[Effect]
+    exact: bool
+    fit: float | None
+    together: Mapping[tuple[str, str], float]
+
+
+def effects_on(swept: Swept, metric: str) -> Effects:
+    """Return how much each axis of design matters for a metric."""
+    places = [one for one in swept.places if metric in one.measured]
+    axes = swept.with_role("design")
+    fixed = swept.with_role("workload", "environment")
+    exact = _is_grid(places, axes, fixed)
+    table, values = _table(swept, places, axes, fixed, metric)
+    whole = float(np.dot(values, values))
+    varies = whole > 1e-18 * max(len(places), 1) and len(places) >= LEAST_POINTS
+    shares = {axis: _explained(table, values, [axis], axes, exact) / whole for axis in axes} if varies else {}
+    fit = 1 - _left(table, values, axes) / whole if varies else None
+    together = {}
+    if varies:
+        for pair in itertools.combinations(axes, 2):
+            share = _beside(table, values, pair, axes, exact) / whole
+            if share > HARDLY:
+                together[pair] = share
+    found = [_effect(swept, places, axis, metric, shares.get(axis)) for axis in axes]
+    found.sort(key=lambda one: (-(one.share or 0.0), -one.most))
+    return Effects(metric, found, exact, fit, dict(sorted(together.items(), key=lambda item: -item[1])))
+
+
+def _effect(swept: Swept, places: Sequence[Place], axis: str, metric: str, share: float | None) -> Effect:
+    others = [path for path in swept.axes if path != axis]
+    workload = swept.with_role("workload")
+    sets: dict[Key, list[Place]] = {}
+    for one in places:
+        sets.setdefault(tuple(one.values[path] for path in others), []).append(one)
+    changes, distinct, by_workload = [], False, dict[Key, float]()
+    for held in sets.values():
+        if len(held) < 2:
+            continue
+        estimates = sorted(one.measured[metric] for one in held)
+        least, largest = estimates[0], estimates[-1]
+        changes.append(_change(least[0], largest[0]))
+        distinct = distinct or any(differ(a, b) for a, b in itertools.combinations(estimates, 2))
+        key = tuple(held[0].values[path] for path in workload)
+        by_workload[key] = max(by_workload.get(key, 0.0), changes[-1])
+    typical = math.fsum(changes) / len(changes) if changes else 0.0
+    return Effect(axis, max(changes, default=0.0), typical, by_workload, len(changes), distinct, share)
+
+
+def _change(least: float, largest: float) -> float:
+    """Return by which share of the least value the largest exceeds it; infinite from 0 on."""
+    if least == largest:
+        return 0.0
+    return (largest - least) / abs(least) if least else math.inf
+
+
+def _is_grid(places: Sequence[Place], axes: Sequence[str], fixed: Sequence[str]) -> bool:
+    """Tell whether every combination of the axes' values is there once at every workload and environment."""
+    paths = [*fixed, *axes]
+    values = [{one.values[path] for one in places} for path in paths]
+    keys = {tuple(one.values[path] for path in paths) for one in places}
+    return len(keys) == len(places) == math.prod(map(len, values))
+
+
+def _table(
+    swept: Swept, places: Sequence[Place], axes: Sequence[str], fixed: Sequence[str], metric: str
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return each axis's values as numbers of steps, and the metric without what workload and environment make of it.
+
+    The metric is a logarithm where all values are positive: equal factors then count as equal changes.
+    """
+    raw = [one.measured[metric][0] for one in places]
+    values = np.array([math.log(v) for v in raw] if all(v > 0 for v in raw) else raw, dtype=float)
+    groups: dict[Key, list[int]] = {}
+    for number, one in enumerate(places):
+        groups.setdefault(tuple(one.values[path] for path in fixed), []).append(number)
+    for numbers in groups.values():
+        values[numbers] -= values[numbers].mean()
+    steps = {}
+    for axis in axes:
+        order = {value: n for n, value in enumerate(swept.axes[axis])}
+        count = min(len(order), MOST_STEPS)
+        steps[axis] = np.array([order[one.values[axis]] * count // len(order) for one in places], dtype=int)
+    return steps, values
+
+
+def _indicators(steps: Sequence[np.ndarray]) -> np.ndarray:
+    """Return a column of 0 and 1 for each combination of steps that some point has."""
+    _, numbers = np.unique(np.stack(steps), axis=1, return_inverse=True)
+    return np.eye(int(numbers.max()) + 1)[numbers.reshape(-1)]
+
+
+def _left(table: Mapping[str, np.ndarray], values: np.ndarray, axes: Sequence[str], *pairs: tuple[str, str]) -> float:
+    """Return the sum of squares that a model with a step for each value, and for each combination of pairs, leaves."""
+    columns = [np.ones((len(values), 1)), *(_indicators([table[axis]]) for axis in axes)]
+    columns += [_indicators([table[a], table[b]]) for a, b in pairs]
+    model = np.hstack(columns)
+    found = np.linalg.lstsq(model, values, rcond=None)[0]
+    rest = values - model @ found
+    return float(np.dot(rest, rest))
+
+
+def _explained(
+    table: Mapping[str, np.ndarray], values: np.ndarray, some: Sequence[str], axes: Sequence[str], exact: bool
+) -> float:
+    """Return the sum of squares that axes explain: of a grid by themselves, else beside what the others explain."""
+    whole = float(np.dot(values, values))
+    if exact:
+        return whole - _left(table, values, some)
+    others = [axis for axis in axes if axis not in some]
+    return max(_left(table, values, others) - _left(table, values, axes), 0.0)
+
+
+def _beside(
+    table: Mapping[str, np.ndarray], values: np.ndarray, pair: tuple[str, str], axes: Sequence[str], exact: bool
+) -> float:
+    of = pair if exact else axes
+    return max(_left(table, values, of) - _left(table, values, of, pair), 0.0)
+
+
+def workloads_said(swept: Swept, effect: Effect) -> str:
+    """Say at which workloads an axis has no effect though it has one elsewhere; empty where there are none."""
+    none = [key for key, change in effect.by_workload.items() if change == 0.0]
+    if not none or len(none) == len(effect.by_workload):
+        return ""
+    return ", ".join(" ".join(map(said, key)) for key in none)

@@ -1,0 +1,265 @@
+"""What a figure of a sweep shows: lines of marks in panels, with means like for like and ranges, or a Pareto front."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from gpusim.base.errors import UserError, unknown_name
+from gpusim.base.intervals import Estimate
+from gpusim.base.table import is_number
+from gpusim.results.report.sweeps.effects import effects_on
+from gpusim.results.report.sweeps.points import (
+    MEAN,
+    Key,
+    Place,
+    Swept,
+    is_time,
+    mean_of,
+    merged_repeats,
+    name_of,
+    names,
+    ratio_of,
+    said,
+)
+
+Kind = Literal["lines", "bars", "heat-map", "front"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+MOST_LINES = 8  # lines that are told apart by colour and mark
+MOST_PANELS = 12
+LEAST_LINE = 3  # values of an axis of numbers from which on lines are drawn, not bars
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a user chooses of a figure; empty: as the sweep suggests.
+
+    metrics: one, or two for a Pareto front, the cost first; x, y, by: axes: across, down (of a heat map), of lines or
+    bars; at: values of axes that points must have; baseline: values of the points that others are compared with,
+    which are the same in all else; kind: how it is drawn.
+    """
+
+    metrics: Sequence[str] = ()
+    x: str = ""
+    y: str = ""
+    by: str = ""
+    at: Mapping[str, Any] = field(default_factory=dict)
+    baseline: Mapping[str, Any] = field(default_factory=dict)
+    kind: Kind | Literal[""] = ""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A value at one place of the axis.
+
+    middle: of points that differ in nothing but what the figure shows: the geometric mean over the combinations of all
+    else that every value of the axis has; None where there is none; low, high: over all points there; points: so many.
+    """
+
+    x: Any
+    middle: Estimate | None
+    low: float
+    high: float
+    points: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """The marks of one value of `by`, or one row of a heat map, in a panel."""
+
+    panel: str
+    name: str
+    marks: Sequence[Mark]
+
+
+@dataclass(frozen=True)
+class Series:
+    """A figure's data. x, y: names with units of what is drawn; by: of what tells lines apart; notes: what to know."""
+
+    kind: Kind
+    x: str
+    y: str
+    by: str
+    lines: Sequence[Line]
+    notes: Sequence[str]
+    metric: str = ""
+
+    @property
+    def panels(self) -> list[str]:
+        """The panels' names in order."""
+        return list(dict.fromkeys(line.panel for line in self.lines))
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A value that goes into a mark. context: values of all that the figure does not show."""
+
+    panel: str
+    line: Any
+    x: Any
+    context: Key
+    value: Estimate
+    low: float
+    high: float
+
+
+def series_of(swept: Swept, choice: Choice) -> Series:
+    """Return what a figure of lines, bars or a heat map shows; raise UserError for what the sweep does not have."""
+    metric = choice.metrics[0] if choice.metrics else swept.metric
+    swept = merged_repeats(swept).at(choice.at)
+    if not any(metric in one.measured for one in swept.places):
+        raise UserError(f"{metric}: no point has a value of it")
+    x, y, by = _axes(swept, choice, metric)
+    swept, label = _compared(swept, choice.baseline, metric)
+    second = y or by
+    workload = [path for path in swept.with_role("workload") if path not in (x, second)]
+    environment = [path for path in swept.with_role("environment") if path not in (x, second)]
+    panels = [*environment, *workload]
+    hidden = [path for path in swept.with_role("design") if path not in (x, second)]
+    items = list(_items(swept, metric, panels, second, x, hidden))
+    merged = workload or ([second] if second and swept.roles[second] == "workload" else [])
+    if merged and len(swept.groups(merged)) > 1 and not (y and second in merged):
+        over = _over_workloads(swept, metric, merged)
+        items += [
+            replace(one, panel=" ".join(filter(None, [one.panel, MEAN])) if workload else one.panel,
+                    line=one.line if workload else MEAN)
+            for one in _items(over, metric, environment, second if workload else "", x, hidden)
+        ]  # fmt: skip
+    lines = list(_lines(items, swept.axes[x]))
+    if len({line.panel for line in lines}) > MOST_PANELS:
+        raise UserError(
+            f"{', '.join(panels)}: would be more than {MOST_PANELS} panels; --at {panels[-1]}=... picks one"
+        )
+    if not y and len({line.name for line in lines}) > MOST_LINES + 1:
+        raise UserError(
+            f"{second}: would be more than {MOST_LINES} lines; --at picks values, --y makes a heat map of it"
+        )
+    kind: Kind = choice.kind or ("heat-map" if y else _usual(swept.axes[x]))  # type: ignore[assignment]
+    return Series(kind, name_of(x), name_of(y) if y else label, name_of(by) if by else "", lines,
+                  _notes(swept, hidden, lines, items), label)  # fmt: skip
+
+
+def _axes(swept: Swept, choice: Choice, metric: str) -> tuple[str, str, str]:
+    """Return the axes x, y and by: those chosen, else x of the largest effect and a line for each workload."""
+    for option, path in (("--x", choice.x), ("--y", choice.y), ("--by", choice.by)):
+        if path and path not in swept.axes:
+            raise UserError(f"{option}: {unknown_name('axis', path, swept.axes)}")
+    given = [path for path in (choice.x, choice.y, choice.by) if path]
+    if len(set(given)) < len(given):
+        raise UserError(f"--x, --y, --by: {given[-1]} is named twice")
+    if (choice.y or choice.kind == "heat-map") and choice.by:
+        raise UserError("--y, --by: a heat map has no lines: --y or --by")
+    ranked = [one.axis for one in effects_on(swept, metric).axes]
+    others = [*ranked, *swept.with_role("workload", "environment"), *swept.axes]
+    free = [path for path in others if path not in given]
+    x = choice.x or next(iter(free), "")
+    if not x:
+        raise UserError("nothing is varied: a figure needs an axis")
+    y = choice.y
+    if choice.kind == "heat-map" and not y:
+        y = next((path for path in ranked if path != x), "")
+        if not y:
+            raise UserError("heat-map: needs two axes; --y names the second")
+    few = [path for path in swept.with_role("workload") if path != x and len(swept.axes[path]) <= MOST_LINES]
+    by = choice.by or (few[0] if len(few) == 1 and not y else "")
+    return x, y, by
+
+
+def _usual(values: Sequence[Any]) -> Kind:
+    return "lines" if len(values) >= LEAST_LINE and all(map(is_number, values)) else "bars"
+
+
+def _compared(swept: Swept, baseline: Mapping[str, Any], metric: str) -> tuple[Swept, str]:
+    """Return the points with their ratio to the baseline in place of a metric, and the ratio's name.
+
+    A point's baseline has the values of `baseline` and is like it in all else; a point without one is left out.
+    """
+    if not baseline:
+        return swept, name_of(metric)
+    swept.at(baseline)
+    paths = list(swept.axes)
+
+    def key(values: Mapping[str, Any]) -> Key:
+        return tuple(values[path] for path in paths)
+
+    there = {key(one.values): one for one in swept.places if metric in one.measured}
+    speed_up = is_time(metric) and swept.is_minimized(metric)
+    kept = []
+    for one in there.values():
+        base = there.get(key({**one.values, **baseline}))
+        if base is None:
+            continue
+        if one is base:
+            ratio: Estimate | None = (1.0, 0.0)
+        else:
+            sides = (one.measured[metric], base.measured[metric])
+            ratio = ratio_of(*(sides[::-1] if speed_up else sides))
+        if ratio is not None:
+            kept.append(replace(one, measured={metric: ratio}))
+    if not kept:
+        raise UserError(f"--baseline {names(baseline)}: no point is like another one in all else")
+    label = "speed-up" if speed_up else f"{metric} relative to that"
+    return replace(
+        swept, places=kept
+    ), f"{label} over {names(baseline)}" if speed_up else f"{label} at {names(baseline)}"
+
+
+def _items(
+    swept: Swept, metric: str, panels: Sequence[str], second: str, x: str, hidden: Sequence[str]
+) -> Iterator[_Item]:
+    for one in swept.places:
+        if metric not in one.measured:
+            continue
+        value = one.measured[metric]
+        panel = ", ".join(said(one.values[path]) for path in panels)
+        low, high = (one.measured.get(f"{metric} {end}", value)[0] for end in ("low", "high"))
+        context = tuple(one.values[path] for path in hidden)
+        yield _Item(panel, one.values[second] if second else "", one.values[x], context, value, low, high)
+
+
+def _over_workloads(swept: Swept, metric: str, workload: Sequence[str]) -> Swept:
+    """Return points over all workloads: the mean of each design that has them all, with the range of its values."""
+    others = [path for path in swept.axes if path not in workload]
+    wanted = len(swept.groups(workload))
+    made = []
+    for key, held in swept.groups(others).items():
+        values = [one.measured[metric] for one in held if metric in one.measured]
+        if len(values) == wanted and all(value > 0 for value, _ in values):
+            ends = {f"{metric} low": (min(values)[0], 0.0), f"{metric} high": (max(values)[0], 0.0)}
+            measured = {metric: mean_of(values), **ends}
+            made.append(Place(held[0].number, dict(zip(others, key, strict=True)), measured))
+    return replace(swept, places=made)
+
+
+def _lines(items: Sequence[_Item], order: Sequence[Any]) -> Iterator[Line]:
+    """Yield the lines of each panel with a mark at each place; the middle is of the contexts that all marks have."""
+    panels: dict[str, dict[Any, dict[Any, list[_Item]]]] = {}
+    for one in items:
+        panels.setdefault(one.panel, {}).setdefault(one.line, {}).setdefault(one.x, []).append(one)
+    for panel, lines in panels.items():
+        every = [{one.context for one in held} for marks in lines.values() for held in marks.values()]
+        common = set.intersection(*every)
+        for name, marks in lines.items():
+            shared = common or set.intersection(*({one.context for one in held} for held in marks.values()))
+            drawn = [_mark(x, marks[x], shared) for x in order if x in marks]
+            yield Line(panel, said(name) if name != "" else "", drawn)
+
+
+def _mark(x: Any, held: Sequence[_Item], shared: set[Key]) -> Mark:
+    like = [one.value for one in held if one.context in shared]
+    middle = mean_of(like) if like else None
+    return Mark(x, middle, min(one.low for one in held), max(one.high for one in held), len(held))
+
+
+def _notes(swept: Swept, hidden: Sequence[str], lines: Sequence[Line], items: Sequence[_Item]) -> list[str]:
+    notes = []
+    if hidden:
+        shown = all(mark.middle is not None for line in lines for mark in line.marks)
+        like = (
+            "over the combinations that all values have" if shown else "where all values have a combination in common"
+        )
+        notes.append(f"not shown: {', '.join(hidden)}: a mark is the geometric mean {like}, the range is that of all")
+    if any(line.name == MEAN or MEAN in line.panel for line in lines):
+        notes.append(f"the range of the {MEAN} is that of the workloads")
+    if any(one.value[1] for one in items):
+        notes.append("error bars: half-widths of confidence intervals, carried through means and ratios")
+    return notes

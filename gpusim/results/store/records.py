@@ -1,0 +1,218 @@
+"""A run's records as plain data, and back: from them follow the tables that people read and the JSON object."""
+
+import json
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from gpusim.base.errors import UserError
+from gpusim.model.core.count_vector import CountVector
+from gpusim.model.core.facts import Hotspot, RunFacts
+from gpusim.model.core.patterns import Pattern
+from gpusim.model.core.sampled import Doubt, Replicates, Sampling
+from gpusim.model.core.series import Series
+from gpusim.model.energy.dram import DramEnergies
+from gpusim.model.energy.model import EnergyModel
+from gpusim.results.records.record import (
+    CommandTimes,
+    KernelChoice,
+    PartLaunch,
+    PartRecord,
+    RunRecord,
+    VerificationFacts,
+)
+from gpusim.results.report.document import document
+from gpusim.results.store.reading import Results
+from isa.execution.resident import WavefrontGroup
+from isa.object.line_table import SourceFile, SourceLine
+
+_NESTED = ("launches", "verification", "commands", "energy", "choice", "parts")
+
+
+def plain(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
+    """Convert records to data that can be written as JSON."""
+    return [_plain_record(record) for record in records]
+
+
+def restored(records: Sequence[Mapping[str, Any]]) -> list[RunRecord]:
+    """Return the records that `plain` converted; raises KeyError, TypeError or ValueError for other data."""
+    return [_restored_record(held) for held in records]
+
+
+def _plain_record(record: RunRecord) -> dict[str, Any]:
+    held = {f.name: getattr(record, f.name) for f in fields(record) if f.init and f.name not in _NESTED}
+    verification = record.verification
+    return held | {
+        # parts have the patterns of all their launches, of which a program may have thousands
+        "launches": [plain_facts(facts, patterns=not record.parts) for facts in record.launches],
+        "verification": None if verification is None else asdict(verification),
+        "commands": [asdict(command) for command in record.commands],
+        "energy": None if record.energy is None else asdict(record.energy),
+        "choice": None if record.choice is None else asdict(record.choice),
+        "parts": [_plain_part(part) for part in record.parts],
+    }
+
+
+def _plain_part(part: PartRecord) -> dict[str, Any]:
+    """Convert a part, without the facts of its single launches, whose metrics are stored separately."""
+    return {
+        "name": part.name,
+        "what": part.what,
+        "values": dict(part.values),
+        "launches": [[launch.kernel, launch.simulated, launch.known] for launch in part.launches],
+        "facts": None if part.facts is None else plain_facts(part.facts),
+        "verification": None if part.verification is None else asdict(part.verification),
+    }
+
+
+def _restored_part(held: Mapping[str, Any]) -> PartRecord:
+    facts, verification = held["facts"], held["verification"]
+    return PartRecord(
+        held["name"],
+        held["what"],
+        held["values"],
+        [PartLaunch(kernel, None, *flags) for kernel, *flags in held["launches"]],
+        None if facts is None else restored_facts(facts),
+        None if verification is None else VerificationFacts(**verification),
+    )
+
+
+def _restored_record(held: Mapping[str, Any]) -> RunRecord:
+    verification, energy, choice = held["verification"], held["energy"], held.get("choice")  # older ones have none
+    return RunRecord(
+        **{name: value for name, value in held.items() if name not in _NESTED},
+        launches=[restored_facts(facts) for facts in held["launches"]],
+        verification=None if verification is None else VerificationFacts(**verification),
+        commands=[CommandTimes(**command) for command in held["commands"]],
+        energy=None if energy is None else EnergyModel(**{**energy, "dram": DramEnergies(**energy["dram"])}),
+        choice=None if choice is None else KernelChoice(**choice),
+        parts=[_restored_part(part) for part in held.get("parts", ())],
+    )
+
+
+def plain_facts(facts: RunFacts, patterns: bool = True) -> dict[str, Any]:
+    """Convert the facts of a launch, or the sum of several, to data that can be written as JSON.
+
+    patterns: keep the access patterns, which take as much room as all counts.
+    """
+    return {
+        "sections": facts.sections,
+        "partial": facts.partial,
+        "hotspots": [{**vars(h), "source": _plain_line(h.source)} for h in facts.hotspots],
+        "patterns": [{**vars(one), "source": _plain_line(one.source)} for one in facts.patterns if patterns],
+        "resident": [{**vars(group), "source": _plain_line(group.source)} for group in facts.resident],
+        "sampling": None if facts.sampling is None else _plain_sampling(facts.sampling),
+        **({} if facts.series is None else {"series": vars(facts.series)}),
+    }
+
+
+def restored_facts(held: Mapping[str, Any]) -> RunFacts:
+    """Return the facts that `plain_facts` converted; raises KeyError, TypeError or ValueError for other data."""
+    facts = RunFacts.of(held["partial"], **held["sections"])
+    facts.hotspots = [Hotspot(**{**h, "source": _restored_line(h["source"])}) for h in held["hotspots"]]
+    patterns = held.get("patterns", ())  # earlier versions have none
+    facts.patterns = [Pattern(**{**one, "source": _restored_line(one["source"])}) for one in patterns]
+    facts.series = Series(**held["series"]) if "series" in held else None
+    facts.resident = [WavefrontGroup(**{**g, "source": _restored_line(g["source"])}) for g in held["resident"]]
+    facts.sampling = None if held["sampling"] is None else _restored_sampling(held["sampling"])
+    return facts
+
+
+def _plain_sampling(sampling: Sampling) -> dict[str, Any]:
+    doubts = [
+        {
+            "vector": asdict(doubt.vector),
+            "factor": doubt.replicates.factor,
+            "rows": len(doubt.replicates.deviations),
+            "deviations": b64encode(doubt.replicates.deviations.astype("<f8").tobytes()).decode(),
+            "times": doubt.times,
+            "shared": doubt.replicates.shared,
+        }
+        for doubt in sampling.doubts
+    ]
+    held = {name: value for name, value in vars(sampling).items() if name != "parts"}
+    return held | {"doubts": doubts}
+
+
+def _restored_sampling(held: Mapping[str, Any]) -> Sampling:
+    doubts = []
+    for doubt in held["doubts"]:
+        held_vector = doubt["vector"]
+        keys = tuple((section, name) for section, name in held_vector["keys"])
+        vector = CountVector(keys, tuple(held_vector["sizes"]), tuple(held_vector["whole"]))
+        deviations = np.frombuffer(b64decode(doubt["deviations"]), "<f8").reshape(doubt["rows"], sum(vector.sizes))
+        replicates = Replicates(doubt["factor"], deviations, doubt["shared"])
+        doubts.append(Doubt(vector, replicates, doubt["times"]))
+    return Sampling(**{**held, "doubts": tuple(doubts)})
+
+
+def _plain_line(line: SourceLine | None) -> list[Any] | None:
+    if line is None:
+        return None
+    return [line.file.path, line.file.folder, line.file.md5.hex() if line.file.md5 is not None else None, line.number]
+
+
+def _restored_line(held: Sequence[Any] | None) -> SourceLine | None:
+    if held is None:
+        return None
+    path, folder, md5, number = held
+    return SourceLine(SourceFile(path, folder, bytes.fromhex(md5) if md5 is not None else None), number)
+
+
+def packed(content: Mapping[str, Any]) -> bytes:
+    """Return compressed JSON text."""
+    return zlib.compress(json.dumps(content, separators=(",", ":"), allow_nan=False).encode())
+
+
+def unpacked(content: bytes) -> Any:
+    """Return the content from which `packed` made these bytes."""
+    return json.loads(zlib.decompress(content))
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run of the store. row: of the table `runs`; content: its stored result, empty where the run failed."""
+
+    row: Mapping[str, Any]
+    configuration: dict[str, Any]
+    content: Mapping[str, Any]
+
+    @property
+    def label(self) -> str:
+        """The number and the name of the run: '12', or 'base (12)' with a name."""
+        number, name = self.row["id"], self.row["name"]
+        return f"{number}" if name is None else f"{name} ({number})"
+
+    @property
+    def records(self) -> list[RunRecord]:
+        """The records of a job; empty for microbenchmarks and for networks that an earlier version stored."""
+        return restored(self.content.get("records", []))
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON object that the run's command writes; raises UserError where the run failed."""
+        if "document" in self.content:
+            found: dict[str, Any] = self.content["document"]
+            return found
+        if "records" not in self.content:
+            raise UserError(f"run {self.label} failed: {self.row['error']}")
+        return document(self.configuration, *records_of(self.content, self.row["kind"]))
+
+
+def records_of(content: Mapping[str, Any], kind: str) -> tuple[list[RunRecord], list[str], Mapping[str, Any]]:
+    """Return the records of a stored job, its variants' names, and the further keys that the job adds."""
+    return restored(content["records"]), content["variants"], content.get("about") or {"kind": kind}  # older: none
+
+
+def stored_run(results: Results, run: str) -> StoredRun:
+    """Read a run by its number or name; raises UserError."""
+    row = results.run(run)
+    rows = results.rows("SELECT content FROM results WHERE run = ?", [row["id"]]).rows
+    try:
+        content = unpacked(rows[0][0])
+    except (zlib.error, ValueError, IndexError):
+        raise UserError(f"{results.path}: what run {row['id']} left behind is damaged") from None
+    return StoredRun(row, results.configuration(row["id"]), content)

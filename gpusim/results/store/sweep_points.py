@@ -1,0 +1,101 @@
+"""A stored sweep as its points with the roles of their axes: what figures and answers are made of."""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from gpusim.base.axis_roles import roles_of
+from gpusim.base.errors import UserError
+from gpusim.base.expressions import Expression
+from gpusim.base.intervals import Estimate
+from gpusim.results.metrics import leaves
+from gpusim.results.report.sweeps.points import VARIANT, Place, Swept, ordered
+
+if TYPE_CHECKING:
+    from gpusim.results.store.reading import Results
+    from gpusim.results.store.sweeps import SweepTable
+
+_ALWAYS = ("kernel.cycles", "kernel.time_us")
+
+
+def swept(results: "Results", which: int | str, wanted: Sequence[str] = ()) -> Swept:
+    """Read a sweep's points that have ended, with its objectives, cycles, and more metrics or expressions.
+
+    which: number or name; wanted: metrics, or expressions over metrics, axes and values of the configuration. Raises
+    UserError for one that names something else.
+    """
+    known = results.known_metrics()
+    plain = results.sweep(which, *(path for path in _ALWAYS if path in known))
+    specification = plain.specification
+    objectives: dict[str, str] = specification.get("objectives") or {}
+    configuration = _configuration(results, plain.number)
+    paths = [*plain.axes, *known, *configuration]
+    expressions = {text: Expression(text, paths, "--metric", "metric") for text in (*objectives, *wanted)}
+    for path in _ALWAYS:
+        if path in known:
+            expressions.setdefault(path, Expression(path, known, "--metric", "metric"))
+    metrics = dict.fromkeys(p for one in expressions.values() for p in one.paths if p in known and p not in plain.axes)
+    table = results.sweep(which, *metrics)
+    names: dict[int, str] = dict(results.rows("SELECT id, name FROM runs WHERE name IS NOT NULL").rows)  # type: ignore[arg-type]
+    spent = results.rows("SELECT sum(wall_s) FROM runs JOIN points ON run = id WHERE points.sweep = ?", [table.number])
+    return points_of(table, expressions, configuration, names, spent.rows[0][0] or 0.0)
+
+
+def points_of(
+    table: "SweepTable",
+    expressions: Mapping[str, Expression],
+    configuration: Mapping[str, Any] = MappingProxyType({}),
+    names: Mapping[int, str] = MappingProxyType({}),
+    wall_s: float = 0.0,
+) -> Swept:
+    """Return a table's points that have ended, with the value of each expression.
+
+    configuration: values that no axis varies; names: of runs, by number; wall_s: what the runs took together.
+    """
+    specification = table.specification
+    several = len({row["variant"] for row in table if row["state"] == "done"}) > 1
+    places = []
+    for row in table:
+        if row["state"] != "done":
+            continue
+        values = {path: row[path] for path in table.axes} | ({VARIANT: row["variant"]} if several else {})
+        held = {**configuration, **row}
+        widths = {path: row.get(f"{path}_half_width") or 0.0 for path in table.metrics}
+        measured = {text: value for text, one in expressions.items() if (value := _estimate(one, held, widths))}
+        run = row["run"]
+        label = f"run {names[run]} ({run})" if run in names else f"run {run}"
+        places.append(Place(row["point"], values, measured, label))
+    axes = {path: ordered(values) for path, values in table.axes.items()}
+    if several:
+        axes[VARIANT] = list(dict.fromkeys(one.values[VARIANT] for one in places))
+    given = specification.get("roles") or {}
+    return Swept(
+        table.title, table.label, axes, roles_of(axes, given), places, tuple(given),
+        specification.get("objectives") or {}, specification.get("constraints") or (), specification.get("sets") or {},
+        table.planned, len(table.failed), wall_s, specification.get("method", "grid"),
+    )  # fmt: skip
+
+
+def _configuration(results: "Results", sweep: int) -> dict[str, Any]:
+    """Return the numbers of the first run's configuration by path: those that no axis varies hold for all points."""
+    sql = """
+        SELECT json FROM points JOIN runs ON runs.id = run JOIN configurations ON configuration = hash
+        WHERE points.sweep = ? LIMIT 1
+    """
+    rows = results.rows(sql, [sweep]).rows
+    return (
+        {path: value for path, value in leaves(json.loads(rows[0][0])) if not isinstance(value, list)} if rows else {}
+    )
+
+
+def _estimate(expression: Expression, held: dict[str, Any], widths: dict[str, float]) -> Estimate | None:
+    """Return an expression's value at a point; None where a value is missing or is no number."""
+    if any(
+        isinstance(held.get(path), bool) or not isinstance(held.get(path), int | float) for path in expression.paths
+    ):
+        return None
+    with suppress(UserError, ValueError):  # values that do not go together: a division by zero
+        return expression.estimate(held, widths)
+    return None

@@ -1,0 +1,126 @@
+"""What a run is asked for, and by which code: equal work gives an equal result, on every host."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from gpusim.base.extensions import extension_sources
+
+if TYPE_CHECKING:
+    from gpusim.config.exec import ExecConfig
+    from gpusim.config.run import RunConfig
+
+ROOT = Path(__file__).resolve().parents[3]
+# what decides the facts of a launch that is given, simulated whole or sampled
+SIMULATOR = ("isa", "memory", "spartan", "gpusim/model", "gpusim/base/jit")
+# what beside it decides a run's result: how configurations are read, work becomes launches, and counts metrics
+ALL = (*SIMULATOR, "workloads", "gpusim/config", "gpusim/jobs", "gpusim/results/records", "gpusim/results/metrics")
+KINDS = (".py", ".hsaco", ".cpp")
+Kind = Literal["run", "exec", "net", "hip", "microbench", "correlate"]
+
+
+class NetworkRows(NamedTuple):
+    """A network as stores describe it. identity: unlike any other's; layers: name and kind of each, in order."""
+
+    name: str
+    source: str
+    identity: str
+    layers: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Work:
+    """One run before it is run.
+
+    title: for people; configuration: resolved, with all that decides the result; inputs: files that are read besides;
+    gpu: its name; repeatable: False where something decides the result that no hash covers.
+    """
+
+    kind: Kind
+    title: str
+    configuration: Mapping[str, Any]
+    inputs: Sequence[Path]
+    gpu: str
+    seed: int | None = None
+    batch: int | None = None
+    phase: str | None = None
+    network: NetworkRows | None = None
+    repeatable: bool = True
+
+    @cached_property
+    def configuration_json(self) -> str:
+        """The configuration as it is stored: JSON with the keys in the order of the result's object."""
+        return json.dumps(self.configuration, separators=(",", ":"), ensure_ascii=False)
+
+    @cached_property
+    def configuration_hash(self) -> str:
+        """The hash of the configuration's JSON."""
+        return _hash(self.configuration_json.encode())
+
+    @cached_property
+    def inputs_hash(self) -> str:
+        """The hash of the input files' contents, in order; an unreadable file is left for the run to report."""
+        return hash_of_files(self.inputs)
+
+    @cached_property
+    def identity(self) -> str:
+        """A hash that is equal for equal work."""
+        network = self.network.identity if self.network is not None else ""
+        parts = (self.kind, self.configuration_hash, self.inputs_hash, sources_hash(), network)
+        return _hash(repr(parts).encode())
+
+
+def work_of_run(config: "RunConfig") -> Work:
+    """Return the work that `gpusim run` does with this configuration."""
+    workload: Any = config.workload
+    batch, seed = getattr(workload, "batch", None), workload.seed
+    return Work("run", workload.title, config.resolved(), config.inputs, config.gpu.name, seed, batch)
+
+
+def work_of_exec(config: "ExecConfig", path: Path) -> Work:
+    """Return the work that `gpusim exec` does with a configuration of file `path`; one that writes is always run."""
+    title = config.kernel or Path(config.code_object).stem
+    inputs, repeatable = config.inputs(path), not config.outputs
+    return Work("exec", title, config.resolved(), inputs, config.gpu.name, repeatable=repeatable)
+
+
+def sources_hash(places: tuple[str, ...] | None = None) -> str:
+    """Hash the source files and code objects under `places`, by their paths and contents; by default all that decide
+    results, extensions' included.
+    """
+    return _files_hash(places if places is not None else (*ALL, *extension_sources()))
+
+
+@cache
+def _files_hash(places: tuple[str, ...]) -> str:
+    h = hashlib.sha256()
+    for place in places:
+        for file in sorted(f for f in (ROOT / place).rglob("*") if f.suffix in KINDS):
+            h.update(f"{file.relative_to(ROOT).as_posix()} {file.stat().st_size}\n".encode())
+            h.update(file.read_bytes())
+    return h.hexdigest()[:16]
+
+
+def hash_of_files(files: Sequence[Path]) -> str:
+    """Hash the contents of the files, in order; one that cannot be read counts as missing."""
+    h = hashlib.sha256()
+    for path in files:
+        try:
+            with path.open("rb") as file:
+                h.update(hashlib.file_digest(file, "sha256").digest())
+        except OSError:
+            h.update(b"missing")
+    return h.hexdigest()[:16]
+
+
+def identity_of(*parts: Any) -> str:
+    """Return a short hash of values whose `repr` describes them completely."""
+    return _hash(repr(parts).encode())
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

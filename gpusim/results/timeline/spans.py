@@ -1,0 +1,48 @@
+"""A timeline of spans that others measured or simulated: a track for each name, slices side by side if need be."""
+
+import gzip
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from gpusim.base.files import write_whole
+from gpusim.results.timeline.trace_file import Lanes, TraceFile
+
+
+class Slice(NamedTuple):
+    """A slice of a track below a group. times: microseconds, which the trace has too."""
+
+    group: str
+    track: str
+    name: str
+    begin_us: float
+    end_us: float
+    notes: dict[str, int | str]
+
+
+def write_spans(path: Path, slices: Iterable[Slice]) -> str:
+    """Write a trace for ui.perfetto.dev, compressed if the file's name ends in .gz; returns a line that says so.
+
+    Groups and tracks are in the order of their first slices. Raises UserError where the file cannot be written.
+    """
+    out = TraceFile()
+    groups: dict[str, int] = {}
+    lanes: dict[tuple[str, str], Lanes] = {}
+    count = 0
+    held = list(slices)
+    for one in held:  # the tracks first, in the order in which they were given
+        if one.group not in groups:
+            groups[one.group] = out.track(one.group, rank=len(groups))
+        if (one.group, one.track) not in lanes:
+            lanes[one.group, one.track] = Lanes(out, one.track, groups[one.group], len(lanes))
+    for one in sorted(held, key=lambda one: (one.begin_us, one.end_us)):
+        if one.end_us <= one.begin_us:
+            continue
+        # the trace counts nanoseconds: what ends there is free there
+        begin, end = round(one.begin_us * 1e3), round(one.end_us * 1e3)
+        track = lanes[one.group, one.track].take(begin, end)
+        out.slice(track, begin / 1e3, end / 1e3, one.name, one.track, one.notes)
+        count += 1
+    content = out.take()
+    write_whole(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
+    return f"{path}: timeline of {count:,} slices, {path.stat().st_size:,} bytes; open it at https://ui.perfetto.dev"

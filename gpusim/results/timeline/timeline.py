@@ -1,0 +1,93 @@
+"""A timeline's file: what several launches, one after another, are drawn into."""
+
+import gzip
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, cast
+
+from gpusim.base.files import WholeFile
+from gpusim.model.core.gpu_spec import GpuSpec
+from gpusim.results.timeline.recording import Recording
+from gpusim.results.timeline.trace_file import TraceFile
+from gpusim.results.timeline.window import Window
+from isa.encoding.instruction import Instruction
+
+# About a quarter of a gigabyte, which takes the viewer half a minute to open; a browser's limit is not far.
+MAX_SLICES = 6_000_000
+COMPRESSION_LEVEL = 4
+MB = 1e6
+
+
+class Timeline:
+    """A Perfetto trace in the file `path`, compressed if its name ends in .gz; use it in a `with` statement.
+
+    window: the cycles of each launch that it shows. When `max_slices` are drawn, the launch's window ends there, and
+    the summary says so. The file is written at the end of the `with` statement, even after an error: what was drawn by
+    then may explain it. Without a launch no file is written. Raises UserError if it cannot be written.
+    """
+
+    def __init__(self, path: Path, window: Window | None = None, max_slices: int = MAX_SLICES) -> None:
+        self.path, self._window, self._max_slices = path, window or Window(), max_slices
+        self._file = WholeFile(path)
+        self._sink: IO[bytes] = self._file.stream
+        if path.suffix == ".gz":
+            self._sink = cast(IO[bytes], gzip.GzipFile("", "wb", COMPRESSION_LEVEL, self._file.stream, mtime=0))
+        self._out = TraceFile()
+        if self._window.begin:
+            self._out.view_from(self._window.begin)
+        self._launches: list[tuple[str, Recording]] = []
+        self._bytes: int | None = None
+
+    def attach(self, m: Any, kernel: str, gpu: GpuSpec, instructions: Sequence[Instruction]) -> Recording:
+        """Begin to record the next launch, on the machine `m` that is ready to run it."""
+        number = len(self._launches) + 1
+        # the viewer orders the tracks at the root by name, whatever their rank
+        title = f"launch {number:02}: {kernel}" + (", engine on" if m.run.engine_on else "")
+        recording = Recording(self._out, m, title, kernel, gpu, instructions, self._window, self._keep_up)
+        self._launches.append((title, recording))
+        return recording
+
+    def __enter__(self) -> "Timeline":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._launches:
+            self._file.discard()
+            return
+        try:
+            for _, recording in self._launches:
+                recording.finish()
+            self._keep_up()
+            if self._sink is not self._file.stream:
+                with self._file.errors():
+                    self._sink.close()
+            self._bytes = self._file.keep()
+        except BaseException:
+            self._file.discard()
+            raise
+
+    def summary(self) -> list[str]:
+        """Return lines on what was written and what the user should know of it; empty if no file was written."""
+        if self._bytes is None:
+            return []
+        size = f"{self._bytes / MB:.1f} MB" if self._bytes >= MB / 10 else f"{self._bytes:,} bytes"
+        lines = [f"{self.path}: timeline of {self._out.slices:,} slices, {size}; open it at https://ui.perfetto.dev"]
+        full = self._out.slices >= self._max_slices
+        for title, recording in self._launches:
+            if recording.ended is None:
+                lines.append(f"{title} ended in cycle {recording.cycles:,}, before the timeline's window began")
+            elif full and recording.ended < min(recording.cycles, self._window.end):
+                lines.append(
+                    f"{title} is shown up to cycle {recording.ended:,} of {recording.cycles:,}: the timeline is full "
+                    f"at {self._max_slices:,} slices; --window first:end chooses other cycles"
+                )
+        return lines
+
+    def _keep_up(self) -> bool:
+        """Write out the finished part of the trace; returns False once the file is as long as it may be."""
+        with self._file.errors():
+            self._sink.write(self._out.take())
+        return self._out.slices < self._max_slices

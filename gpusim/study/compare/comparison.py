@@ -1,0 +1,118 @@
+"""Sides compared: the parts that they have in common, each with its changes and what explains them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpusim.base.errors import UserError
+from gpusim.base.intervals import differ
+from gpusim.study.compare.rules import TIME, Finding, findings
+from gpusim.study.compare.sides import Part, Side, number
+
+# about the simulating host or checks, or under other names: no changes of what was simulated
+_ASKED = "network."  # values beside a network's settings, which a store has and a file does not
+_NOT_COMPARED = ("simulator.", "verification.", "stalls_by_compute_unit.")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A metric that differs. values: of each side; ratio: the last one's to the first's, None if the first is 0."""
+
+    path: str
+    values: Sequence[Any]
+    ratio: float | None
+
+    @property
+    def size(self) -> float:
+        """The size of the change: the logarithm of the factor, infinite if one of the two is 0."""
+        return abs(math.log(self.ratio)) if self.ratio is not None and self.ratio > 0 else math.inf
+
+
+@dataclass(frozen=True)
+class PartCompared:
+    """A part that all sides have.
+
+    times_us: of each side, None where it was not timed; why: for each side but the first, what explains its difference
+    to the first; distinct: whether the times differ by more than their confidence intervals.
+    """
+
+    name: str
+    times_us: Sequence[float | None]
+    changes: Sequence[Change]
+    why: Sequence[Sequence[Finding]]
+    distinct: bool
+
+    @property
+    def difference_us(self) -> float:
+        """The last side's time minus the first's, in microseconds."""
+        first, last = self.times_us[0], self.times_us[-1]
+        return last - first if first is not None and last is not None else 0.0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Sides, the differing values of their configurations, and parts, those whose time changed most first.
+
+    alone: parts that some of the sides do not have.
+    """
+
+    sides: Sequence[Side]
+    configuration: Mapping[str, Sequence[Any]]
+    parts: Sequence[PartCompared]
+    alone: Sequence[str]
+
+
+def compare(sides: Sequence[Side]) -> Comparison:
+    """Compare two sides or more with the first; raises UserError where they have no part in common."""
+    if len(sides) < 2:
+        raise UserError("compare: two runs or more are needed")
+    if all(len(one.parts) == 1 for one in sides):  # whatever they are called: a dense run beside a sparse one
+        held = [("", [next(iter(one.parts.values())) for one in sides])]
+        alone: list[str] = []
+    else:
+        names = list(dict.fromkeys(name for one in sides for name in one.parts))
+        common = [name for name in names if all(name in one.parts for one in sides)]
+        alone = [name for name in names if name not in common]
+        held = [(name, [one.parts[name] for one in sides]) for name in common]
+    if not held:
+        listed = "; ".join(f"{one.label} has {', '.join(map(repr, one.parts))}" for one in sides)
+        raise UserError(f"compare: nothing in common: {listed}: RUN:PART names one part")
+    parts = sorted((_part(name, found) for name, found in held), key=lambda part: -abs(part.difference_us))
+    return Comparison(sides, _configuration(sides), parts, alone)
+
+
+def _part(name: str, parts: Sequence[Part]) -> PartCompared:
+    first, first_time, last_time = parts[0].metrics, parts[0].estimate(TIME), parts[-1].estimate(TIME)
+    changes = [change for path in first if (change := _change(path, parts)) is not None]
+    return PartCompared(
+        name,
+        [number(part.metrics.get(TIME)) for part in parts],
+        sorted(changes, key=lambda change: -change.size),
+        [findings(first, part.metrics) for part in parts[1:]],
+        first_time is None or last_time is None or first_time[1] + last_time[1] == 0 or differ(first_time, last_time),
+    )
+
+
+def _change(path: str, parts: Sequence[Part]) -> Change | None:
+    values = [part.metrics.get(path) for part in parts]
+    numbers = [number(value) for value in values]
+    if path.startswith(_NOT_COMPARED) or None in numbers or len(set(numbers)) == 1:
+        return None
+    estimates = [part.estimate(path) for part in parts]
+    if any(one is not None and one[1] for one in estimates) and not any(
+        estimates[0] is not None and one is not None and differ(estimates[0], one) for one in estimates[1:]
+    ):
+        return None  # within their confidence intervals
+    first, last = numbers[0], numbers[-1]
+    return Change(path, values, last / first if first and last is not None else None)
+
+
+def _configuration(sides: Sequence[Side]) -> dict[str, list[Any]]:
+    paths = dict.fromkeys(path for one in sides for path in one.configuration)
+    values = {path: [one.configuration.get(path) for one in sides] for path in paths}
+    return {
+        path: held
+        for path, held in values.items()
+        if any(value != held[0] for value in held) and not (path.startswith(_ASKED) and None in held)
+    }

@@ -1,0 +1,280 @@
+"""Whole sweeps side by side: points paired by their axes' values, the largest change first, and what moved with it."""
+
+import json
+import math
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from gpusim.base.errors import UserError
+from gpusim.base.intervals import Estimate, differ
+from gpusim.results.metrics import leaves
+from gpusim.results.store.reading import Results
+from gpusim.results.store.sweeps import SweepTable
+from gpusim.study.compare import rules
+from gpusim.study.compare.rules import TIME, Finding, Rule
+from gpusim.study.compare.sides import Part
+
+# what a comparison of points needs: times, and what the rules measure
+_OF_RULES = [*(path for rule in rules.RULES for path in rule.paths), *(f"roofline.{r}" for r in rules.ROOFLINES)]
+MEASURED = tuple(dict.fromkeys([TIME, "kernel.cycles", *_OF_RULES]))
+MOST_CONFIGURATIONS = 100  # pairs whose configurations are set side by side; of more points, the first ones
+LEAST_CORRELATED = 4  # points from which on a correlation is told
+VARIES = "differs by point"
+_OF_CODE = "(gpusim's code)"
+_Key = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PointCompared:
+    """A point that all sweeps have.
+
+    name: for people; values: of the axes; runs: of each sweep, its run's number; times: each with its half-width, in
+    microseconds; parts: each sweep's metrics.
+    """
+
+    name: str
+    values: Mapping[str, Any]
+    variant: str
+    runs: Sequence[int]
+    times: Sequence[Estimate]
+    parts: Sequence[Part]
+
+    @property
+    def ratios(self) -> list[float]:
+        """The ratios of the other sweeps' times to the first's."""
+        return [time / self.times[0][0] for time, _ in self.times[1:]]
+
+    @property
+    def size(self) -> float:
+        """The size of the last sweep's change: the logarithm of the factor."""
+        return abs(math.log(self.ratios[-1]))
+
+    def is_distinct(self, number: int) -> bool:
+        """Tell whether a sweep's time can be distinguished from the first one's."""
+        return differ(self.times[0], self.times[number])
+
+    @cached_property
+    def why(self) -> list[list[Finding]]:
+        """For each sweep but the first, what may explain that its time differs."""
+        return [rules.findings(self.parts[0].metrics, part.metrics) for part in self.parts[1:]]
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The ratio of a sweep's times to the first's, over the points.
+
+    It is the geometric mean, with the half-width of its confidence interval, and how many points are faster, slower,
+    not distinguishable.
+    """
+
+    ratio: float
+    half_width: float
+    faster: int
+    slower: int
+    same: int
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A quantity that changed over the distinguishable points.
+
+    text: describes the mean; change: the mean, from -1 to 1; points: in how many it is large enough to be reported, of
+    so many that have it; correlation: with the logarithm of the points' ratios of times, None for few points; against:
+    by this change, the mean time should have changed the other way.
+    """
+
+    topic: rules.Topic
+    text: str
+    change: float
+    points: int
+    of: int
+    correlation: float | None
+    against: bool = False
+
+
+@dataclass(frozen=True)
+class SweepsCompared:
+    """Sweeps compared with the first one.
+
+    axes: by which points are paired; fixed: what else differs; points: by how much their time changed, largest first;
+    means, moved: of each sweep but the first; alone: of each sweep, values of points that not all have; unfinished: of
+    each, how many of its points failed or have not been run.
+    """
+
+    sweeps: Sequence[SweepTable]
+    axes: Sequence[str]
+    fixed: Mapping[str, Sequence[Any]]
+    points: Sequence[PointCompared]
+    means: Sequence[Mean]
+    moved: Sequence[Sequence[Moved]]
+    alone: Sequence[Sequence[str]]
+    unfinished: Sequence[int]
+
+
+@dataclass
+class _Side:
+    """A sweep with its finished points by the key that pairs them, in the sweep's order."""
+
+    sweep: SweepTable
+    fixed: Mapping[str, Any]
+    points: dict[_Key, tuple[dict[str, Any], Part]] = field(default_factory=dict)
+
+
+def compare_sweeps(results: Results, numbers: Sequence[int]) -> SweepsCompared:
+    """Compare two sweeps or more of a store with the first; raises UserError where they have no point in common."""
+    if len(numbers) < 2:
+        raise UserError("compare: two sweeps or more are needed, as in: gpusim compare sweep:1 sweep:2")
+    known = set(results.known_metrics())
+    metrics = [path for path in MEASURED if path in known]
+    if TIME not in metrics:
+        raise UserError(f"{results.path}: no run in it was timed")
+    sweeps = [results.sweep(number, *metrics) for number in numbers]
+    axes = list(dict.fromkeys(path for one in sweeps for path, values in one.axes.items() if len(values) > 1))
+    sides = [_side(results, one, axes, metrics) for one in sweeps]
+    keys = [key for key in sides[0].points if all(key in side.points for side in sides)]
+    if not keys:
+        raise UserError(
+            f"compare: {'; '.join(map(_has, sides))}: no point in common by {', '.join(axes) or 'anything'}"
+        )
+    points = [_point(axes, key, sides) for key in keys]
+    return SweepsCompared(
+        sweeps,
+        axes,
+        _fixed(results, sides, axes, keys),
+        sorted(points, key=lambda point: -point.size),
+        [_mean(points, number) for number in range(1, len(sides))],
+        [_moved(points, number) for number in range(1, len(sides))],
+        [[_told(axes, key) for key in side.points if key not in set(keys)] for side in sides],
+        [one.planned - len({row["point"] for row in one if row["state"] == "done"}) for one in sweeps],
+    )
+
+
+def _side(results: Results, sweep: SweepTable, axes: Sequence[str], metrics: Sequence[str]) -> _Side:
+    fixed = {**sweep.specification["sets"], **{path: v[0] for path, v in sweep.axes.items() if len(v) == 1}}
+    missing = [path for path in axes if path not in sweep.axes and path not in fixed]
+    made = _Side(sweep, fixed)
+    one_variant = len({row["variant"] for row in sweep if row["state"] == "done"}) == 1
+    for row in sweep:
+        if row["state"] != "done" or not row[TIME]:
+            continue
+        held = dict(leaves(results.configuration(row["run"]))) if missing else {}
+        values = {path: row[path] if path in sweep.axes else fixed.get(path, held.get(path)) for path in axes}
+        widths = {path: row[path + "_half_width"] for path in metrics if row.get(path + "_half_width")}
+        key = (*(_alike(values[path]) for path in axes), "" if one_variant else row["variant"])
+        made.points[key] = {**row, **values}, Part({path: row[path] for path in metrics}, widths)
+    return made
+
+
+def _alike(value: Any) -> str:
+    """Return a key that is the same for equal values: 512 is 512.0, yes is 1, as in a store; lists become JSON."""
+    if isinstance(value, int | float):
+        return repr(float(value))
+    return json.dumps(value) if isinstance(value, list | Mapping) else str(value)
+
+
+def _told(axes: Sequence[str], key: _Key) -> str:
+    said_values = [f"{path} {value.removesuffix('.0')}" for path, value in zip(axes, key, strict=False)]
+    return ", ".join([*said_values, *filter(None, key[len(axes) :])])
+
+
+def _has(side: _Side) -> str:
+    first = next(iter(side.points.values()), None)
+    return f"{side.sweep.label} has {len(side.points)} finished points" + (
+        f", the first at {', '.join(f'{path} {first[0][path]}' for path in side.sweep.axes)}" if first else ""
+    )
+
+
+def _point(axes: Sequence[str], key: _Key, sides: Sequence[_Side]) -> PointCompared:
+    rows = [side.points[key][0] for side in sides]
+    parts = [side.points[key][1] for side in sides]
+    times = [time for part in parts if (time := part.estimate(TIME)) is not None]
+    values = {path: rows[0][path] for path in axes}
+    return PointCompared(_told(axes, key), values, key[-1], [row["run"] for row in rows], times, parts)
+
+
+def _mean(points: Sequence[PointCompared], number: int) -> Mean:
+    """Average a sweep's ratios of times.
+
+    The half-width treats the points' errors as independent of one another: relative errors are added as squares.
+    """
+    ratios = [point.ratios[number - 1] for point in points]
+    mean = statistics.geometric_mean(ratios)
+    relative = [width / time for point in points for time, width in (point.times[0], point.times[number])]
+    distinct = [ratio for ratio, point in zip(ratios, points, strict=True) if point.is_distinct(number)]
+    faster, same = sum(ratio < 1 for ratio in distinct), len(points) - len(distinct)
+    return Mean(mean, mean * math.hypot(*relative) / len(points), faster, len(distinct) - faster, same)
+
+
+def _moved(points: Sequence[PointCompared], number: int) -> list[Moved]:
+    """Return what changed on average over the distinguishable points, the largest change first."""
+    pairs = [
+        (point.parts[0].metrics, point.parts[number].metrics, math.log(point.ratios[number - 1]))
+        for point in points
+        if point.is_distinct(number)
+    ]
+    slower = math.fsum(ratio for _, _, ratio in pairs) > 0
+    found = [one for rule in rules.RULES if (one := _of_rule(rule, pairs, slower)) is not None]
+    return sorted([*found, *_rooflines(pairs)], key=lambda one: (one.against, -abs(one.change)))
+
+
+_Pairs = Sequence[tuple[Mapping[str, Any], Mapping[str, Any], float]]
+
+
+def _of_rule(rule: Rule, pairs: _Pairs, slower: bool) -> Moved | None:
+    measured = [(found, ratio) for a, b, ratio in pairs if (found := rules.moved(rule, a, b)) is not None]
+    if not measured:
+        return None
+    before, after, change = (statistics.fmean(found[part] for found, _ in measured) for part in range(3))
+    if not rules.speaks(rule, change):
+        return None
+    spoken = sum(rules.speaks(rule, found[2]) for found, _ in measured)
+    with_time = _correlation([found[2] for found, _ in measured], [ratio for _, ratio in measured])
+    against = rules.goes_against(rule, change, slower)
+    return Moved(rule.topic, rules.said(rule, before, after, change), change, spoken, len(measured), with_time, against)
+
+
+def _correlation(changes: Sequence[float], ratios: Sequence[float]) -> float | None:
+    if len(changes) < LEAST_CORRELATED:
+        return None
+    try:
+        return statistics.correlation(changes, ratios)
+    except statistics.StatisticsError:  # all are the same
+        return None
+
+
+def _rooflines(pairs: _Pairs) -> list[Moved]:
+    """Return the changes of the nearest bound, the most frequent first."""
+    bounds = [(rules.nearest_roofline(a), rules.nearest_roofline(b)) for a, b, _ in pairs]
+    known = [(a, b) for a, b in bounds if a is not None and b is not None]
+    others = Counter((a[0], b[0]) for a, b in known if a[0] != b[0])
+    found = []
+    for (first, second), count in others.most_common():
+        near = [(a[1], b[1]) for a, b in known if (a[0], b[0]) == (first, second)]
+        before, after = (statistics.fmean(values) for values in zip(*near, strict=True))
+        text = f"bound by {second} instead of {first}: {100 * before:.1f} % → {100 * after:.1f} % of the cycles"
+        found.append(Moved("roofline", text, after - before, count, len(known), None))
+    return found
+
+
+def _fixed(
+    results: Results, sides: Sequence[_Side], axes: Sequence[str], keys: Sequence[_Key]
+) -> dict[str, Sequence[Any]]:
+    """Return what differs besides the axes: values of the first pairs' configurations, and the sweeps' code."""
+    found: dict[str, list[list[Any]]] = {}
+    listed = keys[:MOST_CONFIGURATIONS]
+    for key in listed:
+        held = [dict(leaves(results.configuration(side.points[key][0]["run"]))) for side in sides]
+        for path in dict.fromkeys(path for one in held for path in one):
+            values = [one.get(path) for one in held]
+            if path not in axes and any(value != values[0] for value in values):
+                found.setdefault(path, []).append(values)
+    differing: dict[str, Sequence[Any]] = {
+        path: values[0] if len(values) == len(listed) and all(v == values[0] for v in values) else [VARIES] * len(sides)
+        for path, values in found.items()
+    }
+    codes = [side.sweep.sources for side in sides]
+    return differing | ({_OF_CODE: codes} if len(set(codes)) > 1 else {})

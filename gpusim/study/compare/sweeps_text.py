@@ -1,0 +1,139 @@
+"""A comparison of sweeps for people, and as one JSON object."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, TextIO
+
+from gpusim.base.intervals import Estimate
+from gpusim.base.table import Column, Table, columns
+from gpusim.results.report.layout import fitted
+from gpusim.results.report.values import shown
+from gpusim.study.compare.rules import TIME
+from gpusim.study.compare.sweeps import Mean, Moved, PointCompared, SweepsCompared
+from gpusim.study.compare.text import MOST_FINDINGS, MOST_PARTS, MOST_VALUES, letter, more, show_configuration
+
+SAME = "not distinguishable"
+MOST_ALONE = 4  # points named that not all sweeps have
+
+
+def show(found: SweepsCompared, out: TextIO, everything: bool = False) -> None:
+    """Print a comparison: the mean, what changed, the points whose time changed most; everything: all points."""
+    letters = [letter(number) for number in range(len(found.sweeps))]
+    for one, sweep in zip(letters, found.sweeps, strict=True):
+        print(f"{one}  {sweep.label}: {sweep.title}", file=out)
+    if found.fixed:
+        show_configuration("beside the axes", found.fixed, letters, out, MOST_VALUES if not everything else None)
+    else:
+        print("\nbeside the axes: same configuration, same code", file=out)
+    by = ", ".join(found.axes) or "nothing: one point each"
+    print(file=out)
+    _print(f"{len(found.points)} points in all of them, paired by {by}", out)
+    _show_alone(found, letters, out, everything)
+    for one, mean in zip(letters[1:], found.means, strict=True):
+        _print(f"{one}/{letters[0]}: {_mean(mean, found)}", out)
+    for one, moved in zip(letters[1:], found.moved, strict=True):
+        _show_moved(f"why {one} differs from {letters[0]}, on average of its points", moved, out, everything)
+    _show_points(found, letters, out, everything)
+
+
+def _mean(mean: Mean, found: SweepsCompared) -> str:
+    width = f" ± {mean.half_width:.3f}" if mean.half_width else ""
+    text = f"time x{mean.ratio:.3f}{width} (geometric mean)"
+    if mean.same == len(found.points):
+        return f"{text}; {SAME}: no point's times differ" + (" by more than their intervals" if width else "")
+    counted = ((mean.faster, "faster"), (mean.slower, "slower"), (mean.same, SAME))
+    text += f"; {', '.join(f'{count} {how}' for count, how in counted if count)}"
+    if mean.half_width and abs(mean.ratio - 1) <= mean.half_width:
+        text += f"; the mean is {SAME} from 1"
+    return text
+
+
+def _show_alone(found: SweepsCompared, letters: Sequence[str], out: TextIO, everything: bool) -> None:
+    for one, alone, unfinished in zip(letters, found.alone, found.unfinished, strict=True):
+        if alone:
+            named = alone if everything else alone[:MOST_ALONE]
+            more = f"; and {len(alone) - len(named)} more (--all)" if len(named) < len(alone) else ""
+            _print(f"{one} alone has {len(alone)}: {'; '.join(named)}{more}", out)
+        if unfinished:
+            _print(f"{one} has {unfinished} points that failed or have not been run", out)
+
+
+def _show_moved(head: str, moved: Sequence[Moved], out: TextIO, everything: bool) -> None:
+    if not moved:
+        return
+    print(f"\n{head}", file=out)
+    listed = moved if everything else moved[:MOST_FINDINGS]
+    for one in listed:
+        where = f"in {one.points} of {one.of} points" if one.points < one.of else "in all points"
+        goes = "" if one.correlation is None else f", correlation with the time {one.correlation:+.2f}"
+        although = "although " if one.against else ""
+        _print(f"  {one.topic:<9} {although}{one.text}; {where}{goes}", out)
+    for line in more(listed, moved):
+        print(f"  {line}", file=out)
+
+
+def _show_points(found: SweepsCompared, letters: Sequence[str], out: TextIO, everything: bool) -> None:
+    listed = found.points if everything else found.points[:MOST_PARTS]
+    print("\ntime us, largest change first", file=out)
+    variants = ["variant"] if any(point.variant for point in found.points) else []
+    heads = columns(*found.axes, *variants)
+    heads += [*columns(*letters, f"{letters[-1]}/{letters[0]}", right=True), Column("why, first of all")]
+    rows = [
+        (
+            *map(_plain, point.values.values()),
+            *([point.variant] if variants else []),
+            *map(_time, point.times),
+            f"{point.ratios[-1]:.3f}",
+            _why(point),
+        )
+        for point in listed
+    ]
+    Table(heads, rows, notes=more(listed, found.points)).show(out)
+
+
+def _why(point: PointCompared) -> str:
+    if point.times[0][0] == point.times[-1][0]:
+        return "same time"
+    if not point.is_distinct(-1):
+        return SAME
+    why = point.why[-1]
+    return why[0].sentence if why else ""
+
+
+def _time(estimate: Estimate) -> str:
+    time, width = estimate
+    return shown(TIME, float(time)) + (f" ± {shown(TIME, width)}" if width else "")
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int | float | str) else str(value)
+
+
+def _print(text: str, out: TextIO) -> None:
+    print(fitted(text, 4, out), file=out)
+
+
+def document(found: SweepsCompared) -> dict[str, Any]:
+    """Return the comparison as a JSON object."""
+    return {
+        "sweeps": [{"number": one.number, "name": one.name, "title": one.title} for one in found.sweeps],
+        "axes": list(found.axes),
+        "configuration": dict(found.fixed),
+        "mean": [asdict(mean) for mean in found.means],
+        "moved": [[asdict(one) for one in moved] for moved in found.moved],
+        "points": [
+            {
+                "values": dict(point.values),
+                "variant": point.variant,
+                "runs": list(point.runs),
+                "time_us": [time for time, _ in point.times],
+                "time_us_half_width": [width for _, width in point.times],
+                "ratio": point.ratios,
+                "distinguishable": [point.is_distinct(number) for number in range(1, len(point.times))],
+                "why": [[asdict(finding) for finding in why] for why in point.why],
+            }
+            for point in found.points
+        ],
+        "not_in_all": [list(alone) for alone in found.alone],
+        "unfinished": list(found.unfinished),
+    }

@@ -1,0 +1,126 @@
+"""A comparison for people, and as one JSON object."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, TextIO
+
+from gpusim.base.table import Column, Table, columns
+from gpusim.results.report.values import shown, unit_of
+from gpusim.study.compare.comparison import Comparison, PartCompared
+from gpusim.study.compare.rules import TIME
+
+MOST_FINDINGS, MOST_CHANGES, MOST_VALUES, MOST_PARTS = 8, 12, 10, 12
+
+
+def show(found: Comparison, out: TextIO, everything: bool = False) -> None:
+    """Print a comparison: what is compared, times, and for the part that changed most why, and its largest changes.
+
+    everything: all parts, all changes.
+    """
+    letters = [letter(number) for number in range(len(found.sides))]
+    for head, one in zip(letters, found.sides, strict=True):
+        print(f"{head}  {one.label}" + (f": {one.title}" if one.title else ""), file=out)
+    if found.configuration:
+        show_configuration("configuration", found.configuration, letters, out, None if everything else MOST_VALUES)
+    else:
+        print("\nsame configuration", file=out)
+    if len(found.parts) > 1:
+        _show_parts(found, letters, out, everything)
+    if found.alone:
+        print(f"\nnot in all of them: {', '.join(found.alone)}", file=out)
+    for part in found.parts if everything else found.parts[:1]:
+        _show_part(found, part, letters, out, everything)
+
+
+def show_configuration(
+    head: str, differing: Mapping[str, Sequence[Any]], letters: Sequence[str], out: TextIO, most: int | None
+) -> None:
+    """Print the values that differ between the sides, at most so many; None: all."""
+    print(f"\n{head}", file=out)
+    rows = [(path, *map(_short, held)) for path, held in list(differing.items())[:most]]
+    Table(columns("value", *letters), rows, notes=more(rows, differing)).show(out)
+
+
+def more(listed: Sequence[Any], whole: Collection[Any]) -> list[str]:
+    """Return a line that says how many are not listed; none where all are."""
+    return [f"and {len(whole) - len(listed)} more (--all)"] if len(listed) < len(whole) else []
+
+
+def _show_parts(found: Comparison, letters: Sequence[str], out: TextIO, everything: bool) -> None:
+    listed = found.parts if everything else found.parts[:MOST_PARTS]
+    print("\ntime us, largest difference first", file=out)
+    rows = []
+    for part in listed:
+        why = part.why[-1][0].sentence if part.why[-1] else ""
+        rows.append((part.name, *map(_time, part.times_us), _ratio(part), why))
+    heads = [Column("part"), *columns(*letters, f"{letters[-1]}/{letters[0]}", right=True), Column("why, first of all")]
+    Table(heads, rows, notes=more(rows, found.parts)).show(out)
+
+
+def _show_part(found: Comparison, part: PartCompared, letters: Sequence[str], out: TextIO, everything: bool) -> None:
+    print(f"\n{part.name}: " if part.name else "\n", end="", file=out)
+    if part.times_us[0] is not None:
+        times = " → ".join(f"{side} {_time(time)} us" for side, time in zip(letters, part.times_us, strict=True))
+        print(f"{times}, x{_ratio(part)}", file=out)
+    if not part.distinct:
+        print("the times are not distinguishable: they differ by less than their confidence intervals", file=out)
+    for side, why in zip(letters[1:], part.why, strict=True):
+        if why:
+            print(f"why {side} differs from {letters[0]}" if len(letters) > 2 else "why", file=out)
+            for finding in why if everything else why[:MOST_FINDINGS]:
+                print(f"  {finding.topic:<9} {finding.sentence}", file=out)
+    if not part.changes:
+        print("no metric differs", file=out)
+        return
+    changes = part.changes if everything else part.changes[:MOST_CHANGES]
+    print("largest changes", file=out)
+    units = {path: unit for one in found.sides for path, unit in one.units.items()}
+    heads = [Column("metric"), *columns(*letters, f"{letters[-1]}/{letters[0]}", right=True), Column("unit")]
+    rows = [
+        (
+            c.path,
+            *(shown(c.path, v) for v in c.values),
+            "from 0" if c.ratio is None else f"{c.ratio:.3f}",
+            unit_of(c.path, units.get(c.path, "")),
+        )
+        for c in changes
+    ]
+    Table(heads, rows, notes=more(changes, part.changes)).show(out)
+
+
+def document(found: Comparison) -> dict[str, Any]:
+    """Return the comparison as a JSON object."""
+    return {
+        "sides": [{"label": one.label, "title": one.title} for one in found.sides],
+        "configuration": found.configuration,
+        "parts": [
+            {
+                "name": part.name,
+                "time_us": part.times_us,
+                "distinguishable": part.distinct,
+                "why": [[asdict(finding) for finding in why] for why in part.why],
+                "changes": [{"path": c.path, "values": c.values, "ratio": c.ratio} for c in part.changes],
+            }
+            for part in found.parts
+        ],
+        "not_in_all": found.alone,
+    }
+
+
+def letter(number: int) -> str:
+    """Return the letter of a side, from A in order; 'S26' and so on after Z."""
+    return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[number] if number < 26 else f"S{number}"
+
+
+def _time(value: float | None) -> str:
+    return "–" if value is None else shown(TIME, float(value))
+
+
+def _ratio(part: PartCompared) -> str:
+    first, last = part.times_us[0], part.times_us[-1]
+    return f"{last / first:.3f}" if first and last is not None else "–"
+
+
+def _short(value: Any) -> str:
+    text = "" if value is None else str(value)
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,95 @@
+"""A sweep of a network's iteration, row by row: each layer's pass at each value of the axis, and where less is enough.
+
+With the core's clock as the axis it answers where a lower clock would cost nothing (Dong et al. 2018, section 5): DRAM
+keeps its own clock, so that what waits for it hardly takes longer.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gpusim.base.errors import UserError
+from gpusim.base.sums import plain_sum
+from gpusim.base.table import Column, Table
+from gpusim.config.sweep import SweepSpec
+from gpusim.results.store.reading import Results
+
+TIME = "kernel.time_us"
+_ROWS = """
+    SELECT axes.value, subjects.variant, layers.name, subjects.pass, metric_values.value
+    FROM points
+    JOIN axes ON axes.sweep = points.sweep AND axes.number = points.number AND axes.path = ?
+    JOIN subjects ON subjects.run = points.run AND subjects.launch IS NULL
+    JOIN layers ON layers.id = subjects.layer
+    JOIN metric_values ON metric_values.subject = subjects.id
+    JOIN metric_names ON metric_names.id = metric_values.metric AND metric_names.name = ?
+    WHERE points.sweep = ?
+    ORDER BY points.number, subjects.id
+"""
+Key = tuple[str, str, str]  # variant, layer, pass
+
+
+@dataclass(frozen=True)
+class Place:
+    """A layer's pass: its time in microseconds by the axis' value, ascending."""
+
+    key: Key
+    times_us: Mapping[float, float]
+
+    def least(self, loss: float) -> float:
+        """Return the lowest value from which on none takes longer than the highest by more than this share."""
+        values = list(self.times_us)
+        allowed = self.times_us[values[-1]] * (1 + loss)
+        enough = values[-1]
+        for value in reversed(values):
+            if self.times_us[value] > allowed:
+                break
+            enough = value
+        return enough
+
+
+def check(spec: SweepSpec) -> str:
+    """Return the one axis of a sweep whose rows can be set side by side; raises UserError for any other sweep."""
+    if spec.net is None:
+        raise UserError("--by-layer: belongs to a sweep of a network (net: ...); this one has no layers")
+    if len(spec.axes) != 1:
+        raise UserError(f"--by-layer: needs one axis, such as gpu.clock_ghz; this sweep has {', '.join(spec.axes)}")
+    return next(iter(spec.axes))
+
+
+def places_of(results: Results, sweep: int, axis: str) -> list[Place]:
+    """Return the rows that all points have, in the network's order; raises UserError for an axis without numbers."""
+    found: dict[Key, dict[float, float]] = {}
+    values: set[float] = set()
+    for value, variant, layer, what, time_us in results.rows(_ROWS, [axis, TIME, sweep]).rows:
+        if not isinstance(value, int | float):
+            raise UserError(f"--by-layer: {axis}: {value!r} is no number: values in order are needed")
+        values.add(float(value))
+        found.setdefault((variant, layer, what), {})[float(value)] = time_us
+    ordered = sorted(values)
+    whole = [(key, times) for key, times in found.items() if len(times) == len(ordered)]
+    return [Place(key, {value: times[value] for value in ordered}) for key, times in whole]
+
+
+def table(places: Sequence[Place], axis: str, loss: float) -> Table:
+    """Make the table: a row for each place, its time at each value, and the lowest value that loses too little to
+    matter. loss: the share of the time at the highest value that does not matter.
+    """
+    values = list(places[0].times_us) if places else []
+    variants = any(place.key[0] for place in places)
+    heads = [*([Column("variant")] if variants else []), Column("layer"), Column("pass")]
+    heads += [Column(f"us at {value:g}", "{:,.1f}".format) for value in values]
+    heads.append(Column(f"{axis} within {100 * loss:g} %", "{:g}".format))
+    rows = [(*place.key[0 if variants else 1 :], *place.times_us.values(), place.least(loss)) for place in places]
+    notes = [_note(places, axis, values[-1], loss)] if len(values) > 1 else []
+    return Table(heads, rows, "by-layer", f"time of each layer's pass by {axis}", notes=notes)
+
+
+def _note(places: Sequence[Place], axis: str, highest: float, loss: float) -> str:
+    fastest = plain_sum(place.times_us[highest] for place in places)
+    chosen = [(place.times_us, place.least(loss)) for place in places]
+    taken = plain_sum(times[least] for times, least in chosen)
+    lower = plain_sum(times[highest] for times, least in chosen if least < highest)
+    return (
+        f"rows with {100 * lower / fastest:.1f} % of the time can go below {highest:g}; each at its own {axis}, all "
+        f"kernels take {100 * (taken / fastest - 1):.1f} % longer"
+    )

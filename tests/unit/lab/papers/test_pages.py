@@ -1,0 +1,48 @@
+"""Are the pages of shipped publications in docs/ those of their results, and does their text name what there is?"""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpusim.config.files import shipped
+from gpusim.lab.papers.kept import Results, load
+from gpusim.lab.papers.page.quantities import filled
+from gpusim.lab.papers.page.writing import contents, made
+from gpusim.lab.papers.specs.reproduction import FOLDER, load_reproduction
+
+DOCS = Path(__file__).resolve().parents[4] / "docs"
+ELSEWHERE = {"transformers.md"}  # pages beside a publication's that it does not make (docs/spartan)
+NAMES = [name.removesuffix(".yaml") for name in shipped(FOLDER)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_folder_is_what_its_results_give(name: str) -> None:
+    reproduction, folder = load_reproduction(name), DOCS / name
+    results = load(folder, name)
+    expected = contents(reproduction, results, reproduction.figures, made(reproduction, results))
+    there = [path for path in folder.iterdir() if path.suffix != ".svg" and path.name not in ELSEWHERE]
+    found = {path.name: path.read_text(encoding="utf-8") for path in there}
+    wrong = sorted(file for file in expected.keys() | found.keys() if expected.get(file) != found.get(file))
+    assert wrong == [], f"run gpusim reproduce {name} --draw --out docs/{name}"
+
+
+def test_a_page_does_not_depend_on_what_ran_first() -> None:
+    """A run makes the page that `--draw` makes of what it stored."""
+    reproduction = load_reproduction("layerwise")
+    pages = []
+    for order in (list, lambda items: list(reversed(list(items)))):
+        results = load(DOCS / "layerwise", "layerwise")
+        results = replace(results, networks=dict(order(results.networks.items())))
+        pages.append(contents(reproduction, results, reproduction.figures, made(reproduction, results)))
+    assert len(load(DOCS / "layerwise", "layerwise").networks) > 1 and pages[0] == pages[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_texts_name_is_known(name: str) -> None:
+    reproduction = load_reproduction(name)
+    answers = [text for one in reproduction.spec.answers for text in (one.holds, one.in_part, one.does_not)]
+    texts = [re.sub(r"\{(found|why)\}", "", text) for text in answers if reproduction.spec.runs is None]
+    for text in (*texts, *(figure.note for figure in reproduction.figures.values())):
+        assert "{" not in filled(text, reproduction, Results(name, {}))

@@ -1,0 +1,281 @@
+"""Measured convolutions: are rows read as the database means them, launched as MIOpen times them, and summed?"""
+
+import json
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gpusim.base.errors import UserError
+from gpusim.base.progress import Reporter, reporting
+from gpusim.config.files import SHIPPED
+from gpusim.config.gpu import load_gpu
+from gpusim.jobs.networks import choice
+from gpusim.lab.silicon import report
+from gpusim.lab.silicon.compare import Compared, groups, totals
+from gpusim.lab.silicon.convolutions import TensileMultiplier, Timed, predict_own, timed
+from gpusim.lab.silicon.measured import FOLDER, load_measured, read_table
+from gpusim.lab.silicon.measured_convolutions import (
+    COLUMNS,
+    GEMM,
+    IN_ONE,
+    IN_TURN,
+    OWN,
+    SIDE_BY_SIDE,
+    Chosen,
+    ConvolutionPoint,
+    product_of,
+    read_convolutions,
+)
+from gpusim.lab.silicon.predict import Conditions, Prediction
+from isa.device_memory import DeviceMemory
+from isa.kernarg import Pointer
+from isa.object.kernel_metadata import KernelArgument
+from tests.unit.workloads.test_primitives import GPU
+from workloads.operators.conv_im2col import Im2colBackwardData, Im2colBackwardWeights, Im2colForward
+from workloads.operators.convolution import Convolution
+from workloads.operators.primitive import OperatorError, build
+from workloads.operators.tiles import product
+from workloads.operators.verify import verify
+
+SIZES = "8,8,8,16,3,3,8,8,1,1,1,1,1,1"
+CHOSEN = [Chosen("NN", 64, 16, 72, "near"), Chosen("NN", 640, 16, 72, "far"), Chosen("TN", 72, 16, 64, "turned")]
+ROWS = (
+    f"net,F,2,{SIZES},fft=1.0 GemmFwdRest=2.0",
+    f"other,F,4,{SIZES},GemmFwdRest=6.0 ConvAsm3x3U=0.5",
+    f"third,F,4,{SIZES},GemmFwdRest=4.0",
+    f"net,W,4,{SIZES},GemmWrwUniversal=8.0",
+    f"net,B,4,{SIZES},fft=1.0",
+)
+
+
+def written(folder: Path, *rows: str) -> Path:
+    file = folder / "points.csv"
+    file.write_text("\n".join([",".join(COLUMNS), *rows, ""]), encoding="utf-8")
+    return file
+
+
+def test_batches_of_one_convolution_are_measurements_of_one_image(tmp_path: Path) -> None:
+    forward, weights = read_convolutions(written(tmp_path, *ROWS), GEMM, CHOSEN)
+    assert forward.convolution == Convolution((1, 8, 8, 8), 16, (3, 3), (1, 1), (1, 1, 1, 1))
+    assert forward.measured_us == (1000.0, 1500.0, 1000.0) and forward.time_us == 1000.0
+    assert (forward.networks, forward.kernel) == (("net", "other", "third"), "near")
+    assert (weights.direction, weights.time_us, weights.kernel) == ("W", 2000.0, "turned")
+
+
+def test_beside_ours_stands_the_fastest_solver_of_the_whole_batch(tmp_path: Path) -> None:
+    points = read_convolutions(written(tmp_path, *ROWS), OWN, [])
+    assert [(p.convolution.shape[0], p.solver, p.time_us) for p in points] == [
+        *[(2, "fft", 1000.0), (4, "ConvAsm3x3U", 2250.0), (4, "GemmWrwUniversal", 8000.0), (4, "fft", 1000.0)]
+    ], "two rows of one convolution and batch are one point, with the median of its times"
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (f"net,X,2,{SIZES},fft=1", "points.csv:2: direction: unknown pass 'X'"),
+        (f"net,F,2,{SIZES},fft", "points.csv:2: solver_ms: 'fft' is no solver with its milliseconds"),
+        ("net,F,2,8,8,8,16,3,3,9,8,1,1,1,1,1,1,fft=1", "points.csv:2: out_h, out_w: 9 x 8; the other sizes give 8 x 8"),
+        ("net,F,2,8,8,8,-1,3,3,8,8,1,1,1,1,1,1,fft=1", "points.csv:2: filters: '-1' is no number"),
+        (f"net,F,2,{SIZES},fft=1", "no row has a solver of those that are run: GemmFwdRest"),
+    ],
+)
+def test_a_wrong_row_is_named(tmp_path: Path, row: str, said: str) -> None:
+    with pytest.raises(UserError) as raised:
+        read_convolutions(written(tmp_path, row), GEMM, CHOSEN)
+    assert said in str(raised.value)
+
+
+def test_the_shipped_tables_are_whole() -> None:
+    for name, count in (("miopen-vega20", 105), ("miopen-vega20-own", 193)):
+        table, document = load_measured(name)
+        points = read_table(table, document, SHIPPED / FOLDER / table.points)
+        assert len(points) == count and len({p.label for p in points}) == count
+        peak = 128e3 * table.gpu.cus * (table.clock_ghz or 0.0)
+        rates = [1e9 * p.gflop / p.time_us for p in points]
+        if name == "miopen-vega20":
+            assert max(rates) < 1e6 * peak, "an image takes no less than the card's arithmetic allows"
+            assert all(p.kernel for p in points)
+
+
+def test_points_of_the_other_kind_are_refused(tmp_path: Path) -> None:
+    table, document = load_measured("miopen-vega20")
+    products = SHIPPED / FOLDER / "vega20-sgemm.csv"
+    with pytest.raises(UserError, match="its points are products, which have no solver"):
+        read_table(table, document, products)
+    with pytest.raises(UserError, match="are convolutions: solver must say"):
+        read_table(table.model_copy(update={"solver": None}), document, written(tmp_path, *ROWS))
+
+
+class OurProducts:
+    """A multiplier that is our own product, and what it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Any, ...]] = []
+
+    def launches(self, layout, operands, memory, sizes, leading, add):
+        self.asked.append((layout.upper(), *sizes, add))
+        assert leading[2] == sizes[0]
+        return (product(layout, operands, memory, sizes, leading[:2], GPU, add=add),)
+
+
+@pytest.mark.parametrize("direction", "FBW")
+def test_an_images_products_may_be_anothers(direction: str) -> None:
+    from gpusim.jobs.networks.steps import execute
+
+    made = {"F": Im2colForward, "B": Im2colBackwardData, "W": Im2colBackwardWeights}[direction]
+    convolution, by = Convolution((2, 3, 5, 5), 4, (3, 3), (1, 1), (1, 1, 1, 1)), OurProducts()
+    operator = build(made(convolution, by=by), DeviceMemory(1 << 20), GPU)
+    for launch in operator.launches:
+        execute(launch, residency=None)
+    assert verify(operator).passed
+    one = product_of(convolution, direction)
+    assert by.asked == [(*one, False), (*one, direction == "W")], "the images' gradients are added up"
+
+
+def test_a_relu_ends_our_products_alone() -> None:
+    with pytest.raises(OperatorError, match="a ReLU is the last step of our products alone"):
+        Im2colForward(Convolution((1, 1, 3, 3), 1, (3, 3)), relu=True, by=OurProducts())
+
+
+def test_matrices_with_gaps_are_refused() -> None:
+    by = TensileMultiplier("a kernel", {}, adds=False, staggered=False)
+    with pytest.raises(UserError, match="without gaps between columns"):
+        by.launches("nn", (Pointer(0),) * 3, DeviceMemory(1 << 20), (8, 8, 8), (9, 8, 8), False)
+
+
+def facts(*times_us: float) -> list[Any]:
+    return [SimpleNamespace(time_us=time_us) for time_us in times_us]
+
+
+def test_the_second_product_counts() -> None:
+    named = [SimpleNamespace(name=name) for name in ("moved", "scaled", "product", "back")]
+    moved, product, back = (named[0],), tuple(named[1:3]), (named[3],)
+    made = Timed(moved, product, product, back)  # type: ignore[arg-type]
+    assert [launch.name for launch in made.in_order] == [  # type: ignore[attr-defined]
+        *("moved", "scaled", "product", "scaled", "product", "back")
+    ]
+    held = facts(1, 20, 300, 2, 4, 50)
+    assert made.calls(held) == ([held[0], held[5]], [held[3], held[4]])
+    assert made.time_us(*made.calls(held)) == 1 + 50 + 2 + 4
+
+
+def test_images_in_turn_are_one_images_time_as_often_with_gaps_between() -> None:
+    made = Timed((), facts(9), facts(7), times=32, gap_us=5.0)  # type: ignore[arg-type]
+    assert made.time_us([], facts(7)) == 32 * 7 + 31 * 5
+
+
+def function(name: str) -> Any:
+    """Make a kernel with some of the arguments of Tensile's."""
+    sizes = [f"Sizes{name}" for name in ("Free0", "Free1", "Free2", "Sum0")]
+    pointers = [KernelArgument(name, "global_buffer", 8 * at, 8) for at, name in enumerate("DCAB")]
+    names = [*sizes, "strideB1", "sizeA", "sizeB"]
+    values = [KernelArgument(name, "by_value", 32 + 4 * at, 4) for at, name in enumerate(names)]
+    arguments = (*pointers, *values)
+    return SimpleNamespace(name=name, short_name=name, arguments=arguments, kernarg_bytes=64, lds_bytes=0)
+
+
+ONE_BY_ONE = Convolution((6, 3, 5, 4), 8, (1, 1))
+STRIDED = replace(ONE_BY_ONE, stride=(2, 2))
+
+
+@pytest.mark.parametrize(
+    ("direction", "convolution", "solver", "product", "launched"),
+    [
+        ("F", ONE_BY_ONE, IN_ONE[0], ("NN", 20, 8, 3, 6), []),
+        ("B", ONE_BY_ONE, IN_ONE[1], ("NT", 20, 3, 8, 6), []),
+        ("W", ONE_BY_ONE, IN_TURN[0], ("TN", 3, 8, 20, 1), []),
+        ("F", STRIDED, SIDE_BY_SIDE[0], ("NN", 36, 8, 3, 1), ["im2col_images", "from_wide"]),
+        ("B", STRIDED, SIDE_BY_SIDE[1], ("NT", 36, 3, 8, 1), ["to_wide", "col2im_images"]),
+    ],
+)
+def test_filters_of_one_by_one_have_solvers_of_their_own(
+    direction: str, convolution: Convolution, solver: str, product: Any, launched: list[str]
+) -> None:
+    a, b = ("ilk" if product[0][0] == "N" else "lik"), ("ljk" if product[0][1] == "N" else "jlk")
+    kernel = f"Cijk_A{a}_B{b}_SB_MT32x32x8_SN_GSU1_GSUASB_WG8_8_1_WGM1"
+    point = ConvolutionPoint(direction, convolution, 1.0, solver, True, kernel)
+    assert point.product == product
+    table, _ = load_measured("miopen-vega20")
+    conditions = replace(Conditions.of(table, 1.0, None), gpu=load_gpu("mi6"))  # of which code is shipped
+    made = timed(point, conditions, {kernel: function(kernel)})
+    assert [one.kernel.name for one in (*made.before, *made.after)] == launched
+    (one,) = made.product
+    assert one.workgroups == (-(-product[1] // 32), -(-product[2] // 32), product[4])
+    held = {a.name: one.kernarg[a.offset : a.offset + a.size] for a in one.kernel.arguments}
+    m, n, images, k = (int.from_bytes(held[f"Sizes{name}"], "little") for name in ("Free0", "Free1", "Free2", "Sum0"))
+    assert (m, n, k, images) == product[1:]
+    if solver in IN_ONE:
+        stride, *ends = (int.from_bytes(held[name], "little") for name in ("strideB1", "sizeA", "sizeB"))
+        assert stride == 0, "all images have the same filters"
+        assert ends == [m * k, k * n], "where an image's buffers end"
+    if solver in IN_TURN:
+        assert made.times == 6 and made.gap_us == table.gpu.kernel_launch_us
+        assert made.warm_up[0].kernarg != one.kernarg, "another image"
+
+
+def test_batches_of_one_by_one_filters_are_points_of_their_own_but_one_convolution_in_sums(tmp_path: Path) -> None:
+    sizes = "8,8,8,16,1,1,8,8,0,0,1,1,1,1"
+    rows = (f"net,F,2,{sizes},GemmFwd1x1_0_1=0.2", f"net,F,4,{sizes},GemmFwd1x1_0_1=0.6")
+    chosen = [Chosen("NN", 64, 16, 8, "of two", 2), Chosen("NN", 64, 16, 8, "of nine", 9)]
+    points = read_convolutions(written(tmp_path, *rows), GEMM, chosen)
+    assert [(p.convolution.shape[0], p.time_us, p.kernel) for p in points] == [
+        *[(2, 200.0, "of two"), (4, 600.0, "of two")]
+    ], "the nearest batch decides too"
+    times = zip(points, (60, 80), strict=True)
+    made = [Compared(Prediction(p, us, None, 1, 1, "valu", 0.5, 1.0), 20.0) for p, us in times]
+    every = next(s for s in totals(made) if s.what == "all")
+    assert (every.points, every.measured_us, every.modelled_us) == (1, (100 + 150) / 2, (40 + 25) / 2)
+    assert every.kernels_ratio == pytest.approx((30 + 20) / 2 / 125)
+
+
+def compared(folder: Path) -> list[Compared]:
+    points = read_convolutions(written(folder, *ROWS), GEMM, CHOSEN)
+    times = (1200.0, 1400.0)
+    predictions = [
+        Prediction(point, time_us, None, 2, 4, "valu", 0.5, 1.0, 3.0, im2col_us=100.0)
+        for point, time_us in zip(points, times, strict=True)
+    ]
+    return [Compared(prediction, 100.0) for prediction in predictions]
+
+
+def test_networks_are_summed_by_pass(tmp_path: Path) -> None:
+    rows = compared(tmp_path)
+    sums = {(s.network, s.what): (s.points, s.measured_us, s.modelled_us) for s in totals(rows)}
+    assert sums["net", "all"] == (2, 3000.0, 2800.0) and sums["other", "forward"] == (1, 1000.0, 1300.0)
+    assert ("other", "backward data") not in sums
+    assert set(groups(rows)) == {"all", "run whole", "forward", "backward weights", "net", "other", "third"}
+
+
+def test_a_result_is_read_again(tmp_path: Path) -> None:
+    rows, (table, _) = compared(tmp_path), load_measured("miopen-vega20")
+    document = report.document(table, report.Restored(rows, None, False, "", []))
+    again = report.restored(json.loads(json.dumps(document)))
+    assert [replace(row.prediction.point) for row in again.rows] == [row.prediction.point for row in rows]
+    assert report.markdown(table, again) == report.markdown(table, report.Restored(rows, None, False, "", []))
+    assert "| net | all | 2 | 3000.0 | 2800.0 |" in report.markdown(table, again)
+
+
+def test_an_interrupt_that_the_choice_has_taken_ends_the_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, _ = load_measured("miopen-vega20-own")
+    (point, *_) = read_convolutions(written(tmp_path, *ROWS), OWN, [])
+    monkeypatch.setattr(choice, "choose", lambda *_: choice.Chosen())
+    with pytest.raises(KeyboardInterrupt):
+        predict_own(point, Conditions.of(table, 1.0, None))
+
+
+def test_conditions_say_which_of_our_algorithms(tmp_path: Path) -> None:
+    table, _ = load_measured("miopen-vega20-own", ["convolution=winograd_4x4"])
+    assert Conditions.of(table, 1.0, None).convolution == "winograd_4x4"
+    with pytest.raises(UserError, match=r"convolution=winograd_9: .* did you mean 'winograd_4x4'"):
+        load_measured("miopen-vega20-own", ["convolution=winograd_9"])
+
+
+def test_rows_without_a_solver_that_is_run_are_counted(tmp_path: Path) -> None:
+    file = written(tmp_path, *ROWS, ROWS[-1]).rename(tmp_path / "left.csv")  # a line is said once for each file's name
+    with reporting(Reporter(stream=(told := StringIO()))):
+        read_convolutions(file, GEMM, CHOSEN)
+    assert told.getvalue().startswith("left.csv: 2 rows are left out: they have no time of GemmFwdRest, GemmBwdRest")

@@ -1,0 +1,106 @@
+"""Tables of measured points: is the shipped one whole, and is what is wrong with another said by line and name?"""
+
+from pathlib import Path
+
+import pytest
+
+from gpusim.base.errors import UserError
+from gpusim.cli.options import JobOptions, LiveOptions, StoreOptions
+from gpusim.config.files import SHIPPED
+from gpusim.config.gpu import load_gpu
+from gpusim.lab.cli.correlate import CorrelateOptions, correlate
+from gpusim.lab.silicon.kernels import kernel_files
+from gpusim.lab.silicon.measured import FOLDER, load_measured, read_points
+from gpusim.lab.silicon.predict import Conditions, problem_of, replaced
+from workloads.vendor.tensile import TensileError, TensileKernel
+
+HEAD = "transposes,m,n,k,measured_gflops,kernel\n"
+TABLES = sorted(p.stem for p in (SHIPPED / FOLDER).glob("*.yaml"))
+PRODUCTS = [name for name in TABLES if load_measured(name)[0].solver is None]  # others: test_convolutions.py
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_a_shipped_table_is_whole(name: str) -> None:
+    table, document = load_measured(name)
+    points = read_points(document.path.parent / table.points, general=table.general)
+    for point in points:
+        # GFLOPS: a multiply-accumulate a lane and cycle, half as many of FP64, twice as many of FP16
+        peak = 64 * table.gpu.cus * 2 * table.gpu.clock_ghz * 4 / point.element_bytes
+        assert problem_of(point, Conditions.of(table, 1.0, None))[1].transposes == point.transposes
+        assert 1e3 * point.gflop / (point.time_us * 1e-3) < 1e3 * peak
+    assert len({(p.transposes, p.m, p.n, p.k) for p in points}) == len(points)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_what_is_fitted_is_what_the_gpu_has(name: str) -> None:
+    """The search begins at the defaults, so that a fit that changes nothing changes no default."""
+    table, _ = load_measured(name)
+    held = Conditions.of(table, 1.0, None).gpu.model_dump(mode="json")
+    for path, (first, *others) in table.fit.model.items():
+        value = held
+        for key in path.split("."):
+            value = value[key]
+        assert value == (list(first) if isinstance(first, tuple) else first), path
+        for other in others:
+            replaced(table.gpu, path, other)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("NX,1,1,1,1,k", "points.csv:2: transposes: 'NX' is none of NN, NT, TN, TT"),
+        ("NN,0,1,1,1,k", "points.csv:2: m: '0' is no positive number"),
+        ("NN,1,1.5,1,1,k", "points.csv:2: n: '1.5' is no positive number"),
+        ("NN,1,1,1,nan,k", "points.csv:2: measured_gflops: 'nan' is no positive number"),
+        ("", "0 points; a table has 1 to"),
+    ],
+)
+def test_a_wrong_point_is_named(row: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "points.csv"
+    file.write_text(HEAD + row, encoding="utf-8")
+    with pytest.raises(UserError, match="points") as raised:
+        read_points(file)
+    assert said in str(raised.value)
+
+
+def test_a_missing_column_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "points.csv"
+    file.write_text("transposes,m,n,k,kernel\n", encoding="utf-8")
+    with pytest.raises(UserError, match="no column 'us or measured_gflops'"):
+        read_points(file)
+
+
+def test_missing_kernels_say_where_to_get_them(tmp_path: Path) -> None:
+    table, _ = load_measured("rocblas-r9nano")
+    with pytest.raises(UserError, match=r"librocblas0.*--kernels"):
+        kernel_files(table.kernels, tmp_path)
+
+
+def test_kernels_are_found_below_a_folder(tmp_path: Path) -> None:
+    table, _ = load_measured("rocblas-r9nano")
+    inside = tmp_path / "usr" / "lib"
+    inside.mkdir(parents=True)
+    for name in table.kernels.files:
+        (inside / name).write_bytes(b"")
+    assert kernel_files(table.kernels, tmp_path) == [inside / name for name in table.kernels.files]
+
+
+def test_a_point_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    asked = CorrelateOptions(kernels=tmp_path, only=["NN 1x2x3"], jobs=1)
+    with pytest.raises(UserError, match="--only NN 1x2x3: no point"):
+        correlate(asked, JobOptions(quiet=True), StoreOptions(), LiveOptions())
+
+
+def test_a_gpu_file_is_no_table() -> None:
+    with pytest.raises(UserError, match="is a GPU, not a table of measured points: use gpusim show"):
+        load_measured("r9nano")
+
+
+def test_a_table_is_no_gpu() -> None:
+    with pytest.raises(UserError, match="gpusim correlate rocblas-r9nano"):
+        load_gpu("rocblas-r9nano")
+
+
+def test_a_name_that_is_no_sgemm_is_refused() -> None:
+    with pytest.raises(TensileError, match="kernel 'vector_add': not the name of a Tensile GEMM"):
+        TensileKernel.named("vector_add")
